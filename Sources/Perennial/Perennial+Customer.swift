@@ -4,7 +4,7 @@ extension Perennial {
     /// From now on for this customer. What the one before had is shut at once; offline too.
     ///
     /// - Parameter customer: one person's own id, 1 to 255 bytes.
-    /// - Throws: `Failure`, such as `customer_id_meaningless`, if the server or this device refuses
+    /// - Throws: `Failure`, such as `customer_id_not_valid`, if the server or this device refuses
     ///   the id. Not if the server cannot be reached: it is told later.
     @discardableResult
     public func identify(_ customer: String) async throws(Failure) -> Snapshot {
@@ -113,7 +113,7 @@ extension Perennial {
     /// - Parameters:
     ///   - amount: units of the wallet, more than 0.
     ///   - reason: shown on the statement.
-    /// - Throws: `Failure` if nothing was spent: `wallet_has_too_little`, `spending_not_allowed`.
+    /// - Throws: `Failure` if nothing was spent: `wallet_balance_too_low`, `spending_not_allowed`.
     @discardableResult
     public func spend(
         _ amount: Int, from wallet: WalletID, for reason: String, key: UUID = UUID()

@@ -13,13 +13,13 @@ public struct ProblemCode: ContractWord {
     /// The secret key does not have the scope that the route needs.
     public static let keyScopeMissing = Self(rawValue: "key_scope_missing")
     /// The server has another address for secret keys.
-    public static let secretKeyNotHere = Self(rawValue: "secret_key_not_here")
+    public static let secretKeyAtWrongAddress = Self(rawValue: "secret_key_at_wrong_address")
 
     // The shape of a request
     public static let bodyNotJSON = Self(rawValue: "body_not_json")
     public static let bodyNotUnderstood = Self(rawValue: "body_not_understood")
     public static let bodyTooLarge = Self(rawValue: "body_too_large")
-    public static let bodyHasTooMany = Self(rawValue: "body_has_too_many")
+    public static let bodyHasTooManyItems = Self(rawValue: "body_has_too_many_items")
     public static let bodyTooSlow = Self(rawValue: "body_too_slow")
     public static let cursorUnknown = Self(rawValue: "cursor_unknown")
     public static let cursorOutdated = Self(rawValue: "cursor_outdated")
@@ -43,7 +43,7 @@ public struct ProblemCode: ContractWord {
     public static let purchaseNotUnderstood = Self(rawValue: "purchase_not_understood")
     public static let purchaseIncomplete = Self(rawValue: "purchase_incomplete")
     /// The request has a receipt or a notification of version 1, and the app does not accept them.
-    public static let legacyOff = Self(rawValue: "legacy_off")
+    public static let legacyDocumentsNotAccepted = Self(rawValue: "legacy_documents_not_accepted")
     public static let purchasesMissing = Self(rawValue: "purchases_missing")
     public static let renewalWithoutTransaction = Self(rawValue: "renewal_without_transaction")
     /// No document of the app is found by what the request says of it.
@@ -60,7 +60,7 @@ public struct ProblemCode: ContractWord {
     // Wallets
     public static let currencyUnknown = Self(rawValue: "currency_unknown")
     public static let amountNotPositive = Self(rawValue: "amount_not_positive")
-    public static let walletHasTooLittle = Self(rawValue: "wallet_has_too_little")
+    public static let walletBalanceTooLow = Self(rawValue: "wallet_balance_too_low")
     /// An app key was sent, and only the app's server may debit this currency.
     public static let spendingNotAllowed = Self(rawValue: "spending_not_allowed")
     /// The debit of an app, and a credit by hand, needs the header `Idempotency-Key`.
@@ -69,18 +69,18 @@ public struct ProblemCode: ContractWord {
 
     // Content
     public static let contentUnknown = Self(rawValue: "content_unknown")
-    public static let contentNotOpen = Self(rawValue: "content_not_open")
+    public static let contentNotAvailable = Self(rawValue: "content_not_available")
     public static let contentLinkInvalid = Self(rawValue: "content_link_invalid")
 
     /// Sandbox purchases cost nothing, so the requested thing is not given for them.
     public static let sandboxNotAllowed = Self(rawValue: "sandbox_not_allowed")
 
     // Customers
-    public static let customerIDMeaningless = Self(rawValue: "customer_id_meaningless")
+    public static let customerIDNotValid = Self(rawValue: "customer_id_not_valid")
     public static let customerProofMissing = Self(rawValue: "customer_proof_missing")
     public static let customerProofNotValid = Self(rawValue: "customer_proof_not_valid")
     public static let aliasUnknown = Self(rawValue: "alias_unknown")
-    public static let aliasIsFirst = Self(rawValue: "alias_is_first")
+    public static let aliasIsFirstID = Self(rawValue: "alias_is_first_id")
     public static let aliasJoinsTwoPeople = Self(rawValue: "alias_joins_two_people")
     /// An app key may not add an id that may be somebody else's.
     public static let aliasNotProven = Self(rawValue: "alias_not_proven")
@@ -89,7 +89,7 @@ public struct ProblemCode: ContractWord {
     public static let transferSuperseded = Self(rawValue: "transfer_superseded")
     public static let entitlementUnknown = Self(rawValue: "entitlement_unknown")
     public static let grantUnknown = Self(rawValue: "grant_unknown")
-    public static let grantWithoutTime = Self(rawValue: "grant_without_time")
+    public static let grantAlreadyEnded = Self(rawValue: "grant_already_ended")
     public static let offersKeyMissing = Self(rawValue: "offers_key_missing")
     public static let offerUnknown = Self(rawValue: "offer_unknown")
     public static let offerNotForCustomer = Self(rawValue: "offer_not_for_customer")
@@ -98,12 +98,12 @@ public struct ProblemCode: ContractWord {
     /// The subscription has no free seat for another member.
     public static let seatsTaken = Self(rawValue: "seats_taken")
     /// The App Store or an organization, not the app, invites the members.
-    public static let seatsNotOurs = Self(rawValue: "seats_not_ours")
+    public static let seatsNotManagedByApp = Self(rawValue: "seats_not_managed_by_app")
     /// The purchase is no subscription with seats for members.
     public static let purchaseHasNoSeats = Self(rawValue: "purchase_has_no_seats")
     public static let purchaseNotRunning = Self(rawValue: "purchase_not_running")
     /// The purchaser needs no claim: the purchase itself is theirs.
-    public static let seatIsPurchasers = Self(rawValue: "seat_is_purchasers")
+    public static let purchaserNeedsNoSeat = Self(rawValue: "purchaser_needs_no_seat")
     public static let invitationUnknown = Self(rawValue: "invitation_unknown")
     public static let claimUnknown = Self(rawValue: "claim_unknown")
     public static let tooManyClaims = Self(rawValue: "too_many_claims")
@@ -115,9 +115,9 @@ public struct ProblemCode: ContractWord {
     // Webhooks
     public static let webhookUnknown = Self(rawValue: "webhook_unknown")
     /// The webhook is in the server's configuration, which no request changes.
-    public static let webhookConfigured = Self(rawValue: "webhook_configured")
+    public static let webhookInConfiguration = Self(rawValue: "webhook_in_configuration")
     /// The app has as many webhooks as it can have.
-    public static let webhooksTooMany = Self(rawValue: "webhooks_too_many")
+    public static let tooManyWebhooks = Self(rawValue: "too_many_webhooks")
     public static let webhookNotValid = Self(rawValue: "webhook_not_valid")
     public static let webhookDeliveryUnknown = Self(rawValue: "webhook_delivery_unknown")
 
@@ -132,7 +132,7 @@ public struct ProblemCode: ContractWord {
     /// A forwarding target has not accepted the notification yet, and the response to the App Store
     /// waits for it.
     public static let forwardNotAccepted = Self(rawValue: "forward_not_accepted")
-    public static let trustUndecided = Self(rawValue: "trust_undecided")
+    public static let signingTimeInFuture = Self(rawValue: "signing_time_in_future")
     public static let serverBusy = Self(rawValue: "server_busy")
     public static let storageUnavailable = Self(rawValue: "storage_unavailable")
     public static let appNotConfigured = Self(rawValue: "app_not_configured")
@@ -141,31 +141,32 @@ public struct ProblemCode: ContractWord {
 
     /// All codes this version of the server uses.
     public static let known: [ProblemCode] = [
-        keyMissing, keyUnknown, keyNotSecret, keyExpired, keyScopeMissing, secretKeyNotHere,
+        keyMissing, keyUnknown, keyNotSecret, keyExpired, keyScopeMissing, secretKeyAtWrongAddress,
         bodyNotJSON,
         bodyNotUnderstood, bodyTooLarge,
-        bodyTooSlow, bodyHasTooMany, cursorUnknown, cursorOutdated, limitOutOfRange,
+        bodyTooSlow, bodyHasTooManyItems, cursorUnknown, cursorOutdated, limitOutOfRange,
         environmentUnknown, stateUnknown,
         forwardNotAccepted, forwardUnknown, routeUnknown,
-        webhookUnknown, webhookConfigured, webhooksTooMany, webhookNotValid,
+        webhookUnknown, webhookInConfiguration, tooManyWebhooks, webhookNotValid,
         webhookDeliveryUnknown,
         reportUnknown, reportNotValid, configurationNotValid,
         methodNotAllowed, requestNotUnderstood,
-        currencyUnknown, amountNotPositive, walletHasTooLittle, spendingNotAllowed,
+        currencyUnknown, amountNotPositive, walletBalanceTooLow, spendingNotAllowed,
         idempotencyKeyMissing, idempotencyKeyReused,
-        contentUnknown, contentNotOpen, contentLinkInvalid, sandboxNotAllowed,
+        contentUnknown, contentNotAvailable, contentLinkInvalid, sandboxNotAllowed,
         notificationNotTrusted, notificationForAnotherApp, notificationNotUnderstood,
         notificationIncomplete, purchaseNotTrusted, purchaseFromXcode, environmentsMixed,
         purchaseForAnotherApp, purchaseNotUnderstood,
-        purchaseIncomplete, legacyOff, purchasesMissing, renewalWithoutTransaction,
+        purchaseIncomplete, legacyDocumentsNotAccepted, purchasesMissing, renewalWithoutTransaction,
         purchaseBelongsToAnotherCustomer, documentBudgetSpent, growthBudgetSpent, documentUnknown,
-        customerIDMeaningless, customerProofMissing, customerProofNotValid, aliasUnknown,
-        aliasIsFirst, aliasJoinsTwoPeople, aliasNotProven, purchaseUnknown,
-        transferUnknown, transferSuperseded, entitlementUnknown, grantUnknown, grantWithoutTime,
+        customerIDNotValid, customerProofMissing, customerProofNotValid, aliasUnknown,
+        aliasIsFirstID, aliasJoinsTwoPeople, aliasNotProven, purchaseUnknown,
+        transferUnknown, transferSuperseded, entitlementUnknown, grantUnknown, grantAlreadyEnded,
         offersKeyMissing, offerUnknown, offerNotForCustomer,
-        seatsTaken, seatsNotOurs, purchaseHasNoSeats, purchaseNotRunning, seatIsPurchasers,
+        seatsTaken, seatsNotManagedByApp, purchaseHasNoSeats, purchaseNotRunning,
+        purchaserNeedsNoSeat,
         invitationUnknown, claimUnknown, tooManyClaims, tooManyInvitations,
-        trustUndecided, serverBusy, storageUnavailable, appNotConfigured,
+        signingTimeInFuture, serverBusy, storageUnavailable, appNotConfigured,
         serverNotReady, serverFailed,
     ]
 }

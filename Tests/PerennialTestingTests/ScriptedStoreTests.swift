@@ -273,7 +273,7 @@ struct ScriptedStoreTests {
         let failure = await #expect(throws: Perennial.Failure.self) {
             try await perennial.spend(51, from: "seeds", for: "another tree")
         }
-        #expect(failure?.code == .walletHasTooLittle)
+        #expect(failure?.code == .walletBalanceTooLow)
         store.credits(1, to: "seeds")
         #expect(try await perennial.spend(51, from: "seeds", for: "another tree").balance == 0)
     }

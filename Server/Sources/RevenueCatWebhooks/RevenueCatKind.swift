@@ -120,8 +120,8 @@ extension RevenueCatKind {
         case .revoked, .seatRevoked, .accessChanged, .credited, .priceCorrected, .renewalKnown,
             .commitmentRenewalTurnedOff, .commitmentRenewalTurnedOn, .productChangeCancelled,
             .offerRedeemed, .graceBegan, .accessUnconfirmed, .periodBegan, .customerMerged,
-            .aliasAdded, .aliasParted, .shared, .shareEnded, .seatClaimed, .seatReleased, .blocked,
-            .unblocked, .customerErased, .termEnding, .consumptionAsked, .consumptionAnswered,
+            .aliasAdded, .aliasRemoved, .shared, .shareEnded, .seatClaimed, .seatReleased, .blocked,
+            .unblocked, .customerErased, .termEnding, .consumptionRequested, .consumptionAnswered,
             .consumptionUnanswered:
             return []
         }

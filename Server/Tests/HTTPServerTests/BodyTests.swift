@@ -54,13 +54,13 @@ import Testing
         Row(
             path: Paths.purchases,
             body: #"{"customer_id": "null", "signed_transactions": ["secret"]}"#, status: 422,
-            code: .customerIDMeaningless,
+            code: .customerIDNotValid,
             says: "\"null\" is what programs send when they have no id, so many people would "
                 + "share it."),
         Row(
             path: Paths.purchases,
             body: #"{"customer_id": "a", "x": ["# + String(repeating: "1,", count: 20_000) + "1]}",
-            status: 413, code: .bodyHasTooMany),
+            status: 413, code: .bodyHasTooManyItems),
         Row(
             path: Paths.purchases, body: #"{"customer_id": "an\u0000na"}"#, status: 400,
             code: .bodyNotUnderstood),
@@ -147,7 +147,7 @@ import Testing
                     customerID: "anna", signedTransactions: Array(repeating: "a.b.c", count: 201)))
             let answer = try await server.send(.post, Paths.purchases, body: String(buffer: body))
             #expect(answer.status == 413)
-            #expect(try answer.problem.code == .bodyHasTooMany)
+            #expect(try answer.problem.code == .bodyHasTooManyItems)
         }
     }
 

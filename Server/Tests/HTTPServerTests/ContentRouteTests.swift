@@ -15,7 +15,7 @@ import Testing
     {
         try await TestServer.run { server in
             let path = Paths.contentFile(of: "first") + "?customer_id=anna"
-            #expect(try await server.send(.get, path).problem.code == .contentNotOpen)
+            #expect(try await server.send(.get, path).problem.code == .contentNotAvailable)
             let given = try await server.send(
                 .post, Paths.grants(of: "anna"), key: TestServer.secret,
                 body: #"{"entitlement": "pro", "reason": "sorry"}"#)

@@ -38,7 +38,7 @@ import Testing
                 body: #"{"customer_id": "one-more"}"#)
             #expect(answer.status == 413)
             let problem = try answer.problem
-            #expect(problem.code == .bodyHasTooMany)
+            #expect(problem.code == .bodyHasTooManyItems)
             #expect(problem.detail == "At most 100 ids are accepted for one customer.")
             #expect(problem.remedy.hasPrefix("Use one of the existing ids"))
         }
@@ -54,7 +54,7 @@ import Testing
                 .get, path + longest + "a", key: TestServer.secret)
             #expect(answer.status == 413)
             let problem = try answer.problem
-            #expect(problem.code == .bodyHasTooMany)
+            #expect(problem.code == .bodyHasTooManyItems)
             #expect(problem.detail == "Found more than 255 bytes of UTF-8.")
             #expect(problem.remedy.hasPrefix("Send one id of a customer, transaction, or order"))
         }

@@ -72,7 +72,7 @@ import Testing
             let past = try await give(
                 #"{"entitlement": "pro", "reason": "x", "until": "2001-01-01T00:00:00.000Z"}"#,
                 on: server)
-            #expect(try past.problem.code == .grantWithoutTime)
+            #expect(try past.problem.code == .grantAlreadyEnded)
             let stranger = try await server.send(
                 .delete, Paths.grants(of: "ben") + "/grt_1", key: TestServer.secret)
             #expect(try stranger.problem.code == .grantUnknown)

@@ -89,7 +89,7 @@ import Testing
         try await TestServer.run { server in
             let answer = try await server.send(.get, "/v1/customers/\(id)")
             #expect(answer.status == 422)
-            #expect(try answer.problem.code == .customerIDMeaningless)
+            #expect(try answer.problem.code == .customerIDNotValid)
         }
     }
 

@@ -46,7 +46,7 @@ extension Engine {
 
     private static var meaninglessID: Perennial.Failure {
         Perennial.Failure(
-            .customerIDMeaningless,
+            .customerIDNotValid,
             remedy: "Pass one person's own id: printable, 1 to \(idBytesMax) bytes. "
                 + "Without one, `signOut` makes an anonymous customer.")
     }

@@ -121,7 +121,7 @@ extension Engine {
         } catch {
             // What will fail again is asked again when the app comes to the foreground.
             if memory.state.customerID == id { mustAsk = error.failure.isTemporary }
-            if error.failure.code == .customerIDMeaningless { await leaveMeaninglessID(id) }
+            if error.failure.code == .customerIDNotValid { await leaveMeaninglessID(id) }
             throw error.failure
         }
         await publish()

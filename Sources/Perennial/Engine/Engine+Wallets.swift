@@ -104,7 +104,7 @@ extension Engine {
         }
         let base = configuration.server.absoluteString
         guard let path = item.url, let url = URL(string: path, relativeTo: URL(string: base)) else {
-            throw Perennial.Failure("content_not_open", remedy: item.reason)
+            throw Perennial.Failure("content_not_available", remedy: item.reason)
         }
         return url.absoluteURL
     }

@@ -25,7 +25,7 @@ extension Perennial {
     ///   - seconds: how long it can be used, from a minute to 30 days. Nil: 7 days.
     /// - Returns: the invitation with its token, which is shown only here. Send it to the person,
     ///   whose app calls ``claimSeat(_:)``.
-    /// - Throws: `Failure`: `seats_not_ours` if the App Store invites the members;
+    /// - Throws: `Failure`: `seats_not_managed_by_app` if the App Store invites the members;
     ///   `purchase_not_running`, `too_many_invitations`; or if the server cannot be asked.
     public func inviteToSeat(
         of subscription: Subscription.ID, for customer: String? = nil,
@@ -72,8 +72,8 @@ extension Perennial {
     ///
     /// - Parameter token: of an invitation.
     /// - Throws: `Failure`: `invitation_unknown` if the token is not valid, was used, withdrawn or
-    ///   has expired; `seats_taken` if no seat is free; `seat_is_purchasers` if the customer pays
-    ///   for the group; or if the server cannot be asked.
+    ///   has expired; `seats_taken` if no seat is free; `purchaser_needs_no_seat` if the customer
+    ///   pays for the group; or if the server cannot be asked.
     @discardableResult
     public func claimSeat(_ token: String) async throws(Failure) -> Snapshot {
         switch part {

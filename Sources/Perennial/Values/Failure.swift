@@ -56,12 +56,12 @@ extension Perennial {
             /// Nobody has signed in, and anonymous customers are not allowed.
             public static let customerMissing = Self(rawValue: "customer_missing")
             /// The id is empty, too long, or one that many people would share, such as `null`.
-            public static let customerIDMeaningless = Self(rawValue: "customer_id_meaningless")
+            public static let customerIDNotValid = Self(rawValue: "customer_id_not_valid")
             /// Somebody else signed in meanwhile.
             public static let customerChanged = Self(rawValue: "customer_changed")
             /// What the restore would do now is not what was shown.
             public static let previewOutdated = Self(rawValue: "preview_outdated")
-            public static let walletHasTooLittle = Self(rawValue: "wallet_has_too_little")
+            public static let walletBalanceTooLow = Self(rawValue: "wallet_balance_too_low")
             public static let spendingNotAllowed = Self(rawValue: "spending_not_allowed")
             /// This process only reads what the app has written, as an extension does: it cannot
             /// spend.

@@ -45,7 +45,7 @@ public struct EventType: ContractWord {
     public static let moved = Self(rawValue: "moved")
     public static let customerMerged = Self(rawValue: "customer_merged")
     public static let aliasAdded = Self(rawValue: "alias_added")
-    public static let aliasParted = Self(rawValue: "alias_parted")
+    public static let aliasRemoved = Self(rawValue: "alias_removed")
     public static let movedAway = Self(rawValue: "moved_away")
     public static let unlinked = Self(rawValue: "unlinked")
     public static let shared = Self(rawValue: "shared")
@@ -58,7 +58,7 @@ public struct EventType: ContractWord {
     public static let granted = Self(rawValue: "granted")
     public static let grantEnded = Self(rawValue: "grant_ended")
     public static let termEnding = Self(rawValue: "term_ending")
-    public static let consumptionAsked = Self(rawValue: "consumption_asked")
+    public static let consumptionRequested = Self(rawValue: "consumption_requested")
     public static let consumptionAnswered = Self(rawValue: "consumption_answered")
     public static let consumptionUnanswered = Self(rawValue: "consumption_unanswered")
     public static let walletCredited = Self(rawValue: "wallet_credited")
@@ -77,10 +77,11 @@ public struct EventType: ContractWord {
         commitmentRenewalTurnedOff, commitmentRenewalTurnedOn, productChangeScheduled,
         productChangeCancelled, offerRedeemed, priceIncreaseAnnounced, priceIncreaseAgreed,
         billingFailed, graceBegan, graceEnded, retryBegan, accessUnconfirmed, expired, periodBegan,
-        accessChanged, linked, moved, customerMerged, aliasAdded, aliasParted, movedAway, unlinked,
+        accessChanged, linked, moved, customerMerged, aliasAdded, aliasRemoved, movedAway, unlinked,
         shared, shareEnded, blocked, unblocked, customerErased, seatClaimed,
         seatReleased, granted, grantEnded,
-        termEnding, consumptionAsked, consumptionAnswered, consumptionUnanswered, walletCredited,
+        termEnding, consumptionRequested, consumptionAnswered, consumptionUnanswered,
+        walletCredited,
         walletCreditedByHand, walletDebited, walletClawedBack, walletRestored, walletAdjusted,
     ]
 }

@@ -48,13 +48,13 @@ public struct AppleSeatState: ContractWord {
     /// Apple is to be told.
     public static let due = Self(rawValue: "due")
     /// Apple counts the claim.
-    public static let told = Self(rawValue: "told")
+    public static let reported = Self(rawValue: "reported")
     /// Apple does not take the claim, for example because it counts fewer seats.
     public static let refused = Self(rawValue: "refused")
     /// Apple does not count the claim any more, or never has.
     public static let ended = Self(rawValue: "ended")
 
-    public static let known: [Self] = [off, due, told, refused, ended]
+    public static let known: [Self] = [off, due, reported, refused, ended]
 }
 
 /// Whether a claim gives access.
@@ -87,12 +87,12 @@ public struct SeatEnd: ContractWord {
     /// The App Store ended the claim, because seats were refunded.
     public static let unclaimed = Self(rawValue: "unclaimed")
     /// The subscription had ended, and was bought anew.
-    public static let boughtAnew = Self(rawValue: "bought_anew")
+    public static let boughtAgain = Self(rawValue: "bought_again")
     /// Two ids of one person had a claim each, or the member and the purchaser turned out to be one
     /// person.
     public static let joined = Self(rawValue: "joined")
 
-    public static let known: [Self] = [left, removed, erased, unclaimed, boughtAnew, joined]
+    public static let known: [Self] = [left, removed, erased, unclaimed, boughtAgain, joined]
 }
 
 /// The body of `POST /v1/seats/claims`.

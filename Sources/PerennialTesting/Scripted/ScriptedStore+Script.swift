@@ -250,7 +250,7 @@ extension ScriptedStore {
             guard state.books.spend(amount, from: wallet, key: key) else {
                 return .failure(
                     Perennial.Failure(
-                        .walletHasTooLittle, remedy: "The wallet \(wallet) has too little."))
+                        .walletBalanceTooLow, remedy: "The wallet \(wallet) has too little."))
             }
             return .success(state.books.wallet(wallet))
         }

@@ -99,7 +99,7 @@ import Testing
         let english = Locale(identifier: "en")
         let codes: [Perennial.Failure.Code] = [
             .seatsNotSold, .seatsUnchanged, .seatReductionNotAllowed, "seats_taken",
-            "invitation_unknown", "seat_is_purchasers",
+            "invitation_unknown", "purchaser_needs_no_seat",
         ]
         let texts = codes.map { Perennial.Failure($0, remedy: "").text(in: english) }
         #expect(Set(texts).count == codes.count)

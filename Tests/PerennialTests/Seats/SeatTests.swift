@@ -208,7 +208,7 @@ import Testing
 
     @Test func `a refusal of the server keeps its code`() async throws {
         let app = try app("ben")
-        for code in [ProblemCode.seatsTaken, .invitationUnknown, .seatIsPurchasers] {
+        for code in [ProblemCode.seatsTaken, .invitationUnknown, .purchaserNeedsNoSeat] {
             server.books.withLock { $0.problem = (code, 409) }
             #expect(
                 await self.code { try await app.claimSeat("secret") }?.rawValue == code.rawValue)

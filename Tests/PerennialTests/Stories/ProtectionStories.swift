@@ -120,7 +120,7 @@ extension Stories {
                 let failure = await #expect(throws: Perennial.Failure.self) {
                     try await perennial.identify("null")
                 }
-                #expect(failure?.code == "customer_id_meaningless" && failure?.remedy != "")
+                #expect(failure?.code == "customer_id_not_valid" && failure?.remedy != "")
                 #expect(perennial.snapshot.customer.isAnonymous)
             }
         }

@@ -95,7 +95,7 @@ extension Stories {
                 _ = try await perennial.products(["seeds.100"])
                 await world.serverIs(.down)
                 do throws(Perennial.Failure) { try await perennial.identify(id) } catch {
-                    #expect(error.code == .customerIDMeaningless && error.charged == .no)
+                    #expect(error.code == .customerIDNotValid && error.charged == .no)
                 }
                 #expect(perennial.snapshot.customer.id != "")
                 try await perennial.purchase("seeds.100")

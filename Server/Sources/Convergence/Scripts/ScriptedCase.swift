@@ -182,7 +182,7 @@ extension ScriptedCase {
         ScriptedCase(
             .oneTimeRefund, [buyWithOffer("atlas", nil), actOnTransaction(.refund(), 30)]),
         ScriptedCase(
-            .consumptionAsked,
+            .consumptionRequested,
             [buyWithOffer("seeds", nil), actOnTransaction(.requestRefund(.other, nil))]),
         ScriptedCase(.externalPurchaseToken, [Stage(hours: 12, step: .remindOfExternalPurchase)]),
         ScriptedCase(

@@ -23,7 +23,7 @@ struct EventWords {
         .billingFailed: "Payment failed", .graceBegan: "Grace began", .graceEnded: "Grace is over",
         .retryBegan: "Apple tries again", .accessUnconfirmed: "Held open, not confirmed",
         .movedAway: "Moved away", .granted: "Given by hand", .grantEnded: "Grant is over",
-        .consumptionAsked: "Apple asks about a refund",
+        .consumptionRequested: "Apple asks about a refund",
         .consumptionAnswered: "Apple was answered", .walletCredited: "Wallet filled",
         .walletCreditedByHand: "Added by hand",
         .walletDebited: "Spent", .walletClawedBack: "Taken out after a refund",
@@ -87,7 +87,7 @@ struct EventWords {
 
     private static let endings: [SeatEnd: String] = [
         .left: "given back", .removed: "taken back", .erased: "somebody was forgotten",
-        .unclaimed: "Apple refunded it", .boughtAnew: "the group was bought anew",
+        .unclaimed: "Apple refunded it", .boughtAgain: "the group was bought anew",
         .joined: "two ids are one person",
     ]
 

@@ -41,10 +41,10 @@ package struct ProblemPage: Sendable {
     static let remediesOfActs: [ProblemCode: String] = [
         .requestNotUnderstood: "Go back, and fill in the form again.",
         .bodyNotUnderstood: "Go back, and fill in the form again.",
-        .customerIDMeaningless: "Use the id of one person.",
+        .customerIDNotValid: "Use the id of one person.",
         .entitlementUnknown: "Load the customer's page again: it lists what can be given now.",
         .grantUnknown: "Load the customer's page again: it shows what was given.",
-        .grantWithoutTime: "Go back, and choose a later day, or leave the day empty.",
+        .grantAlreadyEnded: "Go back, and choose a later day, or leave the day empty.",
         .purchaseUnknown: "Go back, and look the purchase up by another number. It may be in the "
             + "other environment.",
         .purchaseBelongsToAnotherCustomer: "Load the customer's page again: it shows what they "
@@ -53,7 +53,7 @@ package struct ProblemPage: Sendable {
         .transferSuperseded: "Take the later move back first, or move the purchase again.",
         .currencyUnknown: "Load the customer's page again: it shows the wallets.",
         .amountNotPositive: "Go back, and type a whole number from 1.",
-        .walletHasTooLittle: "Go back, and take out at most what the wallet has.",
+        .walletBalanceTooLow: "Go back, and take out at most what the wallet has.",
         .idempotencyKeyReused: "The form was sent before, with other words. Load the page again, "
             + "and use its form.",
         .forwardUnknown: "Load the page again: it shows what can be sent.",

@@ -73,7 +73,7 @@ extension Engine {
                     let isOver = claim.end != nil
                     if step == .wait {
                         state = .off
-                    } else if ![.told, .ended].contains(state) {
+                    } else if ![.reported, .ended].contains(state) {
                         state = isOver ? .ended : .off
                     }
                     try tx.stopReporting(report.stored, as: state, in: app.id, by: worker.holder)

@@ -71,7 +71,7 @@ extension PerennialServer {
             return listener.servesDashboard ? .onlyDashboardHere : .onlyMetricsHere
         }
         return route.operation.access == .secretKey && !listener.acceptsSecretKeys
-            ? .secretKeyNotHere : nil
+            ? .secretKeyAtWrongAddress : nil
     }
 
     /// - Throws: ``ProblemError`` if a key is a secret one and this address accepts none. It is not
@@ -80,13 +80,13 @@ extension PerennialServer {
         guard !listener.acceptsSecretKeys, key.hasPrefix(KeyKind.secret.prefix + "_") else {
             return
         }
-        throw ProblemError(.secretKeyNotHere)
+        throw ProblemError(.secretKeyAtWrongAddress)
     }
 
     /// - Throws: ``ProblemError`` if the holder's key is a secret one and this address accepts
     ///   none.
     func requireAccepted(_ holder: StoredKey) throws {
         guard !listener.acceptsSecretKeys, holder.kind == .secret else { return }
-        throw ProblemError(.secretKeyNotHere)
+        throw ProblemError(.secretKeyAtWrongAddress)
     }
 }

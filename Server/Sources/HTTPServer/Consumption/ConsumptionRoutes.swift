@@ -15,7 +15,7 @@ extension PerennialServer {
             proven(
                 for: .support,
                 OpenAPIOperation(
-                    .put, "/v1/customers/{id}/consumption", "putConsumption",
+                    .put, "/v1/customers/{id}/consumption", "recordConsumption",
                     "Report a customer's consent, and how purchases were used",
                     description: """
                         Idempotent. Waiting requests of Apple are processed again. An app key \

@@ -163,7 +163,7 @@ extension EventsPage.What {
         .linked, .moved, .movedAway, .unlinked, .shared, .shareEnded, .familyShared,
         .seatAssigned, .seatRevoked, .seatClaimed, .seatReleased, .blocked, .unblocked, .granted,
         .grantEnded, .customerMerged,
-        .aliasAdded, .aliasParted,
+        .aliasAdded, .aliasRemoved,
         .customerErased,
     ]
 

@@ -34,7 +34,7 @@ extension PerennialServer {
             secret(
                 for: .support,
                 OpenAPIOperation(
-                    .delete, "/v1/customers/{id}/aliases/{alias}", "partAlias",
+                    .delete, "/v1/customers/{id}/aliases/{alias}", "removeAlias",
                     "Remove an alias from a customer",
                     description: "Everything stays with the customer under the id in the path.",
                     parameters: [.environment], output: .json(Customer.self)), removeAlias),

@@ -3,13 +3,13 @@ import Ledger
 // MARK: - Ids and proofs of identity
 
 extension ProblemCatalogue.Entry {
-    static let customerIDMeaningless = Self(
-        .customerIDMeaningless, .unprocessableContent,
+    static let customerIDNotValid = Self(
+        .customerIDNotValid, .unprocessableContent,
         "The customer id does not identify a person.",
         remedy: "Send the person's own id: printable, up to \(CustomerID.bytesMax) bytes.")
 
-    static let aliasIsFirst = Self(
-        .aliasIsFirst, .conflict, "This is the customer's first id.",
+    static let aliasIsFirstID = Self(
+        .aliasIsFirstID, .conflict, "This is the customer's first id.",
         remedy: "Remove the ids that were added to it by mistake, and move purchases with "
             + "POST /v1/customers/{id}/transfers.")
 
@@ -62,8 +62,8 @@ extension ProblemCatalogue.Entry {
         .grantUnknown, .notFound, "There is no such grant of this customer.",
         remedy: "GET /v1/customers/{id}/grants lists them.")
 
-    static let grantWithoutTime = Self(
-        .grantWithoutTime, .unprocessableContent, "The grant would have ended already.",
+    static let grantAlreadyEnded = Self(
+        .grantAlreadyEnded, .unprocessableContent, "The grant would have ended already.",
         remedy: "Send a later `until`, or none.")
 }
 
@@ -82,8 +82,8 @@ extension ProblemCatalogue.Entry {
         .amountNotPositive, .badRequest, "amount must be a positive whole number.",
         remedy: "Send a whole number from 1 to \(Wallet.amountMax).")
 
-    static let walletHasTooLittle = Self(
-        .walletHasTooLittle, .conflict, "The wallet's balance is too low.",
+    static let walletBalanceTooLow = Self(
+        .walletBalanceTooLow, .conflict, "The wallet's balance is too low.",
         remedy: "Debit at most the balance, or sell more first.")
 
     static let spendingNotAllowed = Self(
@@ -117,8 +117,8 @@ extension ProblemCatalogue.Entry {
     static let contentFileMissing = contentUnknown.variant(
         "The file is missing on the server.", remedy: "Tell the operator of this server.")
 
-    static let contentNotOpen = Self(
-        .contentNotOpen, .forbidden, "The customer may not read this.",
+    static let contentNotAvailable = Self(
+        .contentNotAvailable, .forbidden, "The customer may not read this.",
         remedy: "Offer them a product that includes it. GET /v1/customers/{id}/content lists "
             + "what is readable.")
 

@@ -80,11 +80,11 @@ extension ProblemCatalogue.Entry {
         "The renewal info came without a transaction.",
         remedy: "Send a signed transaction of the same purchase along with it.")
 
-    static let legacyOff = Self(
-        .legacyOff, .unprocessableContent, "The app does not accept receipts.",
+    static let legacyDocumentsNotAccepted = Self(
+        .legacyDocumentsNotAccepted, .unprocessableContent, "The app does not accept receipts.",
         remedy: "Send signed_transactions, or remove `legacy: false` from perennial.yaml.")
 
-    static let legacyNotificationsOff = legacyOff.variant(
+    static let legacyNotificationsNotAccepted = legacyDocumentsNotAccepted.variant(
         "The app does not accept notifications of version 1.",
         remedy: "Set version 2 in App Store Connect, or remove `legacy: false` from "
             + "perennial.yaml.")
@@ -193,13 +193,13 @@ extension ProblemCatalogue.Entry {
         .webhookUnknown, .notFound, "There is no such webhook.",
         remedy: "Use a webhook_id from GET /v1/webhooks.")
 
-    static let webhookConfigured = Self(
-        .webhookConfigured, .conflict, "This webhook is in the server's configuration.",
+    static let webhookInConfiguration = Self(
+        .webhookInConfiguration, .conflict, "This webhook is in the server's configuration.",
         remedy: "Change it in perennial.yaml. A request can only pause and resume it.")
 
-    static func webhooksTooMany(max: Int) -> Self {
+    static func tooManyWebhooks(max: Int) -> Self {
         Self(
-            .webhooksTooMany, .conflict, "The app has too many webhooks.",
+            .tooManyWebhooks, .conflict, "The app has too many webhooks.",
             detail: "It has \(max), and cannot have more.",
             remedy: "Delete one by DELETE /v1/webhooks/{webhook_id}, or take one out of "
                 + "perennial.yaml.")

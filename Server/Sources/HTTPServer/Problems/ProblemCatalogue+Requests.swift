@@ -22,8 +22,8 @@ extension ProblemCatalogue.Entry {
         remedy: "Use a secret key (sk_…) on your server. Never put one into an app.")
 
     /// Says nothing of the key itself: it may be unknown.
-    static let secretKeyNotHere = Self(
-        .secretKeyNotHere, .forbidden, "This address accepts no secret keys.",
+    static let secretKeyAtWrongAddress = Self(
+        .secretKeyAtWrongAddress, .forbidden, "This address accepts no secret keys.",
         remedy: "Send the request to the server's address for secret keys: listen_secret in "
             + "perennial.yaml. An app uses its app key (pk_…).")
 
@@ -217,22 +217,22 @@ extension ProblemCatalogue.Entry {
             headers: [.connection: "close"])
     }
 
-    static let bodyHasTooMany = Self(
-        .bodyHasTooMany, .contentTooLarge, "The request contains too much.",
+    static let bodyHasTooManyItems = Self(
+        .bodyHasTooManyItems, .contentTooLarge, "The request contains too much.",
         remedy: "Send several smaller requests.")
 
     static func tooMany(_ what: String, max: Int) -> Self {
-        bodyHasTooMany.variant(detail: "At most \(max) \(what) are accepted at once.")
+        bodyHasTooManyItems.variant(detail: "At most \(max) \(what) are accepted at once.")
     }
 
     static func tooManyJSONValues(max: Int) -> Self {
-        bodyHasTooMany.variant(
+        bodyHasTooManyItems.variant(
             "The body holds too many values.", detail: "At most \(max) are read.",
             remedy: "Send several requests.")
     }
 
     static func tooManyIDs(max: Int) -> Self {
-        bodyHasTooMany.variant(
+        bodyHasTooManyItems.variant(
             "The customer would have too many ids.",
             detail: "At most \(max) ids are accepted for one customer.",
             remedy: "Use one of the existing ids, or remove one that was added wrongly. Let the "
@@ -241,7 +241,7 @@ extension ProblemCatalogue.Entry {
     }
 
     static func queryTooLong(bytesMax: Int) -> Self {
-        bodyHasTooMany.variant(
+        bodyHasTooManyItems.variant(
             "query is too long.", detail: "Found more than \(bytesMax) bytes of UTF-8.",
             remedy: "Send one id of a customer, transaction, or order as ?query=. No id is longer. "
                 + "Search for several one by one.")

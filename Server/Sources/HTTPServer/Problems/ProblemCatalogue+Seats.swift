@@ -9,8 +9,8 @@ extension ProblemCatalogue.Entry {
         remedy: "Ask the purchaser to add seats, or to remove a member. The invitation can still "
             + "be used.")
 
-    static let seatsNotOurs = Self(
-        .seatsNotOurs, .conflict, "The app does not invite the members of this group.",
+    static let seatsNotManagedByApp = Self(
+        .seatsNotManagedByApp, .conflict, "The app does not invite the members of this group.",
         remedy: "The App Store invites them, and gives each a transaction. Post that one.")
 
     static let purchaseHasNoSeats = Self(
@@ -21,8 +21,8 @@ extension ProblemCatalogue.Entry {
         .purchaseNotRunning, .conflict, "The subscription does not run.",
         remedy: "Wait until the purchaser has subscribed again; then invite the members anew.")
 
-    static let seatIsPurchasers = Self(
-        .seatIsPurchasers, .conflict, "The purchaser needs no claim.",
+    static let purchaserNeedsNoSeat = Self(
+        .purchaserNeedsNoSeat, .conflict, "The purchaser needs no claim.",
         remedy: "The purchase itself gives this customer access.")
 
     /// Says the same of every invitation that cannot be used, so that nobody learns what there is.
@@ -71,10 +71,10 @@ extension ProblemCatalogue.Entry {
     static func seats(_ why: SeatRefusal) -> Self {
         switch why {
         case .taken: seatsTaken
-        case .notOurs: seatsNotOurs
+        case .notOurs: seatsNotManagedByApp
         case .noSeats: purchaseHasNoSeats
         case .notRunning: purchaseNotRunning
-        case .purchasers: seatIsPurchasers
+        case .purchasers: purchaserNeedsNoSeat
         case .unknownInvitation: invitationUnknown
         case .unknownClaim: claimUnknown
         case .tooManyClaims(let limit): tooManyClaims(max: limit)

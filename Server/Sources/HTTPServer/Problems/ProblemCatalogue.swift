@@ -48,32 +48,35 @@ enum ProblemCatalogue {
     /// One entry for each code. Where an entry depends on the request, this is an example.
     static let entries: [Entry] = [
         .keyMissing, .keyUnknown, .keyNotSecret, .keyExpired(at: Instant(milliseconds: 0)),
-        .keyScopeMissing(.read, has: []), .secretKeyNotHere, .bodyNotJSON, .bodyNotUnderstood,
-        .bodyTooLarge(bytesMax: 1), .bodyTooSlow(secondsMax: 1), .bodyHasTooMany,
+        .keyScopeMissing(.read, has: []), .secretKeyAtWrongAddress, .bodyNotJSON,
+        .bodyNotUnderstood,
+        .bodyTooLarge(bytesMax: 1), .bodyTooSlow(secondsMax: 1), .bodyHasTooManyItems,
         .cursorUnknown, .cursorOutdated(after: nil), .limitOutOfRange(max: 1), .environmentUnknown,
         .stateUnknown(known: []), .routeUnknown, .methodNotAllowed(.get, allowed: []),
         .requestNotUnderstood, .forwardUnknown, .forwardNotAccepted,
-        .webhookUnknown, .webhookConfigured, .webhooksTooMany(max: 1), .webhookNotValid,
+        .webhookUnknown, .webhookInConfiguration, .tooManyWebhooks(max: 1), .webhookNotValid,
         .webhookDeliveryUnknown,
         .reportUnknown(known: []), .reportNotValid, .configurationNotValid,
-        .currencyUnknown(known: []), .amountNotPositive, .walletHasTooLittle,
+        .currencyUnknown(known: []), .amountNotPositive, .walletBalanceTooLow,
         .spendingNotAllowed, .idempotencyKeyMissing,
-        .idempotencyKeyReused, .contentUnknown, .contentNotOpen, .contentLinkInvalid,
+        .idempotencyKeyReused, .contentUnknown, .contentNotAvailable, .contentLinkInvalid,
         .fileNotInSandbox, .notificationNotTrusted, .notificationForAnotherApp,
         .notificationNotUnderstood, .notificationIncomplete, .purchaseNotTrusted,
         .purchaseFromXcode, .environmentsMixed,
-        .purchaseForAnotherApp, .purchaseNotUnderstood, .purchaseIncomplete, .legacyOff,
+        .purchaseForAnotherApp, .purchaseNotUnderstood, .purchaseIncomplete,
+        .legacyDocumentsNotAccepted,
         .purchasesMissing, .renewalWithoutTransaction, .purchaseBelongsToAnotherCustomer(.kept),
         .documentBudgetSpent(wait: .zero), .growthBudgetSpent(wait: .zero), .documentUnknown,
-        .customerIDMeaningless,
+        .customerIDNotValid,
         .customerProofMissing,
-        .customerProofNotValid, .aliasUnknown, .aliasIsFirst, .aliasJoinsTwoPeople,
+        .customerProofNotValid, .aliasUnknown, .aliasIsFirstID, .aliasJoinsTwoPeople,
         .aliasNotProven,
         .purchaseUnknown, .transferUnknown,
-        .transferSuperseded, .entitlementUnknown, .grantUnknown, .grantWithoutTime,
-        .seatsTaken, .seatsNotOurs, .purchaseHasNoSeats, .purchaseNotRunning, .seatIsPurchasers,
+        .transferSuperseded, .entitlementUnknown, .grantUnknown, .grantAlreadyEnded,
+        .seatsTaken, .seatsNotManagedByApp, .purchaseHasNoSeats, .purchaseNotRunning,
+        .purchaserNeedsNoSeat,
         .invitationUnknown, .claimUnknown, .tooManyClaims(max: 1), .tooManyInvitations(max: 1),
-        .offersKeyMissing, .offerUnknown, .offerNotForCustomer, .trustUndecided, .serverBusy,
+        .offersKeyMissing, .offerUnknown, .offerNotForCustomer, .signingTimeInFuture, .serverBusy,
         .storageUnavailable, .appNotConfigured, .serverNotReady, .serverFailed,
     ]
 }
@@ -116,8 +119,9 @@ extension ProblemCatalogue.Entry {
         .appNotConfigured, .internalServerError, "The app of this key is not configured.",
         remedy: "Add it to perennial.yaml again, or use a key of another app.")
 
-    static let trustUndecided = Self(
-        .trustUndecided, .serviceUnavailable, "Cannot verify right now whether this is genuine.",
+    static let signingTimeInFuture = Self(
+        .signingTimeInFuture, .serviceUnavailable,
+        "Cannot verify right now whether this is genuine.",
         remedy: "Send it again later.")
 
     static let forwardNotAccepted = Self(

@@ -25,13 +25,14 @@ extension ProblemError {
         case .notTrusted:
             isNotification ? .notificationNotTrusted : entry(forUntrustedPurchase: failure)
         case .incomplete: isNotification ? .notificationIncomplete : .purchaseIncomplete
-        case .legacyDisabled: isNotification ? .legacyNotificationsOff : .legacyOff
+        case .legacyDisabled:
+            isNotification ? .legacyNotificationsNotAccepted : .legacyDocumentsNotAccepted
         case .limitExceeded(let what, let limit): .tooMany(what, max: limit)
         case .unknownApp: .appNotConfigured
-        case .notYetVerifiable: .trustUndecided
+        case .notYetVerifiable: .signingTimeInFuture
         case .renewalWithoutTransaction: .renewalWithoutTransaction
         case .mixedEnvironments: .environmentsMixed
-        case .invalidCustomerID: .customerIDMeaningless
+        case .invalidCustomerID: .customerIDNotValid
         case .tooManyIDs(let limit): .tooManyIDs(max: limit)
         case .queryTooLong(let limit): .queryTooLong(bytesMax: limit)
         case .belongsToAnotherCustomer(_, let why): .purchaseBelongsToAnotherCustomer(why)
@@ -40,10 +41,10 @@ extension ProblemError {
         case .transferSuperseded: .transferSuperseded
         case .unknownEntitlement: .entitlementUnknown
         case .unknownGrant: .grantUnknown
-        case .grantAlreadyExpired: .grantWithoutTime
+        case .grantAlreadyExpired: .grantAlreadyEnded
         case .identityNotProven(let fault): entry(for: fault)
         case .unknownAlias: .aliasUnknown
-        case .primaryID: .aliasIsFirst
+        case .primaryID: .aliasIsFirstID
         case .aliasJoinsTwoPeople: .aliasJoinsTwoPeople
         case .aliasNotProven: .aliasNotProven
         case .offerKeyMissing: .offersKeyMissing
@@ -51,11 +52,11 @@ extension ProblemError {
         case .offerNotEligible: .offerNotForCustomer
         case .offerForUnknownTransaction: .offerTransactionUnknown
         case .unknownCurrency(_, let known): .currencyUnknown(known: known)
-        case .insufficientBalance: .walletHasTooLittle
+        case .insufficientBalance: .walletBalanceTooLow
         case .spendingNotAllowed: .spendingNotAllowed
         case .idempotencyKeyMissing: .idempotencyKeyMissing
         case .unknownContent(_, let isListed): isListed ? .contentWithoutFile : .contentUnknown
-        case .contentNotReadable: .contentNotOpen
+        case .contentNotReadable: .contentNotAvailable
         case .unavailableInSandbox(.file): .fileNotInSandbox
         case .unavailableInSandbox(.signature): .signatureNotInSandbox
         case .idempotencyKeyReused: .idempotencyKeyReused
@@ -63,8 +64,8 @@ extension ProblemError {
         case .unknownReport(_, let known): .reportUnknown(known: known)
         case .invalidReport: .reportNotValid
         case .unknownWebhook: .webhookUnknown
-        case .webhookInConfiguration: .webhookConfigured
-        case .tooManyWebhooks(let limit): .webhooksTooMany(max: limit)
+        case .webhookInConfiguration: .webhookInConfiguration
+        case .tooManyWebhooks(let limit): .tooManyWebhooks(max: limit)
         case .unknownDelivery: .webhookDeliveryUnknown
         case .invalidWebhook: .webhookNotValid
         case .unknownOperator: .operatorUnknown

@@ -42,7 +42,7 @@ extension PerennialServer {
         [
             open(
                 OpenAPIOperation(
-                    .post, Paths.notifications, "takeNotification",
+                    .post, Paths.notifications, "receiveNotification",
                     "Receive an App Store notification of version 2 or 1",
                     description: """
                         Responds 200 once it is recorded durably, also for a repeat. Idempotent. \

@@ -16,7 +16,7 @@ struct SimulatedClockMiddleware: RouterMiddleware {
         var request = request
         request.body = RequestBody(buffer: body)
         do { return try await next(request, context) } catch let refused as ProblemError {
-            guard refused.problem.code == .trustUndecided else { throw refused }
+            guard refused.problem.code == .signingTimeInFuture else { throw refused }
             await ask()
             return try await next(request, context)
         }

@@ -98,7 +98,7 @@ extension AppleSeatState {
         switch state {
         case .off: self = .off
         case .due: self = .due
-        case .told: self = .told
+        case .reported: self = .reported
         case .refused: self = .refused
         case .ended: self = .ended
         }
@@ -112,7 +112,7 @@ extension SeatEnd {
         case .removed: self = .removed
         case .erased: self = .erased
         case .unclaimed: self = .unclaimed
-        case .boughtAnew: self = .boughtAnew
+        case .boughtAgain: self = .boughtAgain
         case .joined: self = .joined
         }
     }

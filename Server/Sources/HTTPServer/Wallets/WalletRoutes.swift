@@ -39,7 +39,7 @@ extension PerennialServer {
     private static let debitOperation = OpenAPIOperation(
         .post, "/v1/customers/{id}/wallets/{currency}/debits", "debit", "Debit a wallet",
         description: """
-            Fails with wallet_has_too_little below zero, unless configured otherwise. Idempotent \
+            Fails with wallet_balance_too_low below zero, unless configured otherwise. Idempotent \
             with the header Idempotency-Key: a repeat gets the first response again. With an app \
             key only if the configuration says `spend: app`, and then Idempotency-Key is required.
             """,

@@ -98,7 +98,7 @@ package struct Change: Hashable, Sendable {
         case customerMerged = "customer_merged"
         case aliasAdded = "alias_added"
         /// An id that was added no longer identifies the customer.
-        case aliasParted = "alias_parted"
+        case aliasRemoved = "alias_removed"
         /// The purchase has moved to another customer.
         case movedAway = "moved_away"
         /// The purchase belongs to nobody from now on.
@@ -126,7 +126,7 @@ package struct Change: Hashable, Sendable {
 
         // A customer has requested a refund.
         /// The App Store asks how a purchase was used.
-        case consumptionAsked = "consumption_asked"
+        case consumptionRequested = "consumption_requested"
         case consumptionAnswered = "consumption_answered"
         /// No response was sent: by policy, because consent is missing, or because the App Store
         /// could not be reached.

@@ -122,9 +122,9 @@ extension Change.Kind {
             1
         case .credited, .priceCorrected, .offerRedeemed, .priceIncreaseAnnounced,
             .priceIncreaseAgreed, .linked, .moved, .customerMerged, .aliasAdded,
-            .aliasParted, .movedAway, .unlinked, .shared, .shareEnded, .seatClaimed,
+            .aliasRemoved, .movedAway, .unlinked, .shared, .shareEnded, .seatClaimed,
             .seatReleased, .blocked, .unblocked, .customerErased, .granted, .grantEnded,
-            .termEnding, .consumptionAsked, .consumptionAnswered,
+            .termEnding, .consumptionRequested, .consumptionAnswered,
             .consumptionUnanswered, .walletCredited, .walletCreditedByHand, .walletDebited,
             .walletClawedBack, .walletRestored, .walletAdjusted:
             0
@@ -143,9 +143,10 @@ extension Change.Kind {
             .commitmentRenewalTurnedOn, .productChangeScheduled, .productChangeCancelled,
             .offerRedeemed, .priceIncreaseAnnounced, .priceIncreaseAgreed, .billingFailed,
             .graceBegan, .graceEnded, .retryBegan, .accessUnconfirmed, .expired, .periodBegan,
-            .accessChanged, .linked, .moved, .customerMerged, .aliasAdded, .aliasParted, .movedAway,
+            .accessChanged, .linked, .moved, .customerMerged, .aliasAdded, .aliasRemoved,
+            .movedAway,
             .unlinked, .shared, .shareEnded, .seatClaimed, .seatReleased, .blocked, .unblocked,
-            .customerErased, .granted, .grantEnded, .termEnding, .consumptionAsked,
+            .customerErased, .granted, .grantEnded, .termEnding, .consumptionRequested,
             .consumptionAnswered, .consumptionUnanswered,
             .walletCredited, .walletCreditedByHand, .walletDebited, .walletClawedBack,
             .walletRestored, .walletAdjusted:

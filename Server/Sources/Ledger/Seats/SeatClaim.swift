@@ -36,7 +36,7 @@ package struct SeatClaim: Hashable, Sendable {
         /// The App Store ended it, because seats were refunded.
         case unclaimed
         /// The subscription had ended, and was bought anew.
-        case boughtAnew = "bought_anew"
+        case boughtAgain = "bought_again"
         /// The member has another claim on the purchase, or the purchase itself.
         case joined
     }

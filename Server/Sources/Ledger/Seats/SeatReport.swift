@@ -18,7 +18,7 @@ package struct SeatReport: Hashable, Sendable {
         /// It is to be told.
         case due
         /// It has a claim, and its id is known.
-        case told
+        case reported
         /// It does not take what it is told.
         case refused
         /// It has no claim.
@@ -60,7 +60,7 @@ extension SeatReport {
     package func step(isOpen: Bool, isRunning: Bool) -> Step {
         let wanted: Step
         switch (isOpen, state) {
-        case (true, .told), (_, .ended): return .nothing
+        case (true, .reported), (_, .ended): return .nothing
         case (true, .off), (true, .due), (true, .refused): wanted = .claim
         // If the id is unknown, the report of the claim is repeated to learn it.
         case (false, _):
@@ -97,7 +97,7 @@ extension SeatReport {
             // A late answer changes nothing about a claim that the App Store has ended.
             guard state != .ended else { return (self, false) }
             report.storeID = id
-            report.state = .told
+            report.state = .reported
             report.askedAt = askedAt ?? now
             return (report, !isOpen)
         case .unclaimed: report.state = .ended

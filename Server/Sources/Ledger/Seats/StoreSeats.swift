@@ -69,10 +69,10 @@ package struct StoreSeatComparison: Hashable, Sendable {
             let isListed = listed.contains(id)
             let isSettled = claim.report.since + Self.settledAfter <= askedAt
             switch claim.report.state {
-            case .told where !isListed && timeline.isOpen(claim):
+            case .reported where !isListed && timeline.isOpen(claim):
                 if isSettled { unlisted.append(claim) } else { isEarly = true }
             case .ended where isListed && claim.end == nil: relisted.append(claim)
-            case .told, .ended, .refused:
+            case .reported, .ended, .refused:
                 if isListed, isSettled, claim.end != nil { leftover.append(claim) }
             case .off, .due: break
             }

@@ -9,7 +9,7 @@ import PerennialContract
 struct ExportCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "export",
-        abstract: "Write a table of purchases as CSV or JSON lines.",
+        abstract: "Write a table as CSV or JSON lines.",
         discussion: "docs/sql.md describes the columns.")
 
     enum Format: String, ExpressibleByArgument, CaseIterable {

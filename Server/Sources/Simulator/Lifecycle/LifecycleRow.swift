@@ -51,7 +51,7 @@ package enum LifecycleRow: Int, Hashable, Sendable, CaseIterable {
     case oneTimePurchase
     case familyOneTimePurchase
     case oneTimeRefund
-    case consumptionAsked
+    case consumptionRequested
     case externalPurchaseToken
     case consentRescinded
     case advancedCommerce

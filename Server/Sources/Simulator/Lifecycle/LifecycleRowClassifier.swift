@@ -35,7 +35,7 @@ struct LifecycleRowClassifier {
 
     /// Types that belong to one row whatever their subtype.
     private static let rows: [NotificationType: LifecycleRow] = [
-        .consumptionRequest: .consumptionAsked, .metadataUpdate: .advancedCommerce,
+        .consumptionRequest: .consumptionRequested, .metadataUpdate: .advancedCommerce,
         .migration: .advancedCommerce, .priceChange: .advancedCommerce,
         .refundDeclined: .refundRequestDeclined, .refundReversed: .refundReversed,
         .renewalExtended: .extended, .renewalExtension: .extendedForAll,

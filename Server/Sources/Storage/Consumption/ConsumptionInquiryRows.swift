@@ -88,7 +88,7 @@ extension DatabaseSession {
                     .integer(document.receivedAt.milliseconds),
                 ])
             try emitConsumptionEvent(
-                .consumptionAsked, question, in: document.app, by: .document(document.id),
+                .consumptionRequested, question, in: document.app, by: .document(document.id),
                 at: document.receivedAt)
         }
     }
@@ -99,7 +99,7 @@ extension DatabaseSession {
     ) throws(StorageFailure) {
         try emitStatusNeutralEvent(
             Change(
-                kind, at: kind == .consumptionAsked ? question.askedAt : now,
+                kind, at: kind == .consumptionRequested ? question.askedAt : now,
                 product: question.product, transaction: question.transaction),
             of: question.purchase, in: app, by: cause, at: now)
     }

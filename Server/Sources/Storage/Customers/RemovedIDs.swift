@@ -29,7 +29,7 @@ extension DatabaseSession {
                 .text(app.rawValue), .text(alias.rawValue), .text(customer.rawValue),
                 .integer(now.milliseconds),
             ])
-        try emitIdentityEvent(.aliasParted, of: customer, other: alias, in: app, at: now)
+        try emitIdentityEvent(.aliasRemoved, of: customer, other: alias, in: app, at: now)
     }
 
     /// The customers from whom one of these ids was separated: their events mention it.

@@ -184,7 +184,7 @@ extension DatabaseSession {
         guard timeline.seatsBegin != nil else { return }
         let former = try openSeatClaims(on: timeline.purchase, in: app)
             .filter { !timeline.isOpen($0) }
-        try release(former, on: timeline.purchase, because: .boughtAnew, in: app, at: now)
+        try release(former, on: timeline.purchase, because: .boughtAgain, in: app, at: now)
     }
 
     /// Ends the claim of a customer who has the purchase itself now. Idempotent.

@@ -141,9 +141,9 @@ extension DatabaseSession {
         let refused = try openSeatClaims(on: purchase, in: app)
             .filter { $0.report.state == .refused }.prefix(seats.available).map(\.id)
         let changes: [([SeatClaimID], SeatReport.State, due: Instant?)] = [
-            (leftover, .told, now), (refused, .due, now),
+            (leftover, .reported, now), (refused, .due, now),
             (comparison.dropped.map(\.id), .ended, nil),
-            (comparison.relisted.map(\.id), .told, nil),
+            (comparison.relisted.map(\.id), .reported, nil),
         ]
         for (ids, state, due) in changes {
             try connection.runEach(

@@ -251,7 +251,7 @@ import Testing
             ("/customers/anna/grants", ["entitlement": "por"], 404, "entitlement_unknown"),
             (
                 "/customers/anna/grants", ["entitlement": "pro", "until": "2001-01-01"], 422,
-                "grant_without_time"
+                "grant_already_ended"
             ),
             ("/customers/anna/grants/grt_9/withdraw", [:], 404, "grant_unknown"),
             (
@@ -264,7 +264,7 @@ import Testing
             ),
             (
                 "/customers/anna/wallets/seeds/debits", ["amount": "1", "reason": "x", "key": "k"],
-                409, "wallet_has_too_little"
+                409, "wallet_balance_too_low"
             ),
             (
                 "/customers/anna/consumption",

@@ -99,7 +99,7 @@ import Testing
             #expect(page.contains("<b>5</b>, one of them") && page.contains("$43.95"))
             #expect(!page.contains("Invite somebody") && !page.contains("<h3>Members</h3>"))
             let act = try await server.post(Self.invitations, ["days": "7", "key": "k"])
-            #expect(act.status == 409 && act.text.contains("seats_not_ours"))
+            #expect(act.status == 409 && act.text.contains("seats_not_managed_by_app"))
             #expect(act.text.contains("Nothing has changed."))
         }
     }

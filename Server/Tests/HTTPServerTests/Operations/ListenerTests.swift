@@ -69,7 +69,7 @@ import Testing
                 let metrics = try await client.execute(uri: Paths.metrics, method: .get)
                 #expect(String(buffer: metrics.body).contains("listen_metrics"))
                 let events = try await client.execute(uri: Paths.events, method: .get)
-                #expect(String(buffer: events.body).contains("secret_key_not_here"))
+                #expect(String(buffer: events.body).contains("secret_key_at_wrong_address"))
                 #expect(String(buffer: events.body).contains("listen_secret"))
             }
         }

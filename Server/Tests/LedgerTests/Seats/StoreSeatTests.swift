@@ -42,13 +42,13 @@ private func claim(
         (report(.due), true, .claim),
         (report(.off, asked: false), true, .claim),
         (report(.refused, asked: false), true, .claim),
-        (report(.told, "s"), true, .nothing),
+        (report(.reported, "s"), true, .nothing),
         // A request may be on its way, so the claim is asked for again, to learn its id.
         (report(.due), false, .claim),
         (report(.due, asked: false), false, .nothing),
         (report(.off, asked: false), false, .nothing),
         (report(.refused, asked: false), false, .nothing),
-        (report(.told, "s"), false, .unclaim("s")),
+        (report(.reported, "s"), false, .unclaim("s")),
         (report(.off, "s"), false, .unclaim("s")),
         (report(.refused, "s"), false, .unclaim("s")),
         (report(.ended, "s"), false, .nothing),
@@ -61,16 +61,16 @@ private func claim(
     }
 
     @Test(arguments: [
-        (report(.due), SeatReport.Answer.claimed("s"), true, report(.told, "s"), false),
+        (report(.due), SeatReport.Answer.claimed("s"), true, report(.reported, "s"), false),
         // It ended while the request was on its way.
-        (report(.due), .claimed("s"), false, report(.told, "s"), true),
+        (report(.due), .claimed("s"), false, report(.reported, "s"), true),
         (report(.due), .noSeat, true, report(.refused, asked: false), false),
         (report(.due), .noSeat, false, report(.ended, asked: false), false),
         (report(.due), .refused, true, report(.refused, asked: false), false),
         (report(.due), .notRunning, true, report(.off), false),
-        (report(.told, "s"), .unclaimed, false, report(.ended, "s"), false),
-        (report(.told, "s"), .notRunning, false, report(.off, "s"), false),
-        (report(.told, "s"), .refused, false, report(.refused, "s"), false),
+        (report(.reported, "s"), .unclaimed, false, report(.ended, "s"), false),
+        (report(.reported, "s"), .notRunning, false, report(.off, "s"), false),
+        (report(.reported, "s"), .refused, false, report(.refused, "s"), false),
     ]) func `an answer says what the App Store knows then`(
         before: SeatReport, answer: SeatReport.Answer, isOpen: Bool, after: SeatReport,
         isDue: Bool
@@ -105,8 +105,8 @@ private func claim(
     }
 
     @Test func `a claim that the App Store lists no more is missing, unless it is too new`() {
-        let old = claim("a", report(.told, "s1", since: Self.long))
-        let new = claim("b", report(.told, "s2", since: now - .seconds(1)))
+        let old = claim("a", report(.reported, "s1", since: Self.long))
+        let new = claim("b", report(.reported, "s2", since: now - .seconds(1)))
         let found = comparison([], old, new)
         #expect(found.missing == [old])
         #expect(found.isEarly)
@@ -116,7 +116,7 @@ private func claim(
 
     @Test func `only as many claims are missing as seats were refunded, the newest`() {
         let claims = ["a", "b", "c"].map { (name: SeatClaimID) in
-            claim(name, report(.told, StoreSeatID(rawValue: name.rawValue), since: Self.long))
+            claim(name, report(.reported, StoreSeatID(rawValue: name.rawValue), since: Self.long))
         }
         let found = comparison([], claims[0], claims[1], claims[2], refunded: 1)
         #expect(found.missing.map(\.id) == ["c"] && found.dropped.map(\.id) == ["b", "a"])
@@ -128,7 +128,7 @@ private func claim(
     @Test func `a refunded seat that has ended a claim ends no second one`() {
         var ended = claim("a", report(.ended, "a", since: Self.long), isOpen: false)
         ended.end = SeatClaim.End(.unclaimed, at: now)
-        let open = claim("b", report(.told, "b", since: Self.long))
+        let open = claim("b", report(.reported, "b", since: Self.long))
         #expect(comparison([], ended, open, refunded: 1).dropped == [open])
         #expect(comparison([], ended, open, refunded: 2).missing == [open])
         // A seat that was refunded in an earlier period.
@@ -139,8 +139,8 @@ private func claim(
     @Test func `a claim that ended here and is listed there is left over`() {
         let ended = claim("a", report(.ended, "s1", since: Self.long), isOpen: false)
         let refused = claim("b", report(.refused, "s2", since: Self.long), isOpen: false)
-        let silent = claim("c", report(.told, "s3", since: Self.long), isOpen: false)
-        let onItsWay = claim("d", report(.told, "s4", since: now), isOpen: false)
+        let silent = claim("c", report(.reported, "s3", since: Self.long), isOpen: false)
+        let onItsWay = claim("d", report(.reported, "s4", since: now), isOpen: false)
         let found = comparison(["s1", "s2", "s3", "s4"], ended, refused, silent, onItsWay)
         #expect(found.leftover == [ended, refused, silent])
         #expect(found.missing == [] && found.foreign == 0)
@@ -148,7 +148,7 @@ private func claim(
     }
 
     @Test func `an id that is nobody's is foreign, unless it can be of a lost answer`() {
-        let told = claim("a", report(.told, "s1", since: Self.long))
+        let told = claim("a", report(.reported, "s1", since: Self.long))
         let unanswered = claim("b", report(.due))
         let unasked = claim("c", report(.due, asked: false))
         #expect(comparison(["s1", "x", "y"], told).foreign == 2)
@@ -157,7 +157,7 @@ private func claim(
     }
 
     @Test func `claims of others keep new members out, and take no member's seat`() {
-        let claims = ["a", "b", "c"].map { claim($0, report(.told)) }
+        let claims = ["a", "b", "c"].map { claim($0, report(.reported)) }
         let roster = SeatRoster(claims, of: group(), takenByOthers: 4, at: now)
         #expect(roster.capacity == 8 && roster.waiting == 0 && roster.available == 1)
         #expect(claims.map(roster.standing) == [.held, .held, .held])

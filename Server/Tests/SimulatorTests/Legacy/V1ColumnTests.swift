@@ -30,7 +30,7 @@ import Testing
         .resubscribedSameProduct: [status],
         .resubscribedOtherProduct: ["INTERACTIVE_RENEWAL", status],
         .familySharingEnded: ["REVOKE"], .oneTimeRefund: ["REFUND"],
-        .consumptionAsked: ["CONSUMPTION_REQUEST"],
+        .consumptionRequested: ["CONSUMPTION_REQUEST"],
     ]
 
     @Test(arguments: LifecycleTableTests.rows)

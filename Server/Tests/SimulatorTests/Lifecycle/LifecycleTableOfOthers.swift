@@ -177,7 +177,7 @@ extension LifecycleTableTests {
             told: ["ONE_TIME_CHARGE map", "REFUND map"],
             says: ["tx.revocationType": "REFUND_FULL", "data.status": .null]),
         Row(
-            row: .consumptionAsked,
+            row: .consumptionRequested,
             steps: [.buy("gem"), .transaction(.requestRefund(.fulfillmentIssue))],
             told: ["ONE_TIME_CHARGE gem", "CONSUMPTION_REQUEST gem"],
             says: [

@@ -44,7 +44,7 @@ import Testing
             let second = try #require(try await Self.leased(by: "b", in: store).first)
             try await Self.complete(second, .claimed("s"), by: "b", in: store)
             try await Self.complete(first, .noSeat, by: "a", in: store)
-            #expect(try await Self.state(in: store) == .told)
+            #expect(try await Self.state(in: store) == .reported)
             #expect(try await Self.leased(by: "a", in: store) == [])
             try await store.transaction { tx in
                 try tx.release([claim], on: purchase, because: .left, in: app, at: now)

@@ -92,7 +92,7 @@ import Testing
                     try JSON(parsing: CompactJWS($0.notification)?.payload ?? []),
                     header: [JSON.Member("x5c", .null)]))
         },
-        Row(what: "signed in the future", status: 503, code: "trust_undecided") {
+        Row(what: "signed in the future", status: 503, code: "signing_time_in_future") {
             posting(
                 try $0.authority.sign(
                     try $0.notificationSaying("signedDate", 4_000_000_000_000, inData: false)))
@@ -173,7 +173,7 @@ import Testing
             return posting(
                 customer: "ben", [try $0.authority.sign(payload.setting("productId", .null))])
         },
-        Row(what: "an id that means nobody", status: 422, code: "customer_id_meaningless") {
+        Row(what: "an id that means nobody", status: 422, code: "customer_id_not_valid") {
             posting(customer: "null", [$0.transaction])
         },
         Row(

@@ -35,7 +35,7 @@ extension ConsumptionStories {
             #expect(try await Self.received(in: shop) == [])
             #expect(
                 try await Self.events(in: shop)
-                    == ["consumption_asked", "consumption_unanswered"])
+                    == ["consumption_requested", "consumption_unanswered"])
             try await Self.expectSound(shop)
         }
     }

@@ -94,7 +94,7 @@ import Testing
             let waiting = try await Self.asked("anna", in: shop)
             #expect(waiting.map(\.state) == [.waiting])
             #expect(waiting[0].lastError == "The customer has not consented.")
-            #expect(try await Self.events(in: shop) == ["consumption_asked"])
+            #expect(try await Self.events(in: shop) == ["consumption_requested"])
 
             try await Self.consent("anna", in: shop)
             let told = try await Self.received(in: shop)
@@ -110,7 +110,9 @@ import Testing
             let answered = try await Self.asked("anna", in: shop)
             #expect(answered.map(\.state) == [.answered] && answered[0].response?.used == 30_000)
             #expect(
-                try await Self.events(in: shop) == ["consumption_asked", "consumption_answered"])
+                try await Self.events(in: shop) == [
+                    "consumption_requested", "consumption_answered",
+                ])
             let text = try await shop.engine.explain(
                 "anna", app: "birds", environment: .production)
             #expect(text.contains("Our response was delivered, 30.0 % used, with a sample"))
@@ -213,7 +215,9 @@ import Testing
             #expect(question.lastError?.contains("unavailable") == true)
             #expect(try await Self.received(in: shop) == [])
             #expect(
-                try await Self.events(in: shop) == ["consumption_asked", "consumption_unanswered"])
+                try await Self.events(in: shop) == [
+                    "consumption_requested", "consumption_unanswered",
+                ])
             try await Self.expectSound(shop)
         }
     }

@@ -202,7 +202,7 @@ import Testing
             #expect(try await shop.server.send("GET", path + "anna").body.count == 100)
             let ben = try await shop.server.send("GET", path + "ben")
             #expect(ben.status == 403)
-            #expect(try ben.json["code"] == "content_not_open")
+            #expect(try ben.json["code"] == "content_not_available")
             let none = try await shop.server.send("GET", "/v1/content/z/file?customer_id=anna")
             #expect(none.status == 404)
             // What is not out yet is not there.

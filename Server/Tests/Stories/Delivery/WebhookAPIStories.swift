@@ -223,7 +223,7 @@ import Testing
             }
             let refused = try await shop.support.send("POST", "/v1/webhooks", body: body.bytes)
             #expect(refused.status == 409)
-            #expect(try refused.json["code"] == "webhooks_too_many")
+            #expect(try refused.json["code"] == "too_many_webhooks")
             #expect(try refused.json["remedy"]?.string?.contains("DELETE") == true)
             for number in 1...WebhookRules.webhooksMax {
                 let path = "/v1/webhooks/old-\(number)"
@@ -256,7 +256,7 @@ import Testing
             ] {
                 let answer = try await shop.support.send(method, path, body: body.bytes)
                 #expect(answer.status == 409)
-                #expect(try answer.json["code"] == "webhook_configured")
+                #expect(try answer.json["code"] == "webhook_in_configuration")
             }
             for body: JSON in [
                 ["url": "http://example.com/"], ["url": "https://u:p@example.com/"],

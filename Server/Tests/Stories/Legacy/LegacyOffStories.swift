@@ -29,7 +29,7 @@ import Testing
             for path in ["/v1/purchases", "/v1/purchases/preview"] {
                 let answer = try await shop.server.send("POST", path, body: posting.bytes)
                 #expect(answer.status == 422, "\(path)")
-                #expect(try Self.code(answer) == "legacy_off", "\(path)")
+                #expect(try Self.code(answer) == "legacy_documents_not_accepted", "\(path)")
             }
             let question: JSON = ["receipt-data": .string(receipt)]
             for path in ["/verifyReceipt", "/sandbox/verifyReceipt"] {
@@ -69,7 +69,7 @@ import Testing
             let answer = try await shop.server.send(
                 "POST", "/apple/notifications", body: v1.bytes)
             #expect(answer.status == 422)
-            #expect(try Self.code(answer) == "legacy_off")
+            #expect(try Self.code(answer) == "legacy_documents_not_accepted")
         }
     }
 }

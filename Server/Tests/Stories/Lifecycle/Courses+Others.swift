@@ -52,7 +52,7 @@ extension Course {
             .oneTimeRefund, .buys("atlas"), .transaction(.refund()), .waits("P1D"),
             .transaction(.reverseRefund)),
         row(
-            .consumptionAsked, .buys("seeds"), .transaction(.requestRefund(.fulfillmentIssue)),
+            .consumptionRequested, .buys("seeds"), .transaction(.requestRefund(.fulfillmentIssue)),
             .waits("P3D")),
         row(
             .externalPurchaseToken, .buys("tiers.silver"),

@@ -15,7 +15,7 @@ import Testing
 
 extension SeatRow {
     static let lifeCycle = [
-        added, undone, renewedWithFewer, left, boughtAnew, billing, neverPaid, refundedSeats,
+        added, undone, renewedWithFewer, left, boughtAgain, billing, neverPaid, refundedSeats,
         reversedByClaims, reversedByApple, refundedAddition, refundedFirst, refundedAll, raised,
         declined, upgraded, switchedOff, assigned, family, trial,
     ]
@@ -55,7 +55,7 @@ extension SeatRow {
             (.waits("P1M"), "anna ben dora"),
         ])
 
-    private static let boughtAnew = SeatRow(
+    private static let boughtAgain = SeatRow(
         "renewal is turned off, and the subscription bought anew with another host",
         [
             (.buys(3), "anna"), (.joins("ben"), "anna ben"), (.does("cancel"), "anna ben"),

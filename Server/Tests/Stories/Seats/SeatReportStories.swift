@@ -19,12 +19,12 @@ import Testing
             #expect(try await stage.claims() == ["ben held off", "cleo held off"])
             #expect(try await stage.claimsThere() == [])
             try await stage.tell()
-            #expect(try await stage.claims() == ["ben held told", "cleo held told"])
+            #expect(try await stage.claims() == ["ben held reported", "cleo held reported"])
             #expect(try await stage.claimsThere() == (try await stage.idsThere()))
             try await stage.leave(ben)
             try await stage.tell()
             let rows = try await stage.rows()
-            #expect(rows.map(\.state) == ["ended", "told"])
+            #expect(rows.map(\.state) == ["ended", "reported"])
             #expect(try await stage.claimsThere() == [rows[1].id])
             try await stage.tell()
             #expect(try await stage.claimsThere().count == 1)
@@ -45,7 +45,7 @@ import Testing
                 try await stage.pass("PT10M")
             }
             #expect(try await stage.claimsThere() == (try await stage.idsThere()))
-            #expect(try await stage.claims() == ["ben held told"])
+            #expect(try await stage.claims() == ["ben held reported"])
             // As a backup from before the answer has it.
             try await stage.shop.database.write { connection in
                 _ = try connection.run(
@@ -82,7 +82,7 @@ import Testing
             let there = try await stage.claimsThere()
             #expect(there.count == 25)
             #expect(Set(there) == Set(try await stage.idsThere()))
-            #expect(try await stage.rows().allSatisfy { $0.state == "told" })
+            #expect(try await stage.rows().allSatisfy { $0.state == "reported" })
             other?.database.close()
         }
     }
@@ -165,7 +165,7 @@ import Testing
             try await stage.does("reverse-refund")
             #expect(try await stage.open("ben") == ["ben"])
             try await stage.tell()
-            #expect(try await stage.claims() == ["ben held told"])
+            #expect(try await stage.claims() == ["ben held reported"])
             #expect(try await stage.claimsThere() == (try await stage.idsThere()))
         }
     }
@@ -239,7 +239,7 @@ import Testing
                 try await eventually("all answers are recorded") {
                     let group = try await asking.get(
                         "/v1/purchases/\(stage.original)/seats?environment=sandbox&limit=500")
-                    return group["claims"]?.array?.allSatisfy { $0["apple_state"] == "told" }
+                    return group["claims"]?.array?.allSatisfy { $0["apple_state"] == "reported" }
                         == true
                 }
                 #expect(try await stage.claimsThere().count == Self.kills * 8)

@@ -31,7 +31,7 @@ import Testing
             // Two seats are left. The App Store counts without the purchaser's.
             #expect(try await stage.claimsThere() == Array(ids.prefix(2)))
             #expect(try await stage.ends() == ["dora unclaimed"])
-            #expect(try await stage.claims() == ["ben held told", "cleo waiting told"])
+            #expect(try await stage.claims() == ["ben held reported", "cleo waiting reported"])
             try await stage.tell()
             #expect(try await stage.claimsThere() == Array(ids.prefix(2)))
         }
@@ -49,7 +49,7 @@ import Testing
             // Signed anew, it is the same notification.
             #expect(try await stage.unclaim(Stage.ours([ids[0].uppercased()])) == 200)
             #expect(try await stage.ends() == ["ben unclaimed"])
-            #expect(try await stage.rows().map(\.state) == ["ended", "told", "told"])
+            #expect(try await stage.rows().map(\.state) == ["ended", "reported", "reported"])
         }
     }
 
@@ -142,7 +142,7 @@ import Testing
                 _ = try connection.run("DELETE FROM seat_unclaims", [])
                 _ = try connection.run(
                     "UPDATE seat_claims SET ended_at_ms = NULL, cause = NULL, "
-                        + "apple_state = 'told' WHERE customer = 'cleo'", [])
+                        + "apple_state = 'reported' WHERE customer = 'cleo'", [])
             }
             #expect(try await stage.open("cleo") == ["cleo"])
             let found = try await stage.shop.engine.rebuild(verifyOnly: true)
@@ -207,11 +207,11 @@ import Testing
             for name in ["ben", "cleo"] { try await stage.join(name) }
             // The App Store has a seat for one of them.
             try await stage.tell()
-            #expect(try await stage.claims() == ["ben held told", "cleo held refused"])
+            #expect(try await stage.claims() == ["ben held reported", "cleo held refused"])
             try await stage.compare()
             let group = try await stage.group()
             #expect(group["apple"]?["foreign"] == 3 && group["available"] == 0)
-            #expect(try await stage.claims() == ["ben held told", "cleo held refused"])
+            #expect(try await stage.claims() == ["ben held reported", "cleo held refused"])
             #expect(try await stage.open("ben", "cleo") == ["ben", "cleo"])
             #expect(try await stage.claimsThere().count == 4)
             #expect(try await stage.joining("dora") == 409)
@@ -220,7 +220,7 @@ import Testing
             }
             try await stage.does("cancel")
             try await stage.compare()
-            #expect(try await stage.claims() == ["ben held told", "cleo held told"])
+            #expect(try await stage.claims() == ["ben held reported", "cleo held reported"])
             #expect(try await stage.group()["apple"]?["foreign"] == 0)
             #expect(try await stage.joining("dora") == 201)
         }
@@ -239,7 +239,9 @@ import Testing
             #expect(try await stage.ends() == [])
             #expect(try await stage.open("ben", "cleo", "dora") == ["ben", "cleo", "dora"])
             #expect(
-                try await stage.claims() == ["ben held ended", "cleo held ended", "dora held told"])
+                try await stage.claims() == [
+                    "ben held ended", "cleo held ended", "dora held reported",
+                ])
         }
     }
 

@@ -74,7 +74,7 @@ import Testing
             let other = try await Self.spend(31, over: shop.server, key: "one")
             #expect(try other.json["code"] == "idempotency_key_reused")
             let tooMuch = try await Self.spend(71, over: shop.server, key: "two")
-            #expect(try tooMuch.json["code"] == "wallet_has_too_little")
+            #expect(try tooMuch.json["code"] == "wallet_balance_too_low")
             #expect(try await Self.spend(70, over: shop.server, key: "three").status == 200)
             #expect(try await Self.balance(in: shop) == 0)
             let report = try await shop.engine.rebuild(verifyOnly: true)
@@ -95,7 +95,7 @@ import Testing
             #expect(try stranger.json["code"] == "customer_proof_not_valid")
             let own = try await Self.spend(
                 of: "ben", over: shop.server, key: "three", provenBy: "ben")
-            #expect(try own.json["code"] == "wallet_has_too_little")
+            #expect(try own.json["code"] == "wallet_balance_too_low")
             #expect(try await Self.balance(in: shop) == 100)
             let anna = try await Self.spend(over: shop.server, key: "four", provenBy: "anna")
             #expect(anna.status == 200)

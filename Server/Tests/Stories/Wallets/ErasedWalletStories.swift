@@ -140,7 +140,7 @@ import Testing
         ] {
             let answer = try await shop.support.send("POST", path, body: body.bytes)
             #expect(answer.status == 422, "\(path)")
-            #expect(try answer.json["code"] == "customer_id_meaningless")
+            #expect(try answer.json["code"] == "customer_id_not_valid")
         }
     }
 

@@ -66,7 +66,7 @@ import Testing
             #expect(try await Self.spend(150, "oaks", by: "anna", in: shop).status == 200)
             let tooMuch = try await Self.spend(51, "oaks", by: "anna", in: shop)
             #expect(tooMuch.status == 409)
-            #expect(try tooMuch.json["code"] == "wallet_has_too_little")
+            #expect(try tooMuch.json["code"] == "wallet_balance_too_low")
 
             try await shop.simulator.post("/_sim/clock", ["advance": "P1D"])
             try await shop.simulator.post("/_sim/transactions/\(first.id)/refund", [:])
