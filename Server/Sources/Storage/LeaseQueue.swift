@@ -225,9 +225,9 @@ extension DatabaseSession {
 
 /// Work of an app that becomes due at a time: its table, and the column to compare.
 package enum DueWork: String, Hashable, Sendable {
-    case transitions = "purchases WHERE turns_at_ms"
+    case transitions = "purchases WHERE next_change_at_ms"
     /// Ends of grants for which no event was emitted yet.
-    case grantEnds = "grants WHERE turns_at_ms"
+    case grantEnds = "grants WHERE next_change_at_ms"
     case termWatches = "term_watches WHERE due_at_ms"
     case consumptionInquiries = "consumption_questions WHERE due_at_ms"
 }

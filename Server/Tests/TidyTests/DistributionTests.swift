@@ -17,8 +17,8 @@ import Testing
                 false
             ),
             ("SELECT a FROM keys WHERE hash = $1", true),
-            ("UPDATE purchases SET told = $1 WHERE app = $2", true),
-            ("UPDATE purchases SET told = $1 WHERE purchase = $2", false),
+            ("UPDATE purchases SET reported_state = $1 WHERE app = $2", true),
+            ("UPDATE purchases SET reported_state = $1 WHERE purchase = $2", false),
             ("UPDATE purchases SET app = $1 WHERE app = $2", false),
             (
                 "DELETE FROM purchases WHERE app = $1 AND EXISTS (SELECT 1 FROM links WHERE "

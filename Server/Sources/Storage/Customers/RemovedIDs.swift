@@ -22,9 +22,9 @@ extension DatabaseSession {
             "DELETE FROM customer_ids WHERE app = $1 AND id = $2",
             [.text(app.rawValue), .text(alias.rawValue)])
         try connection.run(
-            "INSERT INTO parted_ids (app, id, customer, parted_at_ms) VALUES ($1, $2, $3, $4) "
+            "INSERT INTO removed_ids (app, id, customer, removed_at_ms) VALUES ($1, $2, $3, $4) "
                 + "ON CONFLICT (app, id, customer) DO UPDATE "
-                + "SET parted_at_ms = excluded.parted_at_ms",
+                + "SET removed_at_ms = excluded.removed_at_ms",
             [
                 .text(app.rawValue), .text(alias.rawValue), .text(customer.rawValue),
                 .integer(now.milliseconds),
@@ -37,7 +37,7 @@ extension DatabaseSession {
         _ ids: [CustomerID], in app: AppID
     ) throws(StorageFailure) -> [CustomerID] {
         let found = try connection.rowsEach(
-            "SELECT customer FROM parted_ids WHERE app = $1 AND id = $2",
+            "SELECT customer FROM removed_ids WHERE app = $1 AND id = $2",
             ids.map { [.text(app.rawValue), .text($0.rawValue)] })
         var customers: [CustomerID] = []
         for rows in found {
@@ -52,7 +52,7 @@ extension DatabaseSession {
         of customer: CustomerID, in app: AppID
     ) throws(StorageFailure) -> [CustomerID] {
         let rows = try connection.rows(
-            "SELECT id FROM parted_ids WHERE app = $1 AND customer = $2 ORDER BY id",
+            "SELECT id FROM removed_ids WHERE app = $1 AND customer = $2 ORDER BY id",
             [.text(app.rawValue), .text(customer.rawValue)])
         var devices: [CustomerID] = []
         for row in rows {
@@ -65,7 +65,7 @@ extension DatabaseSession {
     /// Deletes the records of separations from and of these ids.
     func deleteRemovedIDs(_ ids: [CustomerID], in app: AppID) throws(StorageFailure) {
         try connection.runEach(
-            "DELETE FROM parted_ids WHERE app = $1 AND (id = $2 OR customer = $2)",
+            "DELETE FROM removed_ids WHERE app = $1 AND (id = $2 OR customer = $2)",
             ids.map { [.text(app.rawValue), .text($0.rawValue)] })
     }
 }

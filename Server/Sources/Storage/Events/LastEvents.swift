@@ -27,7 +27,8 @@ extension DatabaseSession {
                 + "WHERE app = $1 AND purchase IS NOT NULL AND NOT EXISTS "
                 + "(SELECT 1 FROM purchases WHERE purchases.app = events.app "
                 + "AND purchases.environment = events.environment "
-                + "AND purchases.purchase = events.purchase AND purchases.told IS NOT NULL) "
+                + "AND purchases.purchase = events.purchase "
+                + "AND purchases.reported_state IS NOT NULL) "
                 + "GROUP BY environment, purchase", [.text(app.rawValue)])
         var numbers: [PurchaseID: Int64] = [:]
         for row in rows {

@@ -70,7 +70,7 @@ extension DatabaseSession {
     static func selectDueTransitions(_ dialect: Dialect) -> String {
         "SELECT \(reportedColumns), purchases.environment, purchases.purchase "
             + "FROM \(purchasesWithOwners) WHERE purchases.app = $1 "
-            + "AND purchases.turns_at_ms <= $2 ORDER BY purchases.turns_at_ms LIMIT $3 "
+            + "AND purchases.next_change_at_ms <= $2 ORDER BY purchases.next_change_at_ms LIMIT $3 "
             + dialect.skippingLockedRows(of: "purchases")
     }
 
@@ -92,7 +92,7 @@ extension DatabaseSession {
             entries += purchases[index].advance(until: now, rules(of: purchases[index].app))
         }
         try connection.runEach(
-            "UPDATE purchases SET told = $1, turns_at_ms = $2 "
+            "UPDATE purchases SET reported_state = $1, next_change_at_ms = $2 "
                 + "WHERE app = $3 AND environment = $4 AND purchase = $5",
             purchases.map {
                 [
@@ -106,7 +106,7 @@ extension DatabaseSession {
     }
 
     /// The columns of a ``ReportedPurchase``, from ``purchasesWithOwners``.
-    static let reportedColumns = "purchases.timeline, purchases.told, links.customer"
+    static let reportedColumns = "purchases.timeline, purchases.reported_state, links.customer"
 
     /// Purchases, each with the link to its owner if it has one.
     static let purchasesWithOwners =

@@ -22,7 +22,7 @@ struct UnnumberedEvent {
     /// The values of ``columns``.
     var values: [Value]
 
-    static let columns = "environment, purchase, kind, told_at_ms, document, details"
+    static let columns = "environment, purchase, kind, known_at_ms, document, details"
 
     init(app: AppID, customer: CustomerID?, values: [Value]) {
         self.app = app

@@ -36,7 +36,8 @@ extension DatabaseSession {
         let grant = kept.grant
         try connection.run(
             "INSERT INTO grants (app, grant_id, environment, customer, entitlement, from_ms, "
-                + "until_ms, reason, turns_at_ms) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)",
+                + "until_ms, reason, next_change_at_ms) "
+                + "VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)",
             [
                 .text(app.rawValue), .text(grant.id.rawValue), .text(kept.environment.rawValue),
                 .text(kept.customer.rawValue), .text(grant.entitlement.rawValue),
@@ -52,7 +53,7 @@ extension DatabaseSession {
         _ kept: StoredGrant, in app: AppID, at now: Instant
     ) throws(StorageFailure) {
         try connection.run(
-            "UPDATE grants SET withdrawn_at_ms = $1, turns_at_ms = NULL "
+            "UPDATE grants SET withdrawn_at_ms = $1, next_change_at_ms = NULL "
                 + "WHERE app = $2 AND grant_id = $3",
             [.integer(now.milliseconds), .text(app.rawValue), .text(kept.grant.id.rawValue)])
         var kept = kept
@@ -66,11 +67,11 @@ extension DatabaseSession {
         of app: AppID, dueBy now: Instant, limit: Int
     ) throws(StorageFailure) -> Int {
         let ended = try storedGrants(
-            "app = $1 AND turns_at_ms <= $2 ORDER BY turns_at_ms LIMIT $3 "
+            "app = $1 AND next_change_at_ms <= $2 ORDER BY next_change_at_ms LIMIT $3 "
                 + dialect.skippingLockedRows,
             [.text(app.rawValue), .integer(now.milliseconds), .integer(Int64(limit))])
         try connection.runEach(
-            "UPDATE grants SET turns_at_ms = NULL WHERE app = $1 AND grant_id = $2",
+            "UPDATE grants SET next_change_at_ms = NULL WHERE app = $1 AND grant_id = $2",
             ended.map { [.text(app.rawValue), .text($0.grant.id.rawValue)] })
         for kept in ended {
             try emitGrantEvent(

@@ -35,7 +35,7 @@ struct CopiedTable: Hashable, Sendable {
         CopiedTable(
             name: "events", key: ["app", "sequence"],
             others: [
-                "customer", "customer_sequence", "environment", "purchase", "kind", "told_at_ms",
+                "customer", "customer_sequence", "environment", "purchase", "kind", "known_at_ms",
                 "document", "details",
             ]),
         CopiedTable(
@@ -119,7 +119,7 @@ struct CopiedTable: Hashable, Sendable {
             name: "grants", key: ["app", "grant_id"],
             others: [
                 "environment", "customer", "entitlement", "from_ms", "until_ms", "reason",
-                "withdrawn_at_ms", "turns_at_ms",
+                "withdrawn_at_ms", "next_change_at_ms",
             ]),
         CopiedTable(
             name: "token_keys", key: ["app", "key_id"],
@@ -140,12 +140,12 @@ struct CopiedTable: Hashable, Sendable {
         CopiedTable(
             name: "reminders",
             key: ["app", "subject", "environment", "chain", "until_ms", "days_before"],
-            others: ["told_at_ms"]),
+            others: ["emitted_at_ms"]),
         CopiedTable(
             name: "term_watches", key: ["app", "subject", "environment"], others: ["due_at_ms"]),
         CopiedTable(name: "reminder_rules", key: ["app"], others: ["rules", "swept_to"]),
         CopiedTable(
-            name: "parted_ids", key: ["app", "id", "customer"], others: ["parted_at_ms"]),
+            name: "removed_ids", key: ["app", "id", "customer"], others: ["removed_at_ms"]),
         CopiedTable(
             name: "erasures", key: ["app", "id_hash"], others: ["erased_at_ms"]),
         CopiedTable(
@@ -156,8 +156,9 @@ struct CopiedTable: Hashable, Sendable {
             name: "purchases", key: ["app", "environment", "purchase"],
             others: [
                 "account_token", "timeline", "due_at_ms", "known_at_ms", "asked_at_ms",
-                "failed_at_ms", "failures", "revision", "lease_until_ms", "lease_holder", "told",
-                "turns_at_ms", "documents_full_at_ms",
+                "failed_at_ms", "failures", "revision", "lease_until_ms", "lease_holder",
+                "reported_state",
+                "next_change_at_ms", "documents_full_at_ms",
             ]),
         CopiedTable(
             name: "purchase_origins",

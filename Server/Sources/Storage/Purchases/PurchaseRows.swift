@@ -27,12 +27,14 @@ extension DatabaseSession {
     func upsertPurchases(_ rows: [[Value]]) throws(StorageFailure) {
         try connection.runEach(
             "INSERT INTO purchases (app, environment, purchase, account_token, timeline, "
-                + "due_at_ms, known_at_ms, told, turns_at_ms, failures, lease_until_ms) "
+                + "due_at_ms, known_at_ms, reported_state, next_change_at_ms, failures, "
+                + "lease_until_ms) "
                 + "VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, 0, 0) "
                 + "ON CONFLICT (app, environment, purchase) "
                 + "DO UPDATE SET account_token = excluded.account_token, "
                 + "timeline = excluded.timeline, due_at_ms = excluded.due_at_ms, "
-                + "told = excluded.told, turns_at_ms = excluded.turns_at_ms",
+                + "reported_state = excluded.reported_state, "
+                + "next_change_at_ms = excluded.next_change_at_ms",
             rows)
     }
 

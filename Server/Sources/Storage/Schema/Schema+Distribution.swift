@@ -35,7 +35,7 @@ extension Schema {
         ([
             "documents", "customers", "headers", rebuiltFacts, "facts", "purchases",
             "customer_ids", "links", "shares", "blocks", "transfers", "grants", "erasures",
-            "parted_ids", "token_keys", "secrets", "debits", "wallets", "reminders",
+            "removed_ids", "token_keys", "secrets", "debits", "wallets", "reminders",
             "term_watches", "reminder_rules", "consumption_questions", "consumption_consents",
             "consumption_uses", "events", "pending_events", "logs", "app_stores", "forwards",
             "forward_bodies", "imports", "purchase_origins", "webhooks",

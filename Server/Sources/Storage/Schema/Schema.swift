@@ -6,7 +6,7 @@
 /// A row of `customers` without a row of `customer_ids` stands for an erased customer.
 ///
 /// Primary tables, which cannot be derived from anything else: `headers`, `documents`, `customers`,
-/// `customer_ids`, `links`, `shares`, `blocks`, `transfers`, `grants`, `erasures`, `parted_ids`,
+/// `customer_ids`, `links`, `shares`, `blocks`, `transfers`, `grants`, `erasures`, `removed_ids`,
 /// `seat_claims` with `seat_invitations` and `seat_unclaims`,
 /// `keys`, `token_keys`, `secrets`, `debits`, `forwards` with `forward_bodies`, `webhooks` with
 /// `webhook_deliveries` and `webhook_attempts`, `imports`, `reminders`, `purchase_origins`,
@@ -14,7 +14,7 @@
 /// `audit_entries`,
 /// `consumption_questions` with `consumption_consents` and `consumption_uses`, and the event log:
 /// `events`, `pending_events`, `logs` with `log_epochs`, and the state last reported in it, which
-/// is `told` of each purchase and `wallets`.
+/// is `reported_state` of each purchase and `wallets`.
 ///
 /// Derived tables, which a rebuild computes again by way of `facts_rebuilt`: `facts`, `purchases`,
 /// and `money_transactions`, `money_movements` and `money_subscriptions`, which `money_fills` fills

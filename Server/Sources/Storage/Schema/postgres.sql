@@ -81,7 +81,7 @@ CREATE TABLE facts_rebuilt (
 -- but must not be declared NOT NULL: SQLite would then drop the condition of the partial index as
 -- redundant, and would not see that a search by `due_at_ms` satisfies it.
 --
--- `told` is the state last reported in the event log. At `turns_at_ms` time alone changes it;
+-- `reported_state` is the state last reported in the event log. At `next_change_at_ms` time alone changes it;
 -- null means never. `documents_full_at_ms` is when the hourly budget of new documents about the
 -- purchase is full again.
 CREATE TABLE purchases (
@@ -99,15 +99,15 @@ CREATE TABLE purchases (
     revision TEXT COLLATE "C",
     lease_until_ms BIGINT NOT NULL,
     lease_holder TEXT COLLATE "C",
-    told BYTEA,
-    turns_at_ms BIGINT,
+    reported_state BYTEA,
+    next_change_at_ms BIGINT,
     PRIMARY KEY (app, environment, purchase)
 );
 CREATE INDEX purchases_by_account_token ON purchases (app, account_token, environment)
     WHERE account_token IS NOT NULL;
 CREATE INDEX purchases_by_due ON purchases (app, environment, due_at_ms)
     WHERE due_at_ms IS NOT NULL;
-CREATE INDEX purchases_by_turn ON purchases (app, turns_at_ms) WHERE turns_at_ms IS NOT NULL;
+CREATE INDEX purchases_by_next_change ON purchases (app, next_change_at_ms) WHERE next_change_at_ms IS NOT NULL;
 
 -- Where in the app a transaction was bought, as the app said when it posted it. Primary data: no
 -- document contains it.
@@ -154,11 +154,11 @@ CREATE INDEX customer_ids_by_beginning ON customer_ids (app, lower(id));
 
 -- Ids that were separated from a customer. Primary data: an erasure uses it to find the events of
 -- everyone who had the id of the erased person.
-CREATE TABLE parted_ids (
+CREATE TABLE removed_ids (
     app TEXT COLLATE "C" NOT NULL,
     id TEXT COLLATE "C" NOT NULL,
     customer TEXT COLLATE "C" NOT NULL,
-    parted_at_ms BIGINT NOT NULL,
+    removed_at_ms BIGINT NOT NULL,
     PRIMARY KEY (app, id, customer)
 );
 
@@ -240,7 +240,7 @@ CREATE INDEX transfers_by_former ON transfers (app, former) WHERE former IS NOT 
 -- Grants
 -- ------
 
--- Entitlements that a person has given. `turns_at_ms` is when the grant expires, as long as this
+-- Entitlements that a person has given. `next_change_at_ms` is when the grant expires, as long as this
 -- is still to be reported; otherwise null.
 CREATE TABLE grants (
     app TEXT COLLATE "C" NOT NULL,
@@ -252,12 +252,12 @@ CREATE TABLE grants (
     until_ms BIGINT,
     reason TEXT COLLATE "C" NOT NULL,
     withdrawn_at_ms BIGINT,
-    turns_at_ms BIGINT,
+    next_change_at_ms BIGINT,
     PRIMARY KEY (app, grant_id),
     FOREIGN KEY (app, customer) REFERENCES customers (app, customer)
 );
 CREATE INDEX grants_by_customer ON grants (app, customer, environment);
-CREATE INDEX grants_by_turn ON grants (app, turns_at_ms) WHERE turns_at_ms IS NOT NULL;
+CREATE INDEX grants_by_next_change ON grants (app, next_change_at_ms) WHERE next_change_at_ms IS NOT NULL;
 
 
 -- Wallets
@@ -411,7 +411,7 @@ CREATE TABLE reminders (
     chain TEXT COLLATE "C" NOT NULL,
     until_ms BIGINT NOT NULL,
     days_before BIGINT NOT NULL,
-    told_at_ms BIGINT NOT NULL,
+    emitted_at_ms BIGINT NOT NULL,
     PRIMARY KEY (app, subject, environment, chain, until_ms, days_before)
 );
 
@@ -523,7 +523,7 @@ CREATE TABLE events (
     environment TEXT COLLATE "C" CHECK (environment IN ('production', 'sandbox')),
     purchase TEXT COLLATE "C",
     kind TEXT COLLATE "C" NOT NULL,
-    told_at_ms BIGINT NOT NULL,
+    known_at_ms BIGINT NOT NULL,
     document BYTEA,
     details TEXT COLLATE "C" NOT NULL,
     PRIMARY KEY (app, sequence)
@@ -546,7 +546,7 @@ CREATE TABLE pending_events (
     environment TEXT COLLATE "C" CHECK (environment IN ('production', 'sandbox')),
     purchase TEXT COLLATE "C",
     kind TEXT COLLATE "C" NOT NULL,
-    told_at_ms BIGINT NOT NULL,
+    known_at_ms BIGINT NOT NULL,
     document BYTEA,
     details TEXT COLLATE "C" NOT NULL,
     PRIMARY KEY (app, position)
@@ -555,7 +555,7 @@ CREATE TABLE pending_events (
 -- For people with SQL, not for the program. It has the same columns on both engines, so that a
 -- query works on both. `details` is text in the table; this view makes it JSON on PostgreSQL.
 CREATE VIEW event_log AS SELECT
-    app, sequence, kind AS type, to_char(to_timestamp(told_at_ms / 1000.0) AT TIME ZONE 'UTC',
+    app, sequence, kind AS type, to_char(to_timestamp(known_at_ms / 1000.0) AT TIME ZONE 'UTC',
         'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') AS known_at,
     customer AS customer_id, customer_sequence, environment,
     purchase AS original_transaction_id, encode(document, 'hex') AS document_id,

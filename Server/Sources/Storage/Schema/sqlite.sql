@@ -79,7 +79,7 @@ CREATE TABLE facts_rebuilt (
 -- but must not be declared NOT NULL: SQLite would then drop the condition of the partial index as
 -- redundant, and would not see that a search by `due_at_ms` satisfies it.
 --
--- `told` is the state last reported in the event log. At `turns_at_ms` time alone changes it;
+-- `reported_state` is the state last reported in the event log. At `next_change_at_ms` time alone changes it;
 -- null means never. `documents_full_at_ms` is when the hourly budget of new documents about the
 -- purchase is full again.
 CREATE TABLE purchases (
@@ -97,15 +97,15 @@ CREATE TABLE purchases (
     revision TEXT,
     lease_until_ms INTEGER NOT NULL,
     lease_holder TEXT,
-    told BLOB,
-    turns_at_ms INTEGER,
+    reported_state BLOB,
+    next_change_at_ms INTEGER,
     PRIMARY KEY (app, environment, purchase)
 ) STRICT;
 CREATE INDEX purchases_by_account_token ON purchases (app, account_token, environment)
     WHERE account_token IS NOT NULL;
 CREATE INDEX purchases_by_due ON purchases (app, environment, due_at_ms)
     WHERE due_at_ms IS NOT NULL;
-CREATE INDEX purchases_by_turn ON purchases (app, turns_at_ms) WHERE turns_at_ms IS NOT NULL;
+CREATE INDEX purchases_by_next_change ON purchases (app, next_change_at_ms) WHERE next_change_at_ms IS NOT NULL;
 
 -- Where in the app a transaction was bought, as the app said when it posted it. Primary data: no
 -- document contains it.
@@ -152,11 +152,11 @@ CREATE INDEX customer_ids_by_beginning ON customer_ids (app, lower(id));
 
 -- Ids that were separated from a customer. Primary data: an erasure uses it to find the events of
 -- everyone who had the id of the erased person.
-CREATE TABLE parted_ids (
+CREATE TABLE removed_ids (
     app TEXT NOT NULL,
     id TEXT NOT NULL,
     customer TEXT NOT NULL,
-    parted_at_ms INTEGER NOT NULL,
+    removed_at_ms INTEGER NOT NULL,
     PRIMARY KEY (app, id, customer)
 ) STRICT, WITHOUT ROWID;
 
@@ -238,7 +238,7 @@ CREATE INDEX transfers_by_former ON transfers (app, former) WHERE former IS NOT 
 -- Grants
 -- ------
 
--- Entitlements that a person has given. `turns_at_ms` is when the grant expires, as long as this
+-- Entitlements that a person has given. `next_change_at_ms` is when the grant expires, as long as this
 -- is still to be reported; otherwise null.
 CREATE TABLE grants (
     app TEXT NOT NULL,
@@ -250,12 +250,12 @@ CREATE TABLE grants (
     until_ms INTEGER,
     reason TEXT NOT NULL,
     withdrawn_at_ms INTEGER,
-    turns_at_ms INTEGER,
+    next_change_at_ms INTEGER,
     PRIMARY KEY (app, grant_id),
     FOREIGN KEY (app, customer) REFERENCES customers (app, customer)
 ) STRICT;
 CREATE INDEX grants_by_customer ON grants (app, customer, environment);
-CREATE INDEX grants_by_turn ON grants (app, turns_at_ms) WHERE turns_at_ms IS NOT NULL;
+CREATE INDEX grants_by_next_change ON grants (app, next_change_at_ms) WHERE next_change_at_ms IS NOT NULL;
 
 
 -- Wallets
@@ -409,7 +409,7 @@ CREATE TABLE reminders (
     chain TEXT NOT NULL,
     until_ms INTEGER NOT NULL,
     days_before INTEGER NOT NULL,
-    told_at_ms INTEGER NOT NULL,
+    emitted_at_ms INTEGER NOT NULL,
     PRIMARY KEY (app, subject, environment, chain, until_ms, days_before)
 ) STRICT, WITHOUT ROWID;
 
@@ -520,7 +520,7 @@ CREATE TABLE events (
     environment TEXT CHECK (environment IN ('production', 'sandbox')),
     purchase TEXT,
     kind TEXT NOT NULL,
-    told_at_ms INTEGER NOT NULL,
+    known_at_ms INTEGER NOT NULL,
     document BLOB,
     details TEXT NOT NULL,
     PRIMARY KEY (app, sequence)
@@ -534,7 +534,7 @@ CREATE INDEX events_of_nobody ON events (app, environment, purchase, sequence)
 -- For people with SQL, not for the program. It has the same columns on both engines, so that a
 -- query works on both. `details` is text in the table; this view makes it JSON on PostgreSQL.
 CREATE VIEW event_log AS SELECT
-    app, sequence, kind AS type, strftime('%Y-%m-%dT%H:%M:%fZ', told_at_ms / 1000.0,
+    app, sequence, kind AS type, strftime('%Y-%m-%dT%H:%M:%fZ', known_at_ms / 1000.0,
         'unixepoch') AS known_at,
     customer AS customer_id, customer_sequence, environment,
     purchase AS original_transaction_id, nullif(lower(hex(document)), '') AS document_id,

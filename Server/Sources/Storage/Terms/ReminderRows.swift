@@ -97,7 +97,7 @@ extension DatabaseSession {
         var told: [TermEnding.Key: Instant] = [:]
         for subject in subjects.sorted() {
             let rows = try connection.rows(
-                "SELECT chain, until_ms, days_before, told_at_ms FROM reminders "
+                "SELECT chain, until_ms, days_before, emitted_at_ms FROM reminders "
                     + "WHERE app = $1 AND subject = $2 AND environment = $3",
                 [.text(app.rawValue), .text(subject.rawValue), .text(environment.rawValue)])
             for row in rows {
@@ -121,7 +121,7 @@ extension DatabaseSession {
         let ending = reminder.ending
         try connection.run(
             "INSERT INTO reminders (app, subject, environment, chain, until_ms, days_before, "
-                + "told_at_ms) VALUES ($1, $2, $3, $4, $5, $6, $7)",
+                + "emitted_at_ms) VALUES ($1, $2, $3, $4, $5, $6, $7)",
             [
                 .text(app.rawValue), .text((customer ?? watch.subject).rawValue),
                 .text(watch.environment.rawValue), .text(ending.chain),
@@ -140,8 +140,8 @@ extension DatabaseSession {
     ) throws(StorageFailure) {
         try connection.run(
             "INSERT INTO reminders (app, subject, environment, chain, until_ms, days_before, "
-                + "told_at_ms) SELECT app, $1, environment, chain, until_ms, days_before, "
-                + "told_at_ms FROM reminders WHERE app = $2 AND subject = $3 "
+                + "emitted_at_ms) SELECT app, $1, environment, chain, until_ms, days_before, "
+                + "emitted_at_ms FROM reminders WHERE app = $2 AND subject = $3 "
                 + "ON CONFLICT (app, subject, environment, chain, until_ms, days_before) "
                 + "DO NOTHING",
             [.text(customer.rawValue), .text(app.rawValue), .text(other.rawValue)])

@@ -255,17 +255,17 @@ private func expectGapless(_ events: [Event], _ comment: Comment? = nil) {
                 sql: "UPDATE events SET customer_sequence = 7 WHERE sequence = 3",
                 told: "event 3 of birds should be number 1 of its customer"),
             Harm(
-                sql: "UPDATE purchases SET told = (SELECT told FROM purchases "
+                sql: "UPDATE purchases SET reported_state = (SELECT reported_state FROM purchases "
                     + "WHERE purchase = '5') WHERE purchase = '1000'",
                 told: "ends with another status than was reported"),
             Harm(
-                sql: "UPDATE purchases SET told = NULL WHERE purchase = '5'",
+                sql: "UPDATE purchases SET reported_state = NULL WHERE purchase = '5'",
                 told: "production:5 has no events"),
             Harm(
                 sql: "DELETE FROM purchases WHERE purchase = '5'",
                 told: "production:5 has events but is not stored"),
             Harm(
-                sql: "UPDATE purchases SET timeline = told WHERE purchase = '5'",
+                sql: "UPDATE purchases SET timeline = reported_state WHERE purchase = '5'",
                 told: "production:5 cannot be read"),
             Harm(
                 sql: "UPDATE logs SET last_sequence = last_sequence + 1",
@@ -304,7 +304,8 @@ extension Database {
 
     fileprivate func toldRows() async throws -> [Row] {
         try await driver.read {
-            try $0.rows("SELECT purchase, timeline, told, turns_at_ms FROM purchases", [])
+            try $0.rows(
+                "SELECT purchase, timeline, reported_state, next_change_at_ms FROM purchases", [])
         }
     }
 }

@@ -286,7 +286,7 @@ private final class NotedDriver: DatabaseDriver {
             ["facts", "documents"]
         ),
         ("INSERT INTO wallets (a) VALUES ($1) ON CONFLICT (a) DO UPDATE SET a = 1", ["wallets"]),
-        ("UPDATE purchases SET told = $1", ["purchases"]), ("SAVEPOINT writer", []),
+        ("UPDATE purchases SET reported_state = $1", ["purchases"]), ("SAVEPOINT writer", []),
         ("SELECT count(*) FROM (SELECT a FROM events ORDER BY b) AS waiting", ["events"]),
     ])
     func `the tables of a statement are found`(sql: String, tables: [String]) {

@@ -152,9 +152,9 @@ import Testing
 
             let path = "/v1/customers/anna/aliases/\(Self.token)"
             #expect(try await shop.server.send("DELETE", path).status == 403)
-            let parted = try await shop.support.send("DELETE", path)
-            #expect(parted.status == 200)
-            #expect(try parted.json["aliases"]?.array?.isEmpty == true)
+            let removed = try await shop.support.send("DELETE", path)
+            #expect(removed.status == 200)
+            #expect(try removed.json["aliases"]?.array?.isEmpty == true)
             #expect(try await Self.balance(of: "anna", in: shop) == 40)
             #expect(try await Self.balance(of: Self.token, in: shop) == 0)
             // Nor by showing it: it is spent in part.
@@ -209,7 +209,7 @@ import Testing
         }
     }
 
-    @Test func `who is forgotten is forgotten by those from whom they were parted, too`()
+    @Test func `who is forgotten is forgotten by those from whom they were removed, too`()
         async throws
     {
         try await withShop(on: .sqlite) { shop in
