@@ -45,7 +45,7 @@ OPENED = {
     "dialog-grant": ("/customers/cleo", "Give access"),
     "dialog-move": ("/customers/cleo", "Move a purchase here"),
     "dialog-keep": ("/customers/cleo", "Keep with this customer"),
-    "dialog-forget": ("/customers/cleo", "Forget this person"),
+    "dialog-erase": ("/customers/cleo", "Erase this person"),
     "dialog-webhook": ("/webhooks", "Add an endpoint"),
     "dialog-session": ("/", "developer"),
 }

@@ -37,10 +37,10 @@ def live_states(page, world):
     page.wait_for_load_state()
     yield "wrong-move"
     page.goto(f"{server}/customers/{customer}")
-    dialog = open_dialog(page, "Forget this person")
+    dialog = open_dialog(page, "Erase this person")
     dialog.get_by_label("Type").fill("somebody else")
     dialog.get_by_role("button", name="for ever").click()
-    wait_for(page, "The id that was typed is another one.")
+    wait_for(page, "The id that was typed is not this customer’s.")
     yield "wrong-forget"
     page.goto(f"{server}/customers?query=MNOSUCH123")
     yield "customers-order-unknown"
@@ -115,7 +115,7 @@ def account_states(page):
         page.get_by_label("Name").fill("mira")
         page.get_by_label("Password").fill("wrong")
         page.get_by_role("button", name="Sign in").click()
-        wait_for(page, "do not belong together")
+        wait_for(page, "or the password is wrong")
         yield "login-wrong"
     finally:
         page.context.clear_cookies()

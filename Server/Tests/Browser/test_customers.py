@@ -50,13 +50,13 @@ def test_somebody_is_invited_to_a_group_and_joins(world, any_page, say):
     former = page.locator("pre code").inner_text()
     page.get_by_role("link", name=f"Back to {customer}").click()
     dialog = open_dialog(page, "Send again")
-    dialog.get_by_role("button", name="Make the invitation anew").click()
+    dialog.get_by_role("button", name="Replace the invitation").click()
     token = page.locator("pre code").inner_text()
     assert token != former
     member = f"member-{next(numbers)}"
     claim = world.api("/v1/seats/claims", {"customer_id": member, "token": token})
     page.get_by_role("link", name=f"Back to {customer}").click()
-    expect(group).to_contain_text("None can be used.")
+    expect(group).to_contain_text("None is open.")
     group.get_by_role("link", name=member, exact=True).click()
     expect(page.locator("#seat-0")).to_contain_text(f"{customer} pays for it")
     say(page.locator("#answer .line").inner_text())
@@ -77,7 +77,7 @@ def test_access_is_given_by_hand_and_taken_back(world, any_page, say):
     dialog.get_by_label("Why").fill("ticket 4711")
     dialog.get_by_role("button", name=f"Give {customer} access").click()
     done(page, "Access was given.")
-    expect(page.locator("#answer")).to_contain_text("may use pro")
+    expect(page.locator("#answer")).to_contain_text("has access to pro")
     assert world.api(f"/v1/customers/{customer}")["entitlements"]["pro"]["active"]
     say(page.locator("#answer .line").inner_text())
     dialog = open_dialog(page, "Take it back")
@@ -166,22 +166,22 @@ def test_apple_is_answered_about_a_refund(world, any_page, say):
     say("Apple was told:", told[-1])
 
 
-def test_a_person_is_forgotten_once_the_id_is_typed(world, any_page, say):
+def test_a_person_is_erased_once_the_id_is_typed(world, any_page, say):
     page = any_page
     customer, transaction = subscriber(world, "erna")
     page.goto(f"{world.server}/customers/{customer}")
-    dialog = open_dialog(page, "Forget this person")
+    dialog = open_dialog(page, "Erase this person")
     dialog.get_by_label("Type").fill("somebody else")
-    dialog.get_by_role("button", name=f"Forget {customer} for ever").click()
-    expect(page.locator("main")).to_contain_text("The id that was typed is another one.")
+    dialog.get_by_role("button", name=f"Erase {customer} for ever").click()
+    expect(page.locator("main")).to_contain_text("The id that was typed is not this customer’s.")
     assert world.api(f"/v1/customers/{customer}")["entitlements"]["pro"]["active"]
     say("not with another id")
     page.goto(f"{world.server}/customers/{customer}")
-    dialog = open_dialog(page, "Forget this person")
+    dialog = open_dialog(page, "Erase this person")
     dialog.get_by_label("Type").fill(customer)
-    dialog.get_by_role("button", name=f"Forget {customer} for ever").click()
-    done(page, "The person was forgotten.")
+    dialog.get_by_role("button", name=f"Erase {customer} for ever").click()
+    done(page, "The person was erased.")
     assert not world.api(f"/v1/customers/{customer}")["entitlements"]
     page.goto(f"{world.server}/customers?query={transaction}")
     expect(page.locator("main table")).not_to_contain_text(customer)
-    say(f"{customer} is forgotten")
+    say(f"{customer} is erased")

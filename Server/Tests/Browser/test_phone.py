@@ -49,10 +49,10 @@ def test_a_newcomer_who_follows_the_hints_does_all_five_steps(world, any_page, s
 def test_a_tap_while_time_passes_is_done_afterwards(world, page, say):
     page.goto(world.server + "/phone")
     page.get_by_role("button", name="Start over").click()
-    expect(page.locator("#line")).to_contain_text("may use nothing yet")
+    expect(page.locator("#line")).to_contain_text("has no access yet")
     page.get_by_role("button", name="Buy Monthly").click()
     page.get_by_role("button", name="Confirm").click()
-    expect(page.locator("#line")).to_contain_text("may use pro")
+    expect(page.locator("#line")).to_contain_text("has access to pro")
     expect(page.locator("#sim:not([aria-busy=true])")).to_have_count(1)
     page.evaluate(
         """() => ['year', 'sheet guide'].forEach(
@@ -66,17 +66,17 @@ def test_the_phone_says_what_the_customer_may_use(world, any_page, say):
     page = any_page
     page.goto(world.server + "/phone")
     page.get_by_role("button", name="Start over").click()
-    expect(page.locator("#line")).to_contain_text("may use nothing yet")
+    expect(page.locator("#line")).to_contain_text("has no access yet")
     page.get_by_role("button", name="Buy Monthly").click()
     page.get_by_role("button", name="Confirm").click()
-    expect(page.locator("#line")).to_contain_text("may use pro")
+    expect(page.locator("#line")).to_contain_text("has access to pro")
     expect(page.locator("#word")).to_contain_text("paid")
     expect(page.locator("#wire")).to_contain_text("SUBSCRIBED")
     say(page.locator("#line").inner_text())
     customer = page.locator("#sim").get_attribute("data-customer")
     page.get_by_role("link", name=f"{customer}’s page").click()
     expect(page.get_by_role("heading", level=1)).to_have_text(customer)
-    expect(page.locator("#answer")).to_contain_text("may use pro")
+    expect(page.locator("#answer")).to_contain_text("has access to pro")
 
 
 def test_a_group_is_bought_joined_and_ended(world, any_page, say):
@@ -96,7 +96,7 @@ def test_a_group_is_bought_joined_and_ended(world, any_page, say):
     expect(sheet).to_contain_text("$43.95 a month")
     say(sheet.inner_text().replace("\n", " "))
     tap("Confirm")
-    expect(page.locator("#line")).to_contain_text("may use pro")
+    expect(page.locator("#line")).to_contain_text("has access to pro")
     tap("My group")
     tap("Invite somebody")
     tap("Let ben join with the code")
@@ -121,7 +121,7 @@ def test_a_group_is_bought_joined_and_ended(world, any_page, say):
     expect(page.locator("#news .say.ok")).to_contain_text("The seat was taken back.")
     expect(group).to_contain_text("Nobody has joined yet.")
     page.goto(f"{world.server}/customers/ben")
-    expect(page.locator("#history")).to_contain_text("No seat any more")
+    expect(page.locator("#history")).to_contain_text("Seat released")
     say(page.locator("#answer .line").inner_text())
 
 
@@ -155,7 +155,7 @@ def test_pieces_that_have_not_changed_stay_where_they_are(world, page, say):
     page.get_by_role("button", name="Start over").click()
     page.get_by_role("button", name="Buy Monthly").click()
     page.get_by_role("button", name="Confirm").click()
-    expect(page.locator("#line")).to_contain_text("may use pro")
+    expect(page.locator("#line")).to_contain_text("has access to pro")
     expect(page.locator("#sim:not([aria-busy=true])")).to_have_count(1)
     page.add_init_script(NOTE_PIECES)
     page.add_init_script(

@@ -85,10 +85,12 @@ import Testing
     @Test func `of a form that was filled in wrongly the page says what, and leads back`() {
         let problem = Problem(
             code: .requestNotUnderstood, status: 400, title: "The request was not understood.",
-            detail: "The id that was typed is another one.", remedy: "Compare it.")
+            detail: "The id that was typed is not this customer’s.", remedy: "Compare it.")
         let html = ProblemPage(problem, wasAct: true, origin: .customer("cleo"))
             .html(in: Samples().frame)
-        #expect(html.contains("<strong><bdi>The id that was typed is another one.</bdi></strong>"))
+        #expect(
+            html.contains(
+                "<strong><bdi>The id that was typed is not this customer’s.</bdi></strong>"))
         #expect(html.contains("href=\"/customers/cleo\">Back</a>"))
         #expect(!html.contains("Compare it."))
     }
@@ -107,7 +109,7 @@ import Testing
 
     @Test func `a search that found nothing says what Apple said, and whether it was asked`() {
         let rows: [(AppleSearch, words: String?)] = [
-            (.notAsked, nil), (.unknown, "Apple was asked, and knows none either."),
+            (.notAsked, nil), (.unknown, "Apple was asked and does not know it either."),
             (.known(originalTransactionID: "7001"), "but that purchase is not recorded here"),
             (.noKey, "this server has no key for the App Store"),
             (.away, "Search again in a few minutes."),
@@ -129,7 +131,7 @@ import Testing
     @Test func `a page on which nothing is found yet leads on, and denies nothing`() {
         let frame = Samples().frame
         let paid = CustomersPage(state: "paid", rows: [], olderCursor: "41").html(in: frame)
-        #expect(paid.contains("None is “<bdi>paid</bdi>” here"))
+        #expect(paid.contains("No customer is “<bdi>paid</bdi>” here"))
         let any = CustomersPage(rows: [], olderCursor: "41").html(in: frame)
         #expect(any.contains("about purchases that no customer has claimed yet."))
         #expect(any.contains("href=\"/events\""))
@@ -185,13 +187,13 @@ import Testing
             return Answer(customer, in: Samples().frame).text
         }
         let whole =
-            "cleo may use nothing: pro closed on 17 March 2026, 14:00 UTC: the card was refused on "
+            "cleo has no access: pro closed on 17 March 2026, 14:00 UTC: the card was refused on "
             + "1 March 2026, 14:00 UTC, and the grace period is over. Apple keeps trying."
         #expect(line(until: closed, grace: closed) == whole)
         #expect(line(until: refused, grace: closed) == whole)
         #expect(
             line(until: refused, grace: nil)
-                == "cleo may use nothing: pro closed on 1 March 2026, 14:00 UTC: the card was "
+                == "cleo has no access: pro closed on 1 March 2026, 14:00 UTC: the card was "
                 + "refused. Apple keeps trying.")
     }
 

@@ -58,7 +58,7 @@ import Testing
         #expect(words(nil).hasPrefix("claim "))
         #expect(words(SeatEnd(rawValue: "vanished")).contains("<bdi>vanished</bdi>, claim "))
         #expect(EventWords(event: samples.seatEvent(nil)).headline == "Joined a group")
-        #expect(EventWords(event: samples.seatEvent(.left)).headline == "No seat any more")
+        #expect(EventWords(event: samples.seatEvent(.left)).headline == "Seat released")
     }
 
     @Test func `the token of an invitation stands on its page only if it was made just now`() {

@@ -85,9 +85,9 @@ package struct AccountPage: Sendable {
                 \(say)<form method="post" action="\(frame.link(.account("password")))" \
                 class="stack">\(frame.csrf)<input type="hidden" autocomplete="username" \
                 value="\(.value(frame.viewer.name))"><div>\
-                <label for="f">Your password until now</label>\
+                <label for="f">Current password</label>\
                 <input id="f" name="former" type="password" autocomplete="current-password" \
-                required></div><div><label for="p">Another one, 12 characters or more</label>\
+                required></div><div><label for="p">New password, 12 characters or more</label>\
                 <input id="p" name="password" type="password" autocomplete="new-password" \
                 minlength="12" required></div><div><label for="r">Once more</label>\
                 <input id="r" name="repeated" type="password" autocomplete="new-password" \

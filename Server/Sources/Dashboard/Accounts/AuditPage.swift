@@ -17,7 +17,7 @@ package struct AuditPage: Sendable {
     package func html(in frame: Frame) -> String {
         Layout(
             title: "Audit", section: .audit, heading: "Audit",
-            lede: "Who did what by hand, newest first. Nothing here can be changed.",
+            lede: "What operators did, newest first. Entries cannot be changed.",
             actions: frame.viewer.managesOperators ? places(in: frame) : "",
             content: entries.isEmpty ? empty : list(in: frame)
         ).html(in: frame)

@@ -68,11 +68,9 @@ package struct LoginPage: Sendable {
         case .ready, .firstRun: ""
         case .wrong(let left):
             """
-            <div class="say bad" role="alert">\(Icon.warning.markup)<div>That name and password \
-            do not \
-            belong together. \(left == 1 ? "1 try is left" : "\(left) tries are left"); then it \
-            waits \
-            a minute.</div></div>
+            <div class="say bad" role="alert">\(Icon.warning.markup)<div>The name or the password \
+            is wrong. \(left == 1 ? "1 try is left" : "\(left) tries are left"); after that, \
+            signing in is blocked for a minute.</div></div>
             """
         case .shut(let limit, let until):
             """

@@ -73,7 +73,7 @@ package struct OperatorsPage: Sendable {
         let invite = invitation
         return Layout(
             title: "Team", section: .operators, heading: "Team",
-            lede: "Who may use these pages, and as what.",
+            lede: "Who has access to these pages, and with which role.",
             actions: frame.viewer.managesOperators ? invite.buttonMarkup : "",
             content: """
                 <div class="stack">\(made.map(Self.say))\(operatorsTable(in: frame))\
@@ -133,7 +133,7 @@ package struct OperatorsPage: Sendable {
         let name = account.name
         let roles = Dialog(
             id: "roles-\(number)", button: "Role", title: "Another role for \(.bdi(name))",
-            sentences: "<p class=\"soft\">It is in force with their next click.</p>",
+            sentences: "<p class=\"soft\">It applies from their next request.</p>",
             path: .act("roles", onOperator: name),
             fields: roleFields("roles-\(number)", account.roles.first),
             submit: "Change the role of \(.bdi(name))")
@@ -142,7 +142,7 @@ package struct OperatorsPage: Sendable {
             title: "A link for \(.bdi(name))",
             sentences: """
                 <p class="soft">With it, they set another password, which ends all their sessions. \
-                The password until now works until then.</p>
+                The current password works until then.</p>
                 """, path: .act("link", onOperator: name), submit: "Make a link for \(.bdi(name))")
         let sessions = Dialog(
             id: "out-\(number)", button: "Sign out", title: "Sign out \(.bdi(name)) everywhere",
@@ -204,7 +204,7 @@ package struct OperatorsPage: Sendable {
                 ])
         }
         return Panel(
-            title: "Links that wait",
+            title: "Open links",
             content: Table(
                 name: "Links",
                 columns: [

@@ -90,7 +90,7 @@ package struct BarChart: Sendable {
 
     package func picture(height: Double, in frame: Frame) -> Markup {
         guard columns.count > 1 else {
-            return "<p class=\"soft\">One period alone has no picture: see the table.</p>"
+            return "<p class=\"soft\">One period has no chart: see the table.</p>"
         }
         let scale = ChartScale(
             low: columns.map(\.below).min() ?? 0, high: columns.map(\.above).max() ?? 0, top: 26,

@@ -153,7 +153,7 @@ package struct LineChart: Sendable {
             entries.append(
                 """
                 <span><svg aria-hidden="true"><path class="then" d="M3 1h9l-4.5 7z"/></svg>\
-                other now than it was shown then</span>
+                different from what was shown then</span>
                 """)
         }
         if points.contains(where: { $0.before != nil }) {

@@ -21,20 +21,20 @@ struct Answer {
         text += customer.customerID
         markup += .id(customer.customerID)
         if let only = open.first, open.count == 1 {
-            add(" may use ")
+            add(" has access to ")
             add(only.key, isBold: true)
             add(clause(only.value, in: frame))
         } else if !open.isEmpty {
-            add(" may use ")
+            add(" has access to ")
             list(open, in: frame)
         } else if let last = sorted.first {
-            add(" may use nothing: ")
+            add(" has no access: ")
             add(ending(last.value, of: last.key, in: frame))
         } else if let unlisted = customer.unlistedProducts, !unlisted.isEmpty {
             let names = unlisted.map(\.productID).joined(separator: ", ")
-            add(" may use nothing: \(names) was bought, and perennial.yaml does not list it")
+            add(" has no access: \(names) was bought, and perennial.yaml does not list it")
         } else {
-            add(" may use nothing yet")
+            add(" has no access yet")
         }
         add(".")
         look = Self.panelClass(of: open.isEmpty ? sorted.first?.value : Self.weakest(open))
@@ -79,7 +79,7 @@ struct Answer {
 // MARK: - Words
 
 extension Answer {
-    /// What follows “cleo may use pro”.
+    /// What follows “cleo has access to pro”.
     private func clause(_ entitlement: Entitlement, in frame: Frame) -> String {
         let until = entitlement.until.map { " until \(frame.longTime($0))" } ?? ""
         return switch entitlement.state {
@@ -100,7 +100,7 @@ extension Answer {
         case .trial: "free\(until)\(continuation(of: entitlement))"
         case .offer: "on an offer\(until)\(continuation(of: entitlement))"
         case .owned: "bought, to keep"
-        case .granted: "given by hand\(until)"
+        case .granted: "granted\(until)"
         case .grace: "grace\(until), not paid"
         case .unconfirmed: "held open\(until), not confirmed"
         default: "\(entitlement.state.rawValue)\(until)"

@@ -16,7 +16,7 @@ package enum AppleSearch: Hashable, Sendable {
     var sentence: Markup {
         switch self {
         case .notAsked: ""
-        case .unknown: "Apple was asked, and knows none either."
+        case .unknown: "Apple was asked and does not know it either."
         case .known(let transaction):
             """
             Apple knows it as original transaction \(.bdi(transaction)), but that purchase is not \
@@ -24,10 +24,10 @@ package enum AppleSearch: Hashable, Sendable {
             """
         case .noKey:
             """
-            Apple, who may know it, cannot be asked: this server has no key for the App Store \
+            Apple may know it, but this server has no key for the App Store \
             Server API.
             """
-        case .away: "Apple, who may know it, could not be asked. Search again in a few minutes."
+        case .away: "Apple may know it, but could not be asked. Search again in a few minutes."
         }
     }
 }

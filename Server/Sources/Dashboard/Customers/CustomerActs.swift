@@ -97,18 +97,18 @@ struct CustomerActs {
             }
         let events = page.eventsCount.map { Figures.count($0, "event") } ?? "earlier events"
         return Dialog(
-            id: "erase", button: "Forget this person", title: "Forget \(name)?",
+            id: "erase", button: "Erase this person", title: "Erase \(name)?",
             sentences: """
                 <p>This cannot be undone. It is one act for production and the sandbox.</p>\
                 <ul><li>All ids of \(name), grants, transfers and what was spent are removed.</li>\
                 \(purchases)<li>Consumables that were used up stay used up.</li><li>In \(events) \
-                their id is replaced by a pseudonym.</li><li>What Apple signed stays, byte for \
-                byte: your books need it.</li></ul>
+                their id is replaced by a pseudonym.</li><li>Documents that Apple signed stay \
+                unchanged, because your accounts need them.</li></ul>
                 """, path: .act("erase", on: id),
             fields: """
                 <div><label for="e-c">Type <b>\(name)</b> to continue</label>\
                 <input id="e-c" name="confirm" required autocomplete="off"></div>
-                """, submit: "Forget \(name) for ever", isGrave: true)
+                """, submit: "Erase \(name) for ever", isGrave: true)
     }
 
     private func shown(_ purchase: String) -> Markup {

@@ -12,11 +12,11 @@ struct CustomerMovements {
         if !moved.isEmpty || !page.blocked.isEmpty {
             let lines = moved.enumerated().map { transfer($1, number: $0, in: frame) }
             let kept = page.blocked.enumerated().map { block($1, number: $0, in: frame) }
-            panels.append(Panel(title: "Came and went", content: (lines + kept).joined()).markup)
+            panels.append(Panel(title: "Transfers", content: (lines + kept).joined()).markup)
         }
         if !page.grants.isEmpty {
             let lines = page.grants.enumerated().map { grant($1, number: $0, in: frame) }
-            panels.append(Panel(title: "Given by hand", content: lines.joined()).markup)
+            panels.append(Panel(title: "Grants", content: lines.joined()).markup)
         }
         return panels.joined()
     }
@@ -92,7 +92,7 @@ struct CustomerMovements {
                 id: "withdraw\(number)", button: "Take it back",
                 title: "Take \(.bdi(grant.entitlement)) back?",
                 sentences: """
-                    <p class="soft">What was given by hand ends at once. What \(page.name) has \
+                    <p class="soft">The grant ends at once. What \(page.name) has \
                     bought stays. You cannot undo this, but you can give it again.</p>
                     """, path: .withdrawal(of: grant.grantID, from: id),
                 submit: "Take \(.bdi(grant.entitlement)) back"), in: frame)

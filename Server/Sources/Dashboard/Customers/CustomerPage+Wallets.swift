@@ -11,7 +11,7 @@ extension CustomerPage {
         let all = wallets + bare
         guard !all.isEmpty else {
             return Panel(
-                title: "Wallet", content: "<p class=\"soft\">Nothing bought to be used up.</p>"
+                title: "Wallet", content: "<p class=\"soft\">No consumables.</p>"
             ).markup
         }
         return all.enumerated().map { number, statement -> Markup in
@@ -69,7 +69,7 @@ extension CustomerPage {
 
     private func wallet(_ statement: WalletStatement, in frame: Frame) -> Markup {
         guard !statement.isUnused else {
-            return "<p class=\"soft\">Nothing bought to be used up.</p>"
+            return "<p class=\"soft\">No consumables.</p>"
         }
         let unit = Markup.bdi(statement.currency)
         return """

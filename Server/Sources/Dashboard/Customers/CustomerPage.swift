@@ -118,7 +118,7 @@ package struct CustomerPage: Sendable {
     private func lede(in frame: Frame) -> Markup {
         guard let since else {
             return isKnown
-                ? "This customer has bought nothing yet, and nothing was given by hand."
+                ? "This customer has no purchases and no grants yet."
                 : "No customer with this id is known yet."
         }
         let place: Markup = storefront.map { ", storefront \(.bdi($0))" } ?? ""
@@ -138,7 +138,7 @@ package struct CustomerPage: Sendable {
             <code>perennial explain \(name)</code></p>
             """ : ""
         return """
-            <details><summary>Why, down to the documents</summary><pre>\(lines)</pre>\(more)\
+            <details><summary>Why, with the documents</summary><pre>\(lines)</pre>\(more)\
             </details>
             """
     }

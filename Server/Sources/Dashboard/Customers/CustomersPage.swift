@@ -89,7 +89,7 @@ package struct CustomersPage: Sendable {
 
     private func lede(in frame: Frame) -> Markup {
         guard let total else {
-            return "Each customer whose id came with a purchase, or who was given access by hand."
+            return "Every customer who has a purchase or a grant."
         }
         let place = frame.environment.rawValue
         let opened: Markup = open.map { ", \(Figures.count($0)) of them with something open" } ?? ""
@@ -148,7 +148,8 @@ package struct CustomersPage: Sendable {
         }
         if olderCursor != nil {
             return Empty(
-                title: state.isEmpty ? "No customers here yet" : "None is “\(.bdi(state))” here",
+                title: state.isEmpty
+                    ? "No customers here yet" : "No customer is “\(.bdi(state))” here",
                 text: """
                     \(state.isEmpty ? unclaimed : others) \
                     <a href="\(frame.link(.events))">Show the events</a>, or look further back.
@@ -162,7 +163,7 @@ package struct CustomersPage: Sendable {
         }
         if !state.isEmpty {
             return Empty(
-                title: "None is “\(.bdi(state))”", text: "No customer is in this state now.",
+                title: "No customer is “\(.bdi(state))”", text: "No customer is in this state now.",
                 actions: all
             ).markup
         }
@@ -170,7 +171,7 @@ package struct CustomersPage: Sendable {
             title: "No customer yet",
             text: """
                 A customer is created when your app posts a purchase with an id of yours, or when \
-                you give access by hand. The id is any text: a number, a name, a UUID.
+                you give access to somebody. The id is any text: a number, a name, a UUID.
                 """
         ).markup
     }

@@ -59,7 +59,7 @@ package struct MovePage: Sendable {
     private func content(in frame: Frame) -> Markup {
         guard !found.isEmpty else {
             let empty = Empty(
-                title: "No purchase is “\(.bdi(query))”",
+                title: "No purchase with the number “\(.bdi(query))”",
                 text: """
                     Neither a transaction nor an order of this number is known here in \
                     \(frame.environment.rawValue). \(apple.sentence)

@@ -1,12 +1,12 @@
 import PerennialContract
 
 extension NotificationsPage {
-    // MARK: - Came in
+    // MARK: - Received
 
     func cameIn(_ values: CameIn, in frame: Frame) -> Markup {
         guard !values.items.isEmpty else {
             let empty = Empty(
-                title: "Nothing came in yet",
+                title: "No notifications yet",
                 text: """
                     Enter this server’s address, with <code>\(Paths.notifications)</code> behind \
                     it, \
@@ -19,19 +19,19 @@ extension NotificationsPage {
         }
         let strip = Strip(values.hours)
         let hours = Panel(
-            title: "By the hour", side: "red: we had to fetch it from Apple",
+            title: "By the hour", side: "red: fetched from Apple later",
             content: "\(strip.markup)<p class=\"muted small\">\(strip.sentence)</p>"
         ).markup
         let table = Table(
-            name: "Notifications that came in",
+            name: "Notifications that were received",
             columns: [
                 .init("Came, UTC"), .init("Type"), .init("How"), .init("Customer"),
-                .init("After"), .init("Sent on"), .init("Document"),
+                .init("After"), .init("Forwarded"), .init("Document"),
             ], rows: values.items.map { Self.row($0, in: frame) }, bodyID: "incoming")
         return """
             \(values.day.map { stats($0) } ?? "")\(values.hours.isEmpty ? "" : hours)\
             \(Panel(
-                title: "Came in", side: "The latest signed first",
+                title: "Received", side: "The latest signed first",
                 content: table.markup, classes: "flush").markup)\
             \(older(values.olderCursor, .notifications, in: frame))
             """
@@ -99,12 +99,12 @@ extension NotificationsPage {
             : "\(item.accepted) accepted, \(item.waiting) not"
     }
 
-    // MARK: - Sent on
+    // MARK: - Forwarded
 
     func sentOn(_ values: SentOn, in frame: Frame) -> Markup {
         guard !values.addresses.isEmpty || !values.forwards.items.isEmpty else {
             let empty = Empty(
-                title: "Nothing is sent on",
+                title: "Nothing is forwarded",
                 text: """
                     The addresses that receive Apple’s notifications, byte for byte, are set in \
                     <code>perennial.yaml</code>: <code>forward: [{url: https://…}]</code>.
@@ -135,13 +135,13 @@ extension NotificationsPage {
                 ])
         }
         let table = Table(
-            name: "Addresses that notifications are sent on to",
+            name: "Addresses that notifications are forwarded to",
             columns: [
-                .init("Address"), .init("What of"), .init("State"), .number("Waiting"),
+                .init("Address"), .init("Environments"), .init("State"), .number("Waiting"),
                 .init("Oldest"), .init("Last"),
             ], rows: rows)
         return Panel(
-            title: "Sent on", side: "The body as it came, byte for byte; 36 attempts in six days",
+            title: "Forwarded", side: "The unchanged body; 36 attempts in six days",
             content: table.markup, classes: "flush"
         ).markup
     }
@@ -149,13 +149,13 @@ extension NotificationsPage {
     private func forwards(_ list: ForwardList, in frame: Frame) -> Markup {
         guard !list.items.isEmpty else { return "" }
         let table = Table(
-            name: "Notifications that were sent on, or wait",
+            name: "Notifications that were forwarded, or wait",
             columns: [
                 .init("Came"), .init("Document"), .init("To"), .init("Attempts"), .init("State"),
                 .init("Do"),
             ], rows: list.items.map { row($0, in: frame) })
         return Panel(
-            title: "One by one", side: "Newest first; kept for thirty days",
+            title: "Single notifications", side: "Newest first; kept for thirty days",
             content: table.markup, classes: "flush"
         ).markup + older(list.nextCursor, .sentOn, in: frame)
     }
@@ -213,10 +213,10 @@ extension NotificationsPage {
         let late = Duration.short(milliseconds: values.latestMilliseconds)
         let missed: Markup =
             values.missed == 0
-            ? "Every one had reached us."
+            ? "All of them had arrived."
             : """
-            <b>\(Figures.count(values.missed))</b> had not reached us, and \
-            \(values.missed == 1 ? "was" : "were") read that way, \(late) late at most.
+            <b>\(Figures.count(values.missed))</b> had not arrived, and \
+            \(values.missed == 1 ? "was" : "were") fetched in this way, \(late) late at most.
             """
         let sent: Markup =
             values.notifications == 0
@@ -227,7 +227,10 @@ extension NotificationsPage {
             """
         return Panel(
             title: "Notifications", side: next,
-            content: "<p>Once an hour Apple is asked for what did not arrive. \(sent)</p>"
+            content: """
+                <p>Once an hour, this server asks Apple for notifications that did not arrive. \
+                \(sent)</p>
+                """
         ).markup
     }
 

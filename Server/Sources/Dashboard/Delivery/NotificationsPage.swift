@@ -226,7 +226,7 @@ package struct NotificationsPage: Sendable {
         let wait: Markup =
             waiting > 0 ? " <span class=\"at-risk\">\(Figures.count(waiting)) wait</span>" : ""
         let entries: [(DashboardPath, Markup)] = [
-            (.notifications, "Came in"), (.sentOn, "Sent on\(wait)"), (.asked, "Asked"),
+            (.notifications, "Received"), (.sentOn, "Forwarded\(wait)"), (.asked, "Asked"),
         ]
         let links = entries.map { path, name -> Markup in
             let mark: Markup = path == current ? " aria-current=\"true\"" : ""

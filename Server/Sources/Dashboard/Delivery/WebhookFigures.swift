@@ -138,7 +138,7 @@ struct WebhookCard {
                 """, path: .act("pause", onWebhook: id), submit: "Pause it")
         let resume = Dialog(
             id: "pause-\(key)", button: "Resume", title: "Send to \(name) again?",
-            sentences: "<p class=\"soft\">What waits is sent now, in its order.</p>",
+            sentences: "<p class=\"soft\">Waiting events are sent now, in order.</p>",
             path: .act("resume", onWebhook: id), submit: "Resume")
         let test = Dialog(
             id: "test-\(key)", button: "Send a test", title: "Send a test to \(name)?",

@@ -216,7 +216,7 @@ package struct WebhookPage: Sendable {
         return Panel(
             title: "Send again",
             content: """
-                <p class="soft small">Everything in a span of time, in its order, with the same \
+                <p class="soft small">All events in a span of time, in order, with the same \
                 ids: \
                 a receiver that knows an id may skip it.</p>\
                 <form method="post" action="\(frame.link(.act("replay", onWebhook: id)))" \

@@ -16,20 +16,21 @@ struct EventWords {
 
     private static let headlines: [EventType: String] = [
         .purchased: "Bought", .trialStarted: "Trial began",
-        .trialConverted: "Trial became a payment", .renewed: "Renewed",
-        .billingRecovered: "The payment came after all", .resubscribed: "Came back",
-        .refunded: "Refunded", .refundReversed: "Refund taken back",
+        .trialConverted: "Trial converted", .renewed: "Renewed",
+        .billingRecovered: "Payment recovered", .resubscribed: "Resubscribed",
+        .refunded: "Refunded", .refundReversed: "Refund reversed",
         .renewalTurnedOff: "Will not renew", .renewalTurnedOn: "Will renew again",
-        .billingFailed: "Payment failed", .graceBegan: "Grace began", .graceEnded: "Grace is over",
-        .retryBegan: "Apple tries again", .accessUnconfirmed: "Held open, not confirmed",
-        .movedAway: "Moved away", .granted: "Given by hand", .grantEnded: "Grant is over",
+        .billingFailed: "Payment failed", .graceBegan: "Grace period began",
+        .graceEnded: "Grace period ended",
+        .retryBegan: "Billing retry began", .accessUnconfirmed: "Held open, not confirmed",
+        .movedAway: "Moved away", .granted: "Granted", .grantEnded: "Grant ended",
         .consumptionRequested: "Apple asks about a refund",
-        .consumptionAnswered: "Apple was answered", .walletCredited: "Wallet filled",
-        .walletCreditedByHand: "Added by hand",
+        .consumptionAnswered: "Answer sent to Apple", .walletCredited: "Wallet credited",
+        .walletCreditedByHand: "Credited by support",
         .walletDebited: "Spent", .walletClawedBack: "Taken out after a refund",
         .customerErased: "Forgotten", .seatsAdded: "Seats added",
         .seatAssigned: "Got a seat from Apple", .seatRevoked: "Seat taken back by Apple",
-        .seatClaimed: "Joined a group", .seatReleased: "No seat any more",
+        .seatClaimed: "Joined a group", .seatReleased: "Seat released",
     ]
 
     /// The product, and what belongs to it.
@@ -86,8 +87,8 @@ struct EventWords {
     }
 
     private static let endings: [SeatEnd: String] = [
-        .left: "given back", .removed: "taken back", .erased: "somebody was forgotten",
-        .unclaimed: "Apple refunded it", .boughtAgain: "the group was bought anew",
+        .left: "given back", .removed: "taken back", .erased: "somebody was erased",
+        .unclaimed: "Apple refunded it", .boughtAgain: "the group was bought again",
         .joined: "two ids are one person",
     ]
 

@@ -43,8 +43,8 @@ package struct EventsPage: Sendable {
         var label: String {
             switch self {
             case .everything: "Everything"
-            case .moneyCame: "Money came"
-            case .moneyBack: "Money went back"
+            case .moneyCame: "Payments"
+            case .moneyBack: "Refunds"
             case .opened: "Access opened"
             case .shut: "Access closed"
             case .failed: "Failed payments"
@@ -136,8 +136,8 @@ package struct EventsPage: Sendable {
         return """
             <div class="stats" id="day">\
             \(tile("Today", "\(Figures.count(day.events))", "events so far"))\
-            \(tile("Money came", Self.sum(day.came), Self.currencies(day.came)))\
-            \(tile("Money went back", Self.sum(day.wentBack), refunds))\
+            \(tile("Payments", Self.sum(day.came), Self.currencies(day.came)))\
+            \(tile("Refunds", Self.sum(day.wentBack), refunds))\
             \(tile("Reported late", "\(Figures.count(day.late))", "more than an hour"))</div>
             """
     }

@@ -16,7 +16,7 @@ extension Layout {
             <h2>Set-up</h2><ul>\(entry(.products, .products, .box, "Products", in: frame))\
             \(entry(
                 .checks, .checks, .pulse, "Health", count: open,
-                saying: open == 1 ? "check needs you" : "checks need you", in: frame))\
+                saying: open == 1 ? "check needs attention" : "checks need attention", in: frame))\
             \(people(in: frame))</ul>\
             \(phone(in: frame))
             """

@@ -184,7 +184,7 @@ package struct AppleReportsPage: Sendable {
         ])
         return Layout(
             title: "Apple’s reports", section: .reports, heading: "Apple’s reports",
-            lede: "What Apple’s files say, held against our ledger, line by line.",
+            lede: "Apple’s files, compared with our ledger line by line.",
             content: Template.reports.markup(fields)
         ).html(in: frame)
     }

@@ -197,7 +197,7 @@ package struct ChartPage: Sendable {
             }
         guard !table.isEmpty else { return "" }
         return Panel(
-            title: "The same as a table",
+            title: "Show as a table",
             side: opens ? "Each number opens the purchases behind it" : "", content: table,
             classes: "flush"
         ).markup

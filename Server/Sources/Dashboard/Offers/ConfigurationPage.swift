@@ -9,8 +9,8 @@ package struct ConfigurationPage: Sendable {
 
     package func html(in frame: Frame) -> String {
         Layout(
-            title: "What it would change", section: .products,
-            heading: "What the configuration would change",
+            title: "Preview", section: .products,
+            heading: "Preview of the configuration",
             lede: "Nothing was changed, and the text was not stored.",
             content: """
                 <div class="stack">\(outcome(in: frame))\(entitlements(in: frame))\(differences)\
@@ -51,13 +51,14 @@ package struct ConfigurationPage: Sendable {
                 ])
         }
         let table = Table(
-            name: "Who would lose or gain what",
+            name: "Customers who would lose or gain access",
             columns: [
                 .init("Entitlement"), .init("Of"), .number("Lose it"), .init("Who"),
                 .number("Gain it"), .init("Who"),
             ], rows: rows)
         return Panel(
-            title: "Who would lose or gain what", content: table.markup, classes: "flush"
+            title: "Customers who would lose or gain access", content: table.markup,
+            classes: "flush"
         ).markup
     }
 
@@ -70,7 +71,7 @@ package struct ConfigurationPage: Sendable {
     private var differences: Markup {
         let lines = preview.differences.map(Markup.bdi).joined(by: "\n")
         return Panel(
-            title: "Rules that change",
+            title: "Changed rules",
             content: preview.differences.isEmpty
                 ? "<p>No rule of this app.</p>" : "<pre>\(lines)</pre>"
         ).markup
@@ -80,7 +81,7 @@ package struct ConfigurationPage: Sendable {
     static func form(in frame: Frame) -> Markup {
         guard frame.viewer.mayConfigure else { return "" }
         return Panel(
-            title: "Before it is changed",
+            title: "Preview a configuration",
             content: """
                 <p class="soft">Paste a new <code>perennial.yaml</code> to see who would lose or \
                 gain access by it. Nothing is changed, and the text is neither stored nor shown \
@@ -89,7 +90,7 @@ package struct ConfigurationPage: Sendable {
                 <div><label for="c-t">The whole file</label>\
                 <textarea id="c-t" name="configuration" rows="8" required spellcheck="false" \
                 autocomplete="off"></textarea></div>\
-                <div class="row"><button class="btn" type="submit">See what it would change\
+                <div class="row"><button class="btn" type="submit">Preview\
                 </button></div></form>
                 """
         ).markup

@@ -73,8 +73,8 @@ package struct ProductsPage: Sendable {
         return Layout(
             title: "Products", section: .products, heading: "Products",
             lede: """
-                What is sold, what it opens, and what is shown in the app. Read from \
-                perennial.yaml; changed there, reviewed like code.
+                The products, the entitlements they give, and the offerings in the app. They come \
+                from perennial.yaml, and are changed there.
                 """, content: Template.products.markup(fields)
         ).html(in: frame)
     }
@@ -82,7 +82,7 @@ package struct ProductsPage: Sendable {
     private func warning(_ product: Unlisted, in frame: Frame) -> Markup {
         """
         <div class="say warn">\(Icon.warning.markup)<div><strong>\(.bdi(product.productID)) is \
-        sold, and gives nothing.</strong> \(Figures.count(product.purchases, "purchase")) since \
+        sold, but gives no access.</strong> \(Figures.count(product.purchases, "purchase")) since \
         \(frame.day(product.since)). Add it to <code>perennial.yaml</code>: \
         <code>\(.bdi(product.line))</code>. Then it counts at once, for earlier purchases, \
         too.</div></div>

@@ -87,7 +87,7 @@ package struct ChecksPage: Sendable {
         if bad == 0 { return "All is well: \(Figures.count(checks.count, "check"))." }
         return """
             \(checks.count - bad) of \(checks.count) are well. \
-            \(bad) \(bad == 1 ? "needs" : "need") you.
+            \(bad) \(bad == 1 ? "needs" : "need") attention.
             """
     }
 
@@ -95,7 +95,7 @@ package struct ChecksPage: Sendable {
         let (look, icon, word): (Markup, Icon, Markup) =
             switch check.state {
             case .well: ("up", .check, "well")
-            case .needsYou: ("at-risk", .warning, "needs you")
+            case .needsYou: ("at-risk", .warning, "needs attention")
             case .failed: ("down", .warning, "failed")
             }
         let link: Markup =

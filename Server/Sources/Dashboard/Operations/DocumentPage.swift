@@ -38,7 +38,7 @@ package struct DocumentPage: Sendable {
     package func html(in frame: Frame) -> String {
         Layout(
             title: "Document", section: .none, heading: "What Apple signed",
-            lede: "Kept as it came. Every number rests on such documents.",
+            lede: "Stored unchanged. Every number comes from such documents.",
             content: """
                 <div class="stack"><section class="panel">\(facts(in: frame))</section>\
                 \(contents(in: frame))</div>
@@ -71,12 +71,12 @@ package struct DocumentPage: Sendable {
         guard frame.viewer.seesDocuments else {
             return Notice(
                 .about, "Only support and admins see what was signed.",
-                "It may hold what customers would not want to show."
+                "It may contain personal data of the customer."
             ).markup(in: frame)
         }
         let says: Markup =
             payload.map { "<pre>\(.bdi($0))</pre>" }
-            ?? "<p class=\"soft\">It is not JSON. Below is what came.</p>"
+            ?? "<p class=\"soft\">It is not JSON. The text below is unchanged.</p>"
         let part: Markup =
             bytesCount.map {
                 """
@@ -87,9 +87,9 @@ package struct DocumentPage: Sendable {
         let copy: Markup =
             bytesCount == nil
             ? "<button class=\"link\" type=\"button\" data-copy>Copy</button> · " : ""
-        return Panel(title: "What it says", content: says).markup
+        return Panel(title: "Contents", content: says).markup
             + Panel(
-                title: "Byte for byte",
+                title: "Unchanged",
                 side: "\(copy)<a href=\"\(frame.link(file))\">File</a>",
                 content: "\(part)<pre>\(.bdi(signed))</pre>"
             ).markup
@@ -136,8 +136,8 @@ package struct DocumentsPage: Sendable {
         Layout(
             title: "Documents", section: .none, heading: "What Apple signed about a purchase",
             lede: """
-                All that is known of <span class="mono">\(.bdi(transaction))</span> rests on \
-                these. Those signed last come first.
+                Everything known about <span class="mono">\(.bdi(transaction))</span> comes from \
+                these documents. The one signed last comes first.
                 """,
             content: """
                 <div class="stack"><section class="panel flush">\(content(in: frame))</section>\

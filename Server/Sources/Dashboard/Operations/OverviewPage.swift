@@ -187,7 +187,7 @@ package struct OverviewPage: Sendable {
             ? "<p class=\"soft\">Nothing has happened yet.</p>"
             : "<ul class=\"feed\" id=\"feed\" aria-live=\"off\">\(lines.joined())</ul>"
         return Panel(
-            title: "What is happening",
+            title: "Latest events",
             side: "<a href=\"\(frame.link(.events))\">All events</a>", content: content
         ).markup
     }
@@ -215,7 +215,7 @@ package struct OverviewPage: Sendable {
         }
         let all = DashboardPath.customers.with("state", "expired")
         return Panel(
-            title: "Who left today",
+            title: "Ended today",
             side: "<a href=\"\(frame.link(all))\">All \(Figures.count(leftTotal))</a>",
             content: "<ul class=\"feed two\">\(lines.joined())</ul>", id: "left"
         ).markup

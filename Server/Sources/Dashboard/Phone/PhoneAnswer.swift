@@ -17,7 +17,7 @@ struct PhoneAnswer: Hashable, Sendable {
             contradiction = Self.contradiction(state)
             return
         }
-        let may: Markup = access.active ? "may use" : "may not use"
+        let may: Markup = access.active ? "has access to" : "has no access to"
         line = "\(name) \(may) <b>\(.bdi(state.entitlement))</b>\(Self.reason(access, state))"
         look = Self.panelClass(of: access)
         chip = Chip(access.state)
@@ -26,18 +26,20 @@ struct PhoneAnswer: Hashable, Sendable {
 
     private static func nothing(_ state: PhoneState) -> Markup {
         let other = state.customer.entitlements.filter(\.value.active).keys.min()
-        if let other { return "may use <b>\(.bdi(other))</b>, and not \(.bdi(state.entitlement))." }
+        if let other {
+            return "has access to <b>\(.bdi(other))</b>, but not to \(.bdi(state.entitlement))."
+        }
         if let unlisted = state.customer.unlistedProducts?.first {
             return """
-                may use nothing: \(.bdi(unlisted.productID)) was bought, and perennial.yaml does \
+                has no access: \(.bdi(unlisted.productID)) was bought, and perennial.yaml does \
                 not list it. Add <code>\(.bdi(unlisted.line))</code>.
                 """
         }
-        if state.pending != nil { return "may use nothing yet: a parent is asked." }
+        if state.pending != nil { return "has no access yet: a parent is asked." }
         guard state.customer.wallets.contains(where: { $0.value.balance > 0 }) else {
-            return "may use nothing yet: she has bought nothing."
+            return "has no access yet: she has bought nothing."
         }
-        return "may use nothing yet: she has bought nothing that lasts."
+        return "has no access yet: she has bought nothing that lasts."
     }
 
     private static func reason(_ access: Entitlement, _ state: PhoneState) -> Markup {

@@ -105,7 +105,7 @@ extension PhonePiece.Name {
         let customer = Markup.id(state.customer.customerID)
         let page = link(.customer(state.customer.customerID), "\(customer)’s page")
         return """
-            <p><b>All five are done.</b> What came of it: \(page), \
+            <p><b>All five are done.</b> See the results: \(page), \
             \(link(.chart("mrr"), "the charts")), \(link(.events, "the events")).</p>
             """
     }
@@ -152,8 +152,8 @@ extension PhonePiece.Name {
         let open = state.relative?.entitlements.filter(\.value.active).keys.sorted() ?? []
         let family: Markup? = state.relative.map { _ in
             open.isEmpty
-                ? "In her family, ben may use nothing of hers."
-                : "In her family, ben may use <b>\(.bdi(open.joined(separator: ", ")))</b>."
+                ? "In her family, ben has no access to her purchases."
+                : "In her family, ben has access to <b>\(.bdi(open.joined(separator: ", ")))</b>."
         }
         return """
             <div class="row" id="others">\(parts.isEmpty ? "" : Self.othersName)\(parts.joined())\
@@ -172,8 +172,8 @@ extension PhonePiece.Name {
     private static func wire(_ state: PhoneState) -> Markup {
         let entries = state.wire.prefix(WireEntry.countMax).map(entry)
         let nothing: Markup = """
-            <li class="empty"><p>Nothing was said yet. What Apple sends, and what the server makes \
-            of it, comes here.</p></li>
+            <li class="empty"><p>No messages yet. What Apple sends, and what the server answers, \
+            appears here.</p></li>
             """
         return """
             <ol class="wire" id="wire" tabindex="0" \

@@ -8,14 +8,14 @@ extension GroupPanel {
         let button = act.map { $0.buttonMarkup + $0.dialogMarkup(in: frame) }
         return """
             <div class="row end"><h3>Invitations</h3>\(button)</div>\
-            \(open.isEmpty ? "<p class=\"soft\">None can be used.</p>" : table(open, in: frame))
+            \(open.isEmpty ? "<p class=\"soft\">None is open.</p>" : table(open, in: frame))
             """
     }
 
     private func table(_ open: [SeatInvitation], in frame: Frame) -> Markup {
         let rows = open.prefix(Self.invitationsMax).enumerated().map { place, invitation in
             Table.row(
-                .init(invitation.customerID.map { frame.customer($0) } ?? "whoever has it"),
+                .init(invitation.customerID.map { frame.customer($0) } ?? "anyone who has it"),
                 [
                     .init("made \(frame.time(invitation.createdAt))", "full"),
                     .init("until \(frame.time(invitation.expiresAt))", "full"),
@@ -54,7 +54,7 @@ extension GroupPanel {
                 """, path: .invitations(to: original, of: customerID),
             fields: """
                 <input type="hidden" name="key" value="\(.value(formKey))">\
-                <div><label for="i-c\(number)">For which customer (empty: whoever has the token)\
+                <div><label for="i-c\(number)">For which customer (empty: anyone who has the token)\
                 </label><input id="i-c\(number)" name="customer_id" autocomplete="off"></div>\
                 <div><label for="i-d\(number)">Days it can be used</label>\
                 <input id="i-d\(number)" name="days" type="number" min="1" max="\(Self.daysMax)" \
@@ -77,13 +77,13 @@ extension GroupPanel {
             submit: "Withdraw the invitation")
         let again = Dialog(
             id: "again-i\(number)-\(place)", button: "Send again",
-            title: "Make this invitation anew?",
+            title: "Replace this invitation?",
             sentences: """
                 <p class="soft">Its token was shown once and is not stored. The next page shows \
                 another one, for the same person and for as long. The former token no longer \
                 works.</p>
                 """, path: .act("renew", on: invitation.invitationID, to: original, of: customerID),
-            submit: "Make the invitation anew")
+            submit: "Replace the invitation")
         let all = content.isRunning ? [again, withdraw] : [withdraw]
         return """
             <div class="row">\(all.map(\.buttonMarkup).joined())</div>\

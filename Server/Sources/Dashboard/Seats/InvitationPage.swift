@@ -29,7 +29,8 @@ package struct InvitationPage: Sendable {
 
     private func lede(in frame: Frame) -> Markup {
         let whom: Markup =
-            invitation.customerID.map { "\(frame.customer($0)) alone" } ?? "whoever has its token"
+            invitation.customerID.map { "\(frame.customer($0)) alone" }
+            ?? "anyone who has its token"
         return "It is for \(whom), once, until \(frame.longTime(invitation.expiresAt))."
     }
 

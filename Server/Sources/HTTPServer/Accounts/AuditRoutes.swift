@@ -13,7 +13,7 @@ extension PerennialServer {
                 for: .read,
                 OpenAPIOperation(
                     .get, Paths.audit, "audit",
-                    "What operators of the dashboard did by hand, newest first",
+                    "What operators did on the dashboard, newest first",
                     description: "docs/dashboard.md lists the acts.",
                     parameters: [
                         .after, .limit(usual: Self.auditDefault, most: Engine.auditEntriesMax),

@@ -160,7 +160,7 @@ extension DashboardRoutes {
                 let trouble = LoginPage.Limit(limit).sentence(until: Timestamp(until))
                 return .page(try await account(page, trouble: trouble))
             case .wrong, .session:
-                let trouble = "The password until now is another one."
+                let trouble = "The current password is wrong."
                 return .page(try await account(page, trouble: trouble))
             }
         } catch EngineFailure.invalidOperator(let sentence) {

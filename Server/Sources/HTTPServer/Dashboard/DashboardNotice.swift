@@ -33,7 +33,7 @@ enum DashboardNotice: String, CaseIterable, Sendable {
         case .grantedBefore:
             Notice(
                 .warning, "This was given already, and has ended since.",
-                "This page is new: to give it again, use its button.")
+                "To give it again, use the button on this page.")
         case .withdrawn: Notice(.done, "The grant was taken back.")
         case .moved: Notice(.done, "The purchase was moved here.", "An event is recorded for each.")
         case .undone: Notice(.done, "The move was taken back.")
@@ -47,9 +47,9 @@ enum DashboardNotice: String, CaseIterable, Sendable {
             Notice(.done, "It was recorded.", "Without consent nothing is sent to Apple.")
         case .debited: Notice(.done, "It was taken out of the wallet.", "An event is recorded.")
         case .walletCredited: Notice(.done, "It was added to the wallet.", "An event is recorded.")
-        case .erased: Notice(.done, "The person was forgotten.", "Their purchases are unlinked.")
-        case .paused: Notice(.done, "The endpoint is paused.", "Events wait in their order.")
-        case .resumed: Notice(.done, "The endpoint is open again.", "What waits is sent now.")
+        case .erased: Notice(.done, "The person was erased.", "Their purchases are unlinked.")
+        case .paused: Notice(.done, "The endpoint is paused.", "Events wait in order.")
+        case .resumed: Notice(.done, "The endpoint is open again.", "Waiting events are sent now.")
         case .tested: Notice(.done, "A test is on its way.", "It is the first delivery below.")
         case .replayed: Notice(.done, "The event is sent again.")
         case .deleted: Notice(.done, "The endpoint was deleted.")
@@ -58,7 +58,7 @@ enum DashboardNotice: String, CaseIterable, Sendable {
         case .seatReleased:
             Notice(.done, "The seat was taken back.", "An event is recorded for the member.")
         case .retried:
-            Notice(.done, "The notification is sent on again.", "To the address of its row only.")
+            Notice(.done, "The notification is forwarded again.", "To the address of its row only.")
         case .retryNotDue:
             Notice(
                 .about, "Nothing is sent.",
@@ -70,7 +70,7 @@ enum DashboardNotice: String, CaseIterable, Sendable {
             Notice(.about, "There is no sign-in here.", "Users of this machine are the developer.")
         case .operatorBlocked: Notice(.done, "They cannot sign in.", "Their sessions have ended.")
         case .operatorUnblocked: Notice(.done, "They can sign in again.")
-        case .roleChanged: Notice(.done, "The role was changed.", "It is in force.")
+        case .roleChanged: Notice(.done, "The role was changed.", "It applies from now on.")
         case .linkWithdrawn: Notice(.done, "The link was taken back.", "It no longer works.")
         case .signedOutEverywhere: Notice(.done, "They are signed out everywhere.")
         case .passwordChanged:

@@ -128,7 +128,7 @@ extension DashboardRoutes {
             let first = periods.first(where: { picture.hasValue(column, in: $0) }) ?? periods.first
         else {
             return picture.isMovement
-                ? "Above zero what came, below zero what went."
+                ? "Additions are above zero, losses below."
                 : "A column is one \(length), and what it consists of."
         }
         let name = ChartView.title(picture.view.definition.columns[column].name)
@@ -145,7 +145,7 @@ extension DashboardRoutes {
                 Notice(
                     .about, conversion,
                     isWhole
-                        ? "Numbers that were converted do not open: choose one currency alone."
+                        ? "Converted numbers have no list of purchases: choose a single currency."
                         : "Amounts of different currencies are never added. Choose the currency "
                             + "above."))
         }
@@ -155,7 +155,8 @@ extension DashboardRoutes {
         {
             gaps.append(
                 Notice(
-                    .about, "A rate is drawn undivided.", "CSV and JSON have it for each part."))
+                    .about, "The chart shows a rate only in total.",
+                    "CSV and JSON have it for each part."))
         }
         return gaps
     }

@@ -124,7 +124,7 @@ extension DashboardRoutes {
         let id = try page.customer
         guard form["confirm"] == id.rawValue else {
             throw ProblemError(
-                .requestNotUnderstood, detail: "The id that was typed is another one.")
+                .requestNotUnderstood, detail: "The id that was typed is not this customer’s.")
         }
         _ = try await engine.erase(id, app: app)
         return .done(.erased, .customers)

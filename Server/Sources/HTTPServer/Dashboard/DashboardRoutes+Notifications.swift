@@ -27,7 +27,7 @@ extension DashboardRoutes {
         engine.forwardingStates.filter { $0.app == app }.map(\.waiting).reduce(0, +)
     }
 
-    // MARK: - Came in
+    // MARK: - Received
 
     @Sendable private func cameIn(_ page: PageRequest) async throws -> String {
         let list = try await server.notifications(

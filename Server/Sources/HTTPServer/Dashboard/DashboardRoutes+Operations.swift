@@ -140,10 +140,10 @@ extension DashboardRoutes {
         guard late.isEmpty else {
             let names = late.map(\.label).joined(separator: ", ")
             return .init(
-                "Sent on", .needsYou, "Notifications have waited for an hour for: \(names).",
+                "Forwarded", .needsYou, "Notifications have waited for an hour for: \(names).",
                 link: .init("Look at them", .sentOn))
         }
-        return .init("Sent on", .well, "No notification has waited for an hour.")
+        return .init("Forwarded", .well, "No notification has waited for an hour.")
     }
 
     private var appStoreChecks: [ChecksPage.Check] {
@@ -166,7 +166,7 @@ extension DashboardRoutes {
     /// For an app whose claims on seats wait to be reported.
     private var seatChecks: [ChecksPage.Check] {
         engine.reconciliationStates.filter { $0.app == app && $0.seatReports > 0 }.map { state in
-            let name = "Seats told to Apple, \(state.environment.rawValue)"
+            let name = "Seats reported to Apple, \(state.environment.rawValue)"
             let waiting = "\(state.seatReports.counted("report waits", "reports wait"))."
             guard state.oldestSeatReportAge >= .hours(1) else { return .init(name, .well, waiting) }
             return .init(

@@ -60,14 +60,14 @@ package struct PageOrigin: Hashable, Sendable {
         guard request.method == .post else { return nil }
         let origin = request.headerFields[.origin]
         guard origin == nil || origin?.lowercased() == "\(scheme)://\(authority ?? own)" else {
-            return "Another site has sent this."
+            return "The form was sent by another site."
         }
         guard [nil, "same-origin"].contains(request.headerFields[.fetchSite]) else {
-            return "Another site has sent this."
+            return "The form was sent by another site."
         }
         let type = request.headerFields[.contentType]?.prefix { $0 != ";" }
         guard type?.lowercased().filter({ $0 != " " }) == Self.formType else {
-            return "The body is no form."
+            return "The body is not a form."
         }
         return nil
     }

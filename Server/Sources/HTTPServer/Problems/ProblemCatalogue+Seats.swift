@@ -19,7 +19,7 @@ extension ProblemCatalogue.Entry {
 
     static let purchaseNotRunning = Self(
         .purchaseNotRunning, .conflict, "The subscription does not run.",
-        remedy: "Wait until the purchaser has subscribed again; then invite the members anew.")
+        remedy: "Wait until the purchaser has subscribed again; then invite the members again.")
 
     static let purchaserNeedsNoSeat = Self(
         .purchaserNeedsNoSeat, .conflict, "The purchaser needs no claim.",

@@ -10,7 +10,7 @@ import Testing
 
     @Test func `nobody who has bought nothing may use anything`() {
         let life = PhoneLife()
-        #expect(line(life) == "anna may use nothing yet: she has bought nothing.")
+        #expect(line(life) == "anna has no access yet: she has bought nothing.")
         #expect(life.piece("line").contains(#"data-look="shut""#))
         #expect(life.piece("word").contains("nothing"))
     }
@@ -19,30 +19,37 @@ import Testing
         let rows: [(AccessState, willRenew: Bool, String, look: String)] = [
             (
                 .trial, true,
-                "may use pro: a free trial until 10 Dec 2026, 09:00 UTC, then she pays.", ""
+                "has access to pro: a free trial until 10 Dec 2026, 09:00 UTC, then she pays.", ""
             ),
             (
                 .trial, false,
-                "may use pro: a free trial until 10 Dec 2026, 09:00 UTC, then it ends.", ""
+                "has access to pro: a free trial until 10 Dec 2026, 09:00 UTC, then it ends.", ""
             ),
-            (.paid, true, "may use pro: paid until 10 Dec 2026, 09:00 UTC, then it renews.", ""),
-            (.paid, false, "may use pro: paid until 10 Dec 2026, 09:00 UTC, then it ends.", ""),
+            (
+                .paid, true,
+                "has access to pro: paid until 10 Dec 2026, 09:00 UTC, then it renews.", ""
+            ),
+            (
+                .paid, false, "has access to pro: paid until 10 Dec 2026, 09:00 UTC, then it ends.",
+                ""
+            ),
             (
                 .grace, true,
-                "may use pro until 10 Dec 2026, 09:00 UTC: her card was refused, and Apple "
+                "has access to pro until 10 Dec 2026, 09:00 UTC: her card was refused, and Apple "
                     + "grants time.",
                 "warn"
             ),
             (
                 .retry, true,
-                "may not use pro: her card is still refused. Apple tries until 8 Feb 2027.", "shut"
+                "has no access to pro: her card is still refused. Apple tries until 8 Feb 2027.",
+                "shut"
             ),
-            (.expired, false, "may not use pro: it ended on 10 Dec 2026, 09:00 UTC.", "shut"),
+            (.expired, false, "has no access to pro: it ended on 10 Dec 2026, 09:00 UTC.", "shut"),
             (
                 .refunded, false,
-                "may not use pro: Apple gave her money back on 10 Dec 2026, 09:00 UTC.", "bad"
+                "has no access to pro: Apple gave her money back on 10 Dec 2026, 09:00 UTC.", "bad"
             ),
-            (.revoked, false, "may not use pro: it is no longer shared with her.", "bad"),
+            (.revoked, false, "has no access to pro: it is no longer shared with her.", "bad"),
         ]
         for row in rows {
             var life = PhoneLife()

@@ -169,13 +169,13 @@ import Testing
             let unknown = try await server.get("/customers/anna")
             #expect(unknown.text.contains("No customer with this id is known yet."))
             #expect(unknown.text.contains("Give access"))
-            #expect(!unknown.text.contains("Forget"))
+            #expect(!unknown.text.contains("Erase"))
             try await server.buy("anna", transaction: "7001")
             let known = try await server.get("/customers/anna")
-            #expect(known.text.contains("Forget this person"))
+            #expect(known.text.contains("Erase this person"))
             let act = try await server.post("/customers/anna/erase", ["confirm": "anna"])
             #expect(act.status == 303, "\(act.text)")
-            #expect(try await !server.get("/customers/anna").text.contains("Forget"))
+            #expect(try await !server.get("/customers/anna").text.contains("Erase"))
         }
     }
 

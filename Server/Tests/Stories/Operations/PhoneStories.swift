@@ -90,7 +90,7 @@ import Testing
     @Test func `what is bought once is kept, or goes into the wallet`() async throws {
         try await PhoneTable.play { phone in
             let bought = try await phone.act("sheet guide", "yes", "sheet seeds.100", "yes")
-            #expect(bought.text("line").contains("may use guide"))
+            #expect(bought.text("line").contains("has access to guide"))
             #expect(bought.text("screen").contains("you have 100"))
             #expect(bought.text("books").contains("$26.98"))
             #expect(bought.text("picture").contains("guide"))
@@ -123,9 +123,9 @@ import Testing
     @Test func `the family has what can be shared, until it is not shared any more`() async throws {
         try await PhoneTable.play { phone in
             let nothing = try await phone.act("sheet pro.monthly", "yes", "family")
-            #expect(nothing.text("others").contains("ben may use nothing of hers"))
+            #expect(nothing.text("others").contains("ben has no access to her purchases"))
             let guide = try await phone.act("sheet guide", "yes")
-            #expect(guide.text("others").contains("ben may use guide"))
+            #expect(guide.text("others").contains("ben has access to guide"))
             #expect(
                 try await phone.book(of: "ben")["ownership"]?.string == "FAMILY_SHARED")
             let alone = try await phone.act("family")
@@ -161,7 +161,7 @@ import Testing
             try await phone.act("sheet pro.monthly", "yes")
             let fresh = try await phone.act("over")
             #expect(fresh.doneCount == 0)
-            #expect(fresh.text("line").contains("cleo may use nothing yet"))
+            #expect(fresh.text("line").contains("cleo has no access yet"))
             #expect(fresh.text("wire").contains("Nothing was said yet"))
             #expect(try await phone.book()["state"]?.string == "paid")
             let page = try await phone.page()
@@ -187,7 +187,7 @@ import Testing
             try await phone.simulator.post("/_sim/reset", ["seed": 77])
             #expect(try await phone.page().contains("GET /v1/customers/cleo"))
             let bought = try await phone.act("sheet pro.monthly", "yes")
-            #expect(bought.text("line").contains("cleo may use pro : paid until"))
+            #expect(bought.text("line").contains("cleo has access to pro : paid until"))
         }
     }
 }

@@ -123,7 +123,7 @@ struct PhoneTable: Sendable {
         #expect(pieces.text("word").contains(state), sourceLocation: sourceLocation)
         #expect(pieces.text("word").contains("agree"), sourceLocation: sourceLocation)
         #expect(pieces.text("trouble").trimmed.isEmpty, sourceLocation: sourceLocation)
-        let may = book["open"]?.bool == true ? "may use pro" : "may not use pro"
+        let may = book["open"]?.bool == true ? "has access to pro" : "has no access to pro"
         #expect(pieces.text("line").contains(may), sourceLocation: sourceLocation)
         let isAsleep = pieces.html("screen").contains("hero shut")
         #expect(isAsleep == (book["open"]?.bool == false), sourceLocation: sourceLocation)
