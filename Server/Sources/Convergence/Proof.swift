@@ -93,26 +93,26 @@ package struct Proof: Sendable {
         stopsAtFirst: Bool = false, progress: @escaping @Sendable (Outcome) -> Void = { _ in }
     ) async throws -> Outcome {
         let most = stopsAtFirst ? 1 : Self.violationsMax
-        let desk = SeedQueue(seeds, most: most)
+        let queue = SeedQueue(seeds, most: most)
         try await withThrowingTaskGroup(of: Void.self) { tasks in
             for _ in 0..<workers {
                 tasks.addTask { [self] in
-                    while let seed = desk.next() {
+                    while let seed = queue.next() {
                         let report = try await Trial.play(
                             overrides.plan(of: seed), in: fixture, with: sabotage)
-                        progress(desk.add(report))
+                        progress(queue.add(report))
                     }
                 }
             }
             tasks.addTask {
                 while (try? await Task.sleep(for: Self.progressInterval)) != nil {
-                    progress(desk.outcome)
+                    progress(queue.outcome)
                 }
             }
             for _ in 0..<workers { try await tasks.next() }
             tasks.cancelAll()
         }
-        return desk.outcome
+        return queue.outcome
     }
 }
 

@@ -41,21 +41,21 @@ package struct Engine: Sendable {
 
     /// - Parameter verifiers: the verifier of each app, which holds the roots that the app trusts.
     /// - Parameter now: the machine's clock, or a simulator's.
-    /// - Parameter asking: how the App Store is queried.
+    /// - Parameter reconciliation: how the App Store is queried.
     /// - Parameter forwarding: how notifications are forwarded to other addresses.
     /// - Parameter webhooks: how webhooks are rendered and posted.
     /// - Parameter signers: the offer signer of each app that may sign offers.
     /// - Parameter operators: how operators sign in.
     package init(
         database: any DatabaseDriver, apps: [AppSettings], verifiers: [AppID: Verifier],
-        now: @escaping @Sendable () -> Instant, asking: ReconciliationSettings = .disabled,
+        now: @escaping @Sendable () -> Instant, reconciliation: ReconciliationSettings = .disabled,
         forwarding: ForwardingSettings = .disabled, webhooks: WebhookTransport = .disabled,
         signers: [AppID: OfferSigner] = [:], operators: OperatorSettings = OperatorSettings(),
         logger: Logger
     ) {
         Self.requireConsistency(of: apps, verifiers)
-        db = Database(database, rules: Self.rules(of: apps, asking))
-        self.reconciliation = asking
+        db = Database(database, rules: Self.rules(of: apps, reconciliation))
+        self.reconciliation = reconciliation
         self.forwarding = forwarding
         webhookTransport = webhooks
         self.signers = signers
@@ -70,19 +70,19 @@ package struct Engine: Sendable {
     /// this one: the database, the caches, the counters, and the work in progress. This one goes
     /// on by the former configuration, so that a request is answered by one configuration only.
     ///
-    /// - Parameter asking: the clients of the apps' App Stores. The worker stays as it is.
+    /// - Parameter reconciliation: the clients of the apps' App Stores. The worker stays as it is.
     package func replacing(
         apps: [AppSettings], verifiers: [AppID: Verifier], signers: [AppID: OfferSigner],
-        asking: ReconciliationSettings
+        reconciliation: ReconciliationSettings
     ) -> Engine {
         Self.requireConsistency(of: apps, verifiers)
         var engine = self
         engine.apps = Dictionary(uniqueKeysWithValues: apps.map { ($0.id, $0) })
         engine.verifiers = verifiers
         engine.signers = signers
-        engine.reconciliation.appStore = asking.appStore
-        engine.reconciliation.receiptVerification = asking.receiptVerification
-        engine.db = db.replacing(Self.rules(of: apps, reconciliation))
+        engine.reconciliation.appStore = reconciliation.appStore
+        engine.reconciliation.receiptVerification = reconciliation.receiptVerification
+        engine.db = db.replacing(Self.rules(of: apps, self.reconciliation))
         // What these remember follows from the configuration.
         engine.unlistedProducts = UnlistedProducts()
         engine.offeringSignatures = OfferingSignatures()
@@ -103,10 +103,10 @@ package struct Engine: Sendable {
     }
 
     private static func rules(
-        of apps: [AppSettings], _ asking: ReconciliationSettings
+        of apps: [AppSettings], _ reconciliation: ReconciliationSettings
     ) -> DatabaseRules {
         DatabaseRules(
-            checks: asking.rules,
+            checks: reconciliation.rules,
             access: Dictionary(uniqueKeysWithValues: apps.map { ($0.id, $0.rules) }),
             appsWithReminders: Set(apps.filter(\.terms.hasReminders).map(\.id)),
             wallets: Dictionary(

@@ -60,7 +60,7 @@ import Testing
                 verifiers: Dictionary(
                     uniqueKeysWithValues: apps.map { ($0, Verifier(roots: .apple)) }),
                 now: { time.instant },
-                asking: ReconciliationSettings(
+                reconciliation: ReconciliationSettings(
                     worker: CheckWorker(
                         holder: "test", lease: ReconciliationSettings.lease, checksPerSecond: 25)
                 ) { _ in client },

@@ -53,18 +53,19 @@ private func goldenEngine(
 ) async throws -> Engine {
     let app = AppSettings(
         id: "golden", bundleID: bundle, sharedSecret: AppSecret(secret), entitlements: [:])
-    var asking = ReconciliationSettings(
+    var reconciliation = ReconciliationSettings(
         worker: CheckWorker(holder: "test", lease: ReconciliationSettings.lease, checksPerSecond: 1)
     ) { _ in nil }
     if let send {
-        asking.receiptVerification = { _ in
+        reconciliation.receiptVerification = { _ in
             VerifyReceiptClient(
                 AppSecret(secret), now: { AppStoreDate(milliseconds: 0) }, send: send)
         }
     }
     let engine = Engine(
         database: try SQLiteDriver.inMemory(), apps: [app],
-        verifiers: ["golden": Verifier(roots: .apple)], now: { now }, asking: asking,
+        verifiers: ["golden": Verifier(roots: .apple)], now: { now },
+        reconciliation: reconciliation,
         logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
     try await engine.prepare()
     return engine

@@ -70,14 +70,14 @@ import Testing
 
     @Test(arguments: [.seconds(600), .seconds(-7), .zero, nil] as [Duration?])
     func `how far the clock is ahead is told where it is known`(ahead: Duration?) async throws {
-        var asking = ReconciliationSettings.disabled
-        asking.clockAhead = { ahead }
+        var reconciliation = ReconciliationSettings.disabled
+        reconciliation.clockAhead = { ahead }
         let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
         let engine = Engine(
             database: try SQLiteDriver.inMemory(),
             apps: [AppSettings(id: "birds", bundleID: "com.example.birds", entitlements: [:])],
             verifiers: ["birds": Verifier(roots: .apple)], now: { TestServer.now },
-            asking: asking, logger: logger)
+            reconciliation: reconciliation, logger: logger)
         try await engine.prepare()
         let server = PerennialServer(engine: engine, logger: logger)
         let lines = try await server.application(host: "127.0.0.1", port: 0).test(.router) {

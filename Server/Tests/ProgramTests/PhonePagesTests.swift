@@ -43,7 +43,7 @@ import Testing
             ("2026-10-24T09:00:00Z", "2027-10-24T09:00:00Z", nil, nil),
         ]
         for (start, end, word, hour) in rows {
-            let said = PhoneDesk.clockChange(
+            let said = PhoneBackend.clockChange(
                 from: try #require(Timestamp(start)), to: try #require(Timestamp(end)))
             #expect((said == nil) == (word == nil), "\(start)")
             guard let word, let hour else { continue }

@@ -74,9 +74,10 @@ extension Database {
             let before = try await store.readingLog { try $0.lastSequence(of: app) }
             try await store.transaction { tx in
                 _ = try tx.customer("anna", in: app, at: now)
-                var purses = WalletProjectionCache()
+                var walletCache = WalletProjectionCache()
                 for number in 1...count {
-                    try tx.link(packID(number), to: "anna", by: .device, in: app, at: now, &purses)
+                    try tx.link(
+                        packID(number), to: "anna", by: .device, in: app, at: now, &walletCache)
                 }
             }
             #expect(try await store.gems(of: "anna") == Int64(count) * 100)
@@ -103,12 +104,13 @@ extension Database {
                 _ = try await store.transaction { try $0.customer(tokenID, in: app, at: now) }
                 if isTogether {
                     try await store.transaction { tx in
-                        var purses = WalletProjectionCache()
+                        var walletCache = WalletProjectionCache()
                         for (number, fact) in facts.enumerated() {
                             let one = DocumentWithFacts(document(UInt8(number)), [fact])
-                            _ = try tx.record(one, &purses)
+                            _ = try tx.record(one, &walletCache)
                         }
-                        try tx.link(packID(7), to: tokenID, by: .device, in: app, at: now, &purses)
+                        try tx.link(
+                            packID(7), to: tokenID, by: .device, in: app, at: now, &walletCache)
                     }
                 } else {
                     for (number, fact) in facts.enumerated() {

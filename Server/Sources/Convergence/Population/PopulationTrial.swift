@@ -103,8 +103,8 @@ package actor PopulationTrial {
             send: { try await line.respond($0) })
         let worker = CheckWorker(
             holder: "crowd", lease: ReconciliationSettings.lease, checksPerSecond: 1_000_000)
-        var asking = ReconciliationSettings(worker: worker) { _ in client }
-        (asking.concurrentChecksMax, asking.canWait) = (1, false)
+        var reconciliation = ReconciliationSettings(worker: worker) { _ in client }
+        (reconciliation.concurrentChecksMax, reconciliation.canWait) = (1, false)
         engine = Engine(
             database: UnsteadyDatabase(
                 database: database,
@@ -112,7 +112,7 @@ package actor PopulationTrial {
                 commits: CommitCounter()
             ) { clock.milliseconds },
             apps: house.apps, verifiers: [TrialFixture.app: house.verifier],
-            now: { Instant(milliseconds: clock.milliseconds) }, asking: asking,
+            now: { Instant(milliseconds: clock.milliseconds) }, reconciliation: reconciliation,
             logger: Trial.logger)
     }
 

@@ -63,18 +63,19 @@ extension Trial {
             holder: "\(number)-\(serverRandom.next())", lease: ReconciliationSettings.lease,
             checksPerSecond: 1_000_000)
         let progress = appUpdate
-        var asking = ReconciliationSettings(worker: worker, rules: plan.checkRules) { _ in
+        var reconciliation = ReconciliationSettings(worker: worker, rules: plan.checkRules) { _ in
             progress.isModern ? client : nil
         }
         let verification = verification(number, power, now)
-        asking.receiptVerification = { _ in progress.isModern ? nil : verification }
-        (asking.concurrentChecksMax, asking.canWait) = (1, false)
+        reconciliation.receiptVerification = { _ in progress.isModern ? nil : verification }
+        (reconciliation.concurrentChecksMax, reconciliation.canWait) = (1, false)
         let engine = Engine(
             database: UnsteadyDatabase(database: database, power: power, commits: commits) {
                 clock.milliseconds
             },
             apps: fixture.apps(of: plan), verifiers: [TrialFixture.app: fixture.verifier],
-            now: { Instant(milliseconds: now()) }, asking: asking, logger: Self.logger)
+            now: { Instant(milliseconds: now()) }, reconciliation: reconciliation,
+            logger: Self.logger)
         return Server(number: number, process: power, engine: engine, skew: skew)
     }
 

@@ -242,9 +242,9 @@ extension DatabaseSession {
     ) throws -> ImportOutcome {
         guard let id else { return .recorded }
         var refused: String?
-        var purses = WalletProjectionCache()
+        var walletCache = WalletProjectionCache()
         for purchase in purchases {
-            let obstacle = try linkImported(purchase, to: id, other, in: app, at: now, &purses)
+            let obstacle = try linkImported(purchase, to: id, other, in: app, at: now, &walletCache)
             refused = refused ?? obstacle
         }
         return refused.map { .unusable($0) } ?? .recorded
@@ -254,7 +254,7 @@ extension DatabaseSession {
     /// names one: then nothing is written, and an unknown id is not created.
     private func linkImported(
         _ purchase: PurchaseID, to id: CustomerID, _ other: CustomerID?, in app: AppID,
-        at now: Instant, _ purses: inout WalletProjectionCache
+        at now: Instant, _ walletCache: inout WalletProjectionCache
     ) throws -> String? {
         let number = purchase.original.rawValue
         let known = try customer(known: id, in: app)?.customer
@@ -276,7 +276,7 @@ extension DatabaseSession {
         // gets the purchase whenever the token becomes known, and the policy applies. Otherwise
         // the owner would depend on the order of arrival.
         let evidence: OwnershipClaim.Evidence = named == nil ? .device : .token
-        try link(purchase, to: owner, by: evidence, in: app, at: now, &purses)
+        try link(purchase, to: owner, by: evidence, in: app, at: now, &walletCache)
         return nil
     }
 }

@@ -18,7 +18,7 @@ extension DatabaseSession {
         let known = stored?.customer
         let link = try link(of: purchase, in: app.id)
         var owner = link.map { OwnershipClaim.Owner($0.customer, by: $0.evidence) }
-        if owner == nil, let spender = try spender(of: timeline, in: app.id) {
+        if owner == nil, let spender = try formerSpender(of: timeline, in: app.id) {
             // The owner that it will be linked to when the documents are recorded.
             owner = OwnershipClaim.Owner(spender, by: .token)
         }
@@ -113,10 +113,10 @@ extension DatabaseSession {
     ///
     /// - Parameters:
     ///   - isDocumentNew: whether nobody has shown the document of the claim before.
-    ///   - purses: passed on from one purchase of a request to the next.
+    ///   - walletCache: passed on from one purchase of a request to the next.
     func resolve(
         _ claim: OwnershipClaim, on purchase: PurchaseID, for id: CustomerID, isDocumentNew: Bool,
-        in app: AppSettings, at now: Instant, _ purses: inout WalletProjectionCache
+        in app: AppSettings, at now: Instant, _ walletCache: inout WalletProjectionCache
     ) throws -> OwnershipResult {
         let verdict = app.verdict(on: claim, about: purchase)
         let signedAt = claim.documentAge.map { now - $0 }
@@ -133,10 +133,11 @@ extension DatabaseSession {
         case .link(let evidence):
             let owner = try customer(id, in: app.id, at: now).customer
             try link(
-                purchase, to: owner, by: evidence, document: document, in: app.id, at: now, &purses)
+                purchase, to: owner, by: evidence, document: document, in: app.id, at: now,
+                &walletCache)
         case .move(let evidence):
             let owner = try customer(id, in: app.id, at: now).customer
-            purses = WalletProjectionCache()
+            walletCache = WalletProjectionCache()
             _ = try move(
                 purchase, to: owner, by: evidence, document: document, in: app.id, at: now)
         case .share:

@@ -221,8 +221,8 @@ extension DatabaseSession {
         _ posted: [PostedDocument], of id: CustomerID, intent: OwnershipClaim.Intent?,
         in app: AppSettings, at now: Instant
     ) throws -> PostingResult {
-        var purses = WalletProjectionCache()
-        let (posted, new) = try insert(posted, isPartial: intent != nil, in: app, &purses)
+        var walletCache = WalletProjectionCache()
+        let (posted, new) = try insert(posted, isPartial: intent != nil, in: app, &walletCache)
         try spend(
             app.documentBudget, on: new.compactMap { posted[$0].verified?.documentWithFacts },
             at: now)
@@ -236,7 +236,7 @@ extension DatabaseSession {
             if app.verdict(on: claim, about: purchase).isChange { changes += 1 }
             return try resolve(
                 claim, on: purchase, for: id, isDocumentNew: newlySigned[purchase] == signedAt,
-                in: app, at: now, &purses)
+                in: app, at: now, &walletCache)
         }
         let outcomes = posted.enumerated().map { $1.outcome(isNew: new.contains($0)) }
         return PostingResult(
@@ -248,7 +248,7 @@ extension DatabaseSession {
     /// request is partial, renewal infos without a transaction are returned as failures.
     private func insert(
         _ posted: [PostedDocument], isPartial: Bool, in app: AppSettings,
-        _ purses: inout WalletProjectionCache
+        _ walletCache: inout WalletProjectionCache
     ) throws -> ([PostedDocument], new: Set<Int>) {
         var posted = posted
         var new: Set<Int> = []
@@ -262,7 +262,7 @@ extension DatabaseSession {
                 }
                 // A receipt that shows no purchase is evidence of nothing, so it is not recorded.
                 guard !document.isEmpty else { continue }
-                if try record(document.documentWithFacts, &purses) { new.insert(index) }
+                if try record(document.documentWithFacts, &walletCache) { new.insert(index) }
             }
         }
         return (posted, new)

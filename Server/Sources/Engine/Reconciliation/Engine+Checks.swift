@@ -76,9 +76,9 @@ extension Engine {
             let kept = found.attestations
             let isWhole = found.rejection == nil && findings.rejection == nil
             try await transaction { tx in
-                var purses = WalletProjectionCache()
+                var walletCache = WalletProjectionCache()
                 for attestation in kept {
-                    _ = try tx.record(attestation.documentWithFacts, &purses)
+                    _ = try tx.record(attestation.documentWithFacts, &walletCache)
                 }
                 if isWhole {
                     try tx.save(revision: page.revision, of: lease.purchase, in: lease.app)
@@ -178,8 +178,10 @@ extension Engine {
         let isWhole = lease.history.askedAt == nil
         let rest = findings.attestations.dropFirst(findings.recordedCount)
         try await transaction { tx in
-            var purses = WalletProjectionCache()
-            for attestation in rest { _ = try tx.record(attestation.documentWithFacts, &purses) }
+            var walletCache = WalletProjectionCache()
+            for attestation in rest {
+                _ = try tx.record(attestation.documentWithFacts, &walletCache)
+            }
             try tx.appStoreResponded(lease.app, in: lease.purchase.environment, at: asked)
             if findings.rejection == nil {
                 try tx.completeCheck(

@@ -26,7 +26,7 @@ package struct WaitLimits: Hashable, Sendable {
 final class CustomerWait: Sendable {
     /// The range of `wait`, in seconds.
     static let secondsRange = 1...60
-    /// The pause between two looks: what other servers write, and what time alone
+    /// The pause between two wake-ups: what other servers write, and what time alone
     /// changes, is noticed after at most this time.
     static let lookPause = Duration.seconds(1)
 
@@ -123,36 +123,36 @@ extension PerennialServer {
         _ value: () async throws -> Value?
     ) async throws -> Value? {
         let end = ContinuousClock.now + min(limit, waits.limits.holdMax)
-        let looks = signals.continuation
-        context.channel.onDeparture { looks.finish() }
+        let wakeUps = signals.continuation
+        context.channel.onDeparture { wakeUps.finish() }
         return try await withGracefulShutdownHandler {
             try await withThrowingTaskGroup(of: Void.self) { group in
                 defer {
-                    looks.finish()
+                    wakeUps.finish()
                     group.cancelAll()
                 }
-                group.addTask { await Self.yieldLooks(to: looks, until: end) }
+                group.addTask { await Self.yieldPeriodically(to: wakeUps, until: end) }
                 // Something may have changed before the signals began.
-                looks.yield()
+                wakeUps.yield()
                 for await _ in signals.stream {
                     if let found = try await value() { return found }
                 }
                 return nil
             }
         } onGracefulShutdown: {
-            looks.finish()
+            wakeUps.finish()
         }
     }
 
     /// Yields after each pause, and finishes at the end of the wait.
-    static func yieldLooks(
-        to looks: AsyncStream<Void>.Continuation, until end: ContinuousClock.Instant
+    static func yieldPeriodically(
+        to wakeUps: AsyncStream<Void>.Continuation, until end: ContinuousClock.Instant
     ) async {
         while ContinuousClock.now < end {
             let next = min(end, ContinuousClock.now + CustomerWait.lookPause)
             do { try await Task.sleep(until: next) } catch { break }
-            looks.yield()
+            wakeUps.yield()
         }
-        looks.finish()
+        wakeUps.finish()
     }
 }

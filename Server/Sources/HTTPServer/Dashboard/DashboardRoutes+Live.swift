@@ -92,23 +92,23 @@ private struct LiveStream: Sendable {
     func body(in place: EventStreams.Place) -> ResponseBody {
         ResponseBody { writer in
             defer { place.release() }
-            let (signals, looks) = engine.logSignals(of: app)
+            let (signals, wakeUps) = engine.logSignals(of: app)
             let channel = page.context.channel
             channel.onDeparture {
                 place.release()
-                looks.finish()
+                wakeUps.finish()
             }
             let end = ContinuousClock.now + limits.pageLifeMax
             try await withThrowingTaskGroup(of: Void.self) { group in
-                group.addTask { await PerennialServer.yieldLooks(to: looks, until: end) }
+                group.addTask { await PerennialServer.yieldPeriodically(to: wakeUps, until: end) }
                 group.addTask {
                     try await gracefulShutdown()
-                    looks.finish()
+                    wakeUps.finish()
                 }
                 var pace = Pace()
                 var shown = Shown(place: page.query["place"])
                 try await writer.write(ByteBuffer(string: "retry: 1000\n\n"))
-                looks.yield()
+                wakeUps.yield()
                 for await _ in signals {
                     try await pace.wait()
                     if pace.isPermissionDue {

@@ -44,28 +44,28 @@ extension PerennialServer {
     ) -> ResponseBody {
         ResponseBody { writer in
             defer { place.release() }
-            let (signals, looks) = engine.logSignals(of: begun.query.app)
+            let (signals, wakeUps) = engine.logSignals(of: begun.query.app)
             channel.onDeparture {
                 place.release()
-                looks.finish()
+                wakeUps.finish()
             }
             let end = ContinuousClock.now + streams.limits.lifeMax
             try await withThrowingTaskGroup(of: Void.self) { group in
-                group.addTask { await Self.yieldLooks(to: looks, until: end) }
+                group.addTask { await Self.yieldPeriodically(to: wakeUps, until: end) }
                 group.addTask {
                     try await gracefulShutdown()
-                    looks.finish()
+                    wakeUps.finish()
                 }
                 var stream = begun
                 try await writer.write(ByteBuffer(string: EventStream.opening))
-                looks.yield()
+                wakeUps.yield()
                 for await _ in signals {
                     while let buffer = try await next(of: &stream, request) {
                         let cut = stream.cut(channel)
                         defer { cut.cancel() }
                         try await writer.write(buffer)
                     }
-                    if stream.isOver { looks.finish() }
+                    if stream.isOver { wakeUps.finish() }
                 }
                 group.cancelAll()
             }

@@ -59,7 +59,7 @@ struct ImportCommand: AsyncParsableCommand {
         let assembly = try await Assembly(
             apps: file.apps, databaseAddress: settings.database,
             simulatorRoot: try await clock?.root(), receiptRoot: try await clock?.receiptRoot(),
-            now: now, asking: stores.asking(), logger: logger)
+            now: now, reconciliation: stores.reconciliation(), logger: logger)
         defer { assembly.database.close() }
         do { try await runImport(with: assembly) } catch let failure as EngineFailure {
             throw StartFailure(
@@ -85,11 +85,11 @@ struct ImportCommand: AsyncParsableCommand {
             isWithoutCustomers: withoutCustomers, progress: progress.report)
         let (position, nameless) = try await run.run()
         // The number for an earlier run is no longer known.
-        let nobodys = nameless == 0 ? "" : " (\(nameless) of them named no customer)"
+        let unnamed = nameless == 0 ? "" : " (\(nameless) of them named no customer)"
         let verb = dryRun ? "could be used" : "used"
         print(
             "\(position.linesRead.counted("line")), \(position.used.counted("row")) \(verb)"
-                + "\(nobodys), \(position.refused) not: \(report.path)")
+                + "\(unnamed), \(position.refused) not: \(report.path)")
     }
 }
 

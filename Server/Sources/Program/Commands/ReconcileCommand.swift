@@ -37,7 +37,7 @@ struct ReconcilePurchasesCommand: AsyncParsableCommand {
                 let assembly = try await Assembly(
                     apps: file.apps, databaseAddress: settings.database, for: .modifying,
                     simulatorRoot: time.root, receiptRoot: time.receiptRoot, now: time.now,
-                    asking: stores.asking(), logger: logger)
+                    reconciliation: stores.reconciliation(), logger: logger)
                 defer { assembly.database.close() }
                 try await reconcile(assembly, logger)
             }

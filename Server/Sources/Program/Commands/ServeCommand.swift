@@ -58,7 +58,7 @@ struct ServeCommand: AsyncParsableCommand {
             let assembly = try await Assembly(
                 apps: file.apps, databaseAddress: settings.database,
                 simulatorRoot: roots.signatures, receiptRoot: roots.receipts, now: now,
-                asking: stores.asking(lease: settings.checkLease),
+                reconciliation: stores.reconciliation(lease: settings.checkLease),
                 forwarding: ForwardSender(client: http).forwarding(),
                 webhooks: WebhookSender.transport(),
                 operators: file.dashboard?.operators ?? OperatorSettings(), logger: logger)

@@ -112,12 +112,15 @@ package struct AppStores: Sendable {
     package var clockAhead: Duration? { line.distance.ahead }
 
     /// Returns the settings with which a server of these apps checks purchases.
-    package func asking(lease: Duration = ReconciliationSettings.lease) -> ReconciliationSettings {
-        var asking = ReconciliationSettings(worker: .ofThisProcess(lease: lease), appStore: client)
-        asking.receiptVerification = verification
-        asking.reports = { [reports] in reports[$0] }
-        asking.clockAhead = { [line] in line.distance.ahead }
-        return asking
+    package func reconciliation(lease: Duration = ReconciliationSettings.lease)
+        -> ReconciliationSettings
+    {
+        var reconciliation = ReconciliationSettings(
+            worker: .ofThisProcess(lease: lease), appStore: client)
+        reconciliation.receiptVerification = verification
+        reconciliation.reports = { [reports] in reports[$0] }
+        reconciliation.clockAhead = { [line] in line.distance.ahead }
+        return reconciliation
     }
 }
 

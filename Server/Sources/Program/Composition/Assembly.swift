@@ -30,7 +30,7 @@ package struct Assembly: Sendable {
     ///   ones. Other apps ignore it.
     /// - Parameter receiptRoot: like `simulatorRoot`, for receipts, which the simulator signs under
     ///   another root.
-    /// - Parameter asking: how purchases are checked with the App Store.
+    /// - Parameter reconciliation: how purchases are checked with the App Store.
     /// - Parameter forwarding: how notifications are forwarded.
     /// - Parameter webhooks: how events are posted.
     /// - Parameter operators: how operators sign in.
@@ -39,7 +39,7 @@ package struct Assembly: Sendable {
     package init(
         apps: [AppConfiguration], databaseAddress: String, for purpose: Purpose = .serving,
         simulatorRoot: [UInt8]? = nil, receiptRoot: [UInt8]? = nil,
-        now: @escaping @Sendable () -> Instant, asking: ReconciliationSettings = .disabled,
+        now: @escaping @Sendable () -> Instant, reconciliation: ReconciliationSettings = .disabled,
         forwarding: ForwardingSettings = .disabled, webhooks: WebhookTransport = .disabled,
         operators: OperatorSettings = OperatorSettings(), logger: Logger
     ) async throws {
@@ -53,7 +53,8 @@ package struct Assembly: Sendable {
             case .inspecting: try await DatabaseAddress.openForInspection(databaseAddress)
             }
         engine = Engine(
-            database: database, apps: self.apps, verifiers: verifiers, now: now, asking: asking,
+            database: database, apps: self.apps, verifiers: verifiers, now: now,
+            reconciliation: reconciliation,
             forwarding: forwarding, webhooks: webhooks,
             signers: Self.signers(of: apps), operators: operators, logger: logger)
         guard purpose != .inspecting else { return }

@@ -3,9 +3,9 @@ import Synchronization
 /// The phone of a ``LocalStack``, from when the simulator listens. Needed because the server, which
 /// shows its page, starts before the simulator.
 final class DeferredPhone: Sendable {
-    private let source = Mutex<PhoneDesk?>(nil)
+    private let source = Mutex<PhoneBackend?>(nil)
 
-    func connect(_ desk: PhoneDesk) { source.withLock { $0 = desk } }
+    func connect(_ backend: PhoneBackend) { source.withLock { $0 = backend } }
 
-    var desk: PhoneDesk? { source.withLock { $0 } }
+    var backend: PhoneBackend? { source.withLock { $0 } }
 }

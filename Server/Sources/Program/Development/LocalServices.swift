@@ -83,10 +83,10 @@ extension LocalServices {
         return server
     }
 
-    fileprivate func desk(serverURL: String, simulatorURL: String) -> PhoneDesk {
+    fileprivate func backend(serverURL: String, simulatorURL: String) -> PhoneBackend {
         func key(_ kind: KeyKind) -> String? { settings.keys.first { $0.kind == kind }?.key }
-        return PhoneDesk(
-            PhoneDesk.Settings(
+        return PhoneBackend(
+            PhoneBackend.Settings(
                 settings.app.settings,
                 simulator: LoopbackClient(client: client, url: simulatorURL),
                 app: LoopbackClient(client: client, url: serverURL, key: key(.app)),
@@ -138,7 +138,7 @@ private struct DeferredSimulator: Service {
                 VerifyReceiptClient(
                     secret, now: { simulator.clock.now },
                     send: httpSender(parts.client, hosts: .simulator(url))))
-            parts.phone?.connect(parts.desk(serverURL: serverURL, simulatorURL: url))
+            parts.phone?.connect(parts.backend(serverURL: serverURL, simulatorURL: url))
             onListening(
                 LocalStack(
                     engine: parts.assembly.engine, database: parts.assembly.database,

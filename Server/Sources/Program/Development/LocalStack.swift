@@ -102,7 +102,7 @@ package struct LocalStack: Sendable {
             apps: [settings.appInForce], databaseAddress: settings.databaseAddress,
             simulatorRoot: settings.authority.rootDER,
             receiptRoot: settings.authority.receipts.rootDER, now: { clock.now },
-            asking: Self.asking(settings.checks, appStore),
+            reconciliation: Self.reconciliation(settings.checks, appStore),
             forwarding: ForwardSender(client: client).forwarding(),
             webhooks: settings.webhooks, logger: settings.logger)
         defer { assembly.database.close() }
@@ -128,19 +128,21 @@ package struct LocalStack: Sendable {
 }
 
 extension LocalStack {
-    fileprivate static func asking(
+    fileprivate static func reconciliation(
         _ questions: Settings.Checks, _ appStore: DeferredAppStore
     ) -> ReconciliationSettings {
         let worker = CheckWorker.ofThisProcess(checksPerSecond: checksPerSecond)
-        var asking = ReconciliationSettings(worker: worker) { _ in
+        var reconciliation = ReconciliationSettings(worker: worker) { _ in
             switch questions {
             case .none, .receipts: nil
             case .due, .all: appStore.client
             }
         }
-        if questions == .receipts { asking.receiptVerification = { _ in appStore.verification } }
-        asking.canWait = false
-        return asking
+        if questions == .receipts {
+            reconciliation.receiptVerification = { _ in appStore.verification }
+        }
+        reconciliation.canWait = false
+        return reconciliation
     }
 }
 

@@ -28,13 +28,13 @@ struct PhoneRoutes: Sendable {
         router.get(RouterPath(path)) { request, _ in try await guarded(request, page) }
         router.post(RouterPath(path)) { request, _ in try await guarded(request, act) }
         router.get(RouterPath(path + "/live")) { request, context in
-            try await guarded(request) { _, desk in try live(desk, context) }
+            try await guarded(request) { _, backend in try live(backend, context) }
         }
         let script = PhonePage.script
         router.get(RouterPath(script.path)) { _, _ in response(script) }
     }
 
-    private typealias Answer = @Sendable (Request, PhoneDesk) async throws -> Response
+    private typealias Answer = @Sendable (Request, PhoneBackend) async throws -> Response
 
     private func guarded(
         _ request: Request, _ respond: @escaping Answer
@@ -42,19 +42,22 @@ struct PhoneRoutes: Sendable {
         if let refusal = access.origin.refusal(of: request.head) {
             return text(refusal, status: .forbidden)
         }
-        guard let desk = phone.desk else {
+        guard let backend = phone.backend else {
             return text(
                 "The simulator is starting. Load the page again.", status: .serviceUnavailable)
         }
-        do { return try await respond(request, desk) } catch let refusal as PhoneDesk.Refusal {
+        do { return try await respond(request, backend) } catch let refusal as PhoneBackend.Refusal
+        {
             return text(refusal.sentence, status: .conflict)
         }
     }
 
     // MARK: - Page and acts
 
-    @Sendable private func page(_ request: Request, _ desk: PhoneDesk) async throws -> Response {
-        let state = try await desk.current()
+    @Sendable private func page(_ request: Request, _ backend: PhoneBackend) async throws
+        -> Response
+    {
+        let state = try await backend.current()
         let frame = Frame(
             viewer: viewer, app: app.rawValue, now: state.now,
             theme: request.cookie("theme").flatMap(Frame.Theme.init), isSimulated: true)
@@ -62,13 +65,14 @@ struct PhoneRoutes: Sendable {
     }
 
     /// Carries out an act. A script gets the pieces that the page then has; a form gets the page.
-    @Sendable private func act(_ request: Request, _ desk: PhoneDesk) async throws -> Response {
+    @Sendable private func act(_ request: Request, _ backend: PhoneBackend) async throws -> Response
+    {
         let body = try await request.body.collect(upTo: Self.formBytesMax)
         let form = FormFields(String(decoding: body.readableBytesView, as: UTF8.self))
         guard let act = form["act"].flatMap({ PhoneAct(name: $0) }) else {
             return text("There is no such act.", status: .badRequest)
         }
-        let state = try await desk.perform(act)
+        let state = try await backend.perform(act)
         guard request.headers[.accept] == "application/json" else {
             return Response(
                 status: .seeOther, headers: [.location: DashboardPath.phone.path])
@@ -81,18 +85,18 @@ struct PhoneRoutes: Sendable {
 
     /// Sends the pieces that change, as server-sent events, until the page is closed or the server
     /// stops.
-    private func live(_ desk: PhoneDesk, _ context: ServerContext) throws -> Response {
-        guard !desk.pages.isFull else {
+    private func live(_ backend: PhoneBackend, _ context: ServerContext) throws -> Response {
+        guard !backend.pages.isFull else {
             return text("Too many pages are open.", status: .serviceUnavailable)
         }
         let body = ResponseBody { writer in
-            guard let page = desk.pages.open() else { return try await writer.finish(nil) }
-            defer { desk.pages.close(page.number) }
-            context.channel.onDeparture { desk.pages.close(page.number) }
+            guard let page = backend.pages.open() else { return try await writer.finish(nil) }
+            defer { backend.pages.close(page.number) }
+            context.channel.onDeparture { backend.pages.close(page.number) }
             try await writer.write(ByteBuffer(string: "retry: 1000\n\n"))
             try await withThrowingTaskGroup(of: Void.self) { group in
-                group.addTask { try await Self.refresh(desk) }
-                group.addTask { try await Self.touch(desk.pages, page.number) }
+                group.addTask { try await Self.refresh(backend) }
+                group.addTask { try await Self.touch(backend.pages, page.number) }
                 for await pieces in page.pieces.cancelOnGracefulShutdown() {
                     try await writer.write(ByteBuffer(string: try Self.messages(pieces)))
                 }
@@ -104,11 +108,11 @@ struct PhoneRoutes: Sendable {
             status: .ok, headers: EventStreams.headers, body: body)
     }
 
-    private static func refresh(_ desk: PhoneDesk) async throws {
+    private static func refresh(_ backend: PhoneBackend) async throws {
         while true {
             try await Task.sleep(for: refreshPause)
             // The next act says what is wrong.
-            try? await desk.refresh()
+            try? await backend.refresh()
         }
     }
 

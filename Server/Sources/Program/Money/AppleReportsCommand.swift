@@ -32,7 +32,7 @@ struct AppleReportsFetchCommand: AsyncParsableCommand {
                 let stores = AppStores(file.apps, http: http, now: time.now)
                 let assembly = try await Assembly(
                     apps: file.apps, databaseAddress: settings.database, for: .modifying,
-                    now: time.now, asking: stores.asking(), logger: logger)
+                    now: time.now, reconciliation: stores.reconciliation(), logger: logger)
                 defer { assembly.database.close() }
                 try await fetch(try assembly.app(named: app), by: assembly.engine)
             }

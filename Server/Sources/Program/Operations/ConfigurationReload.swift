@@ -82,7 +82,7 @@ final class ConfigurationReload: Sendable {
         let apps = file.apps.map(\.settings)
         let engine = live.current.engine.replacing(
             apps: apps, verifiers: try Assembly.verifiers(of: file.apps, roots),
-            signers: Assembly.signers(of: file.apps), asking: stores.asking())
+            signers: Assembly.signers(of: file.apps), reconciliation: stores.reconciliation())
         try await ServeRules.checkKeys(of: apps.map(\.id), in: engine)
         try await engine.prepareWebhooks()
         live.replace(engine, refusedKeys: DevelopmentKeys.all(of: apps.map(\.id)))

@@ -20,12 +20,12 @@ extension SimulatorRoute {
 
 extension AppStoreSimulator {
     fileprivate func ocspResponse(to request: [UInt8]) throws -> [UInt8] {
-        guard let desk = authority.revocationResponder else {
+        guard let responder = authority.revocationResponder else {
             throw SimulatorProblem.wrongState(
                 "The certificates name no OCSP responder.",
                 remedy: "Start with: perennial simulate --ocsp-url http://…/_sim/ocsp")
         }
-        return try desk.response(
+        return try responder.response(
             to: request, at: Date(), revoked: settings.revokedCertificates)
     }
 }

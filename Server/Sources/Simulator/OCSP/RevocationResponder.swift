@@ -79,7 +79,7 @@ package struct RevocationResponder: Sendable {
 
     /// The input of ``init(stored:chain:)``.
     var stored: JSON {
-        let desks = entries.map { counter -> JSON in
+        let responders = entries.map { counter -> JSON in
             let key = [UInt8](counter.responder.key.rawRepresentation)
             return [
                 "key": .string(String(decoding: Base64.standard.encode(key), as: UTF8.self)),
@@ -89,18 +89,18 @@ package struct RevocationResponder: Sendable {
                         as: UTF8.self)),
             ]
         }
-        return ["url": .string(url), "responders": .array(desks)]
+        return ["url": .string(url), "responders": .array(responders)]
     }
 
     /// Returns nil if the stored data is damaged.
     init?(stored: JSON, chain: [[UInt8]]) {
-        let desks = stored["responders"]?.array ?? []
-        let keys = desks.compactMap { desk in
-            Self.bytes(desk["key"]).flatMap {
+        let responders = stored["responders"]?.array ?? []
+        let keys = responders.compactMap { responder in
+            Self.bytes(responder["key"]).flatMap {
                 try? P256.Signing.PrivateKey(rawRepresentation: $0)
             }
         }
-        let certificates = desks.compactMap { Self.bytes($0["certificate"]) }
+        let certificates = responders.compactMap { Self.bytes($0["certificate"]) }
         let chain = chain.compactMap { try? Certificate(derEncoded: $0) }
         guard let url = stored["url"]?.string, keys.count == 2, certificates.count == 2,
             chain.count == 3

@@ -64,7 +64,7 @@ package struct SigningAuthority: Sendable {
             let leaf = try Certificates.leaf(
                 key, under: intermediate, signer: intermediateKey, ocspURL: ocspURL)
             let chain = [leaf, intermediate, root]
-            let desk = try ocspURL.map { url in
+            let responder = try ocspURL.map { url in
                 try RevocationResponder(
                     url: url, chain: chain, keys: responders, root: rootKey,
                     intermediate: intermediateKey)
@@ -72,7 +72,7 @@ package struct SigningAuthority: Sendable {
             self.init(
                 key: key, certificates: try chain.map { try $0.derBytes }, receipts: receipts,
                 drawing: seed == nil ? .random : .deterministic(DeterministicSignature(key)),
-                desk: desk, seed: seed)
+                responder: responder, seed: seed)
         } catch { throw SigningFailure("The simulator's certificates could not be made: \(error)") }
     }
 
@@ -96,17 +96,17 @@ package struct SigningAuthority: Sendable {
             }
         self.init(
             key: key, certificates: chain, receipts: .made(receipts), drawing: .random,
-            desk: json["ocsp"].flatMap { RevocationResponder(stored: $0, chain: chain) })
+            responder: json["ocsp"].flatMap { RevocationResponder(stored: $0, chain: chain) })
     }
 
     private init(
         key: P256.Signing.PrivateKey, certificates: [[UInt8]], receipts: ReceiptSource,
-        drawing: NonceSource, desk: RevocationResponder? = nil, seed: UInt64? = nil
+        drawing: NonceSource, responder: RevocationResponder? = nil, seed: UInt64? = nil
     ) {
         signingKey = key
         receiptSource = receipts
         self.seed = seed
-        self.revocationResponder = desk
+        self.revocationResponder = responder
         self.nonceSource = drawing
         self.certificates = certificates
         head = JWSHeader(Self.header(certificates, overrides: []))
@@ -125,7 +125,7 @@ package struct SigningAuthority: Sendable {
     private func withNonces(from source: NonceSource) -> Self {
         Self(
             key: signingKey, certificates: certificates, receipts: receiptSource,
-            drawing: source, desk: revocationResponder, seed: seed)
+            drawing: source, responder: revocationResponder, seed: seed)
     }
 
     /// Signs receipts, under a root of their own. The receipt keys of a seeded authority are made

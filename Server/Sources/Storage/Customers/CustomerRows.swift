@@ -285,9 +285,10 @@ extension DatabaseSession {
         _ purchase: PurchaseID, to customer: CustomerID, by evidence: Link.Evidence,
         document: PresentedDocument? = nil, in app: AppID, at now: Instant
     ) throws(StorageFailure) {
-        var purses = WalletProjectionCache()
+        var walletCache = WalletProjectionCache()
         try link(
-            purchase, to: customer, by: evidence, document: document, in: app, at: now, &purses)
+            purchase, to: customer, by: evidence, document: document, in: app, at: now, &walletCache
+        )
     }
 
     /// Links a purchase without an owner to a customer, and emits an event. Use this overload to
@@ -297,12 +298,12 @@ extension DatabaseSession {
     ///   - document: what the customer's device shows, if that is to be remembered.
     ///   - named: the customer who had the purchase by its account token until now, for the event.
     ///     The caller emits that customer's own event.
-    ///   - purses: the cached wallets, passed on from one call to the next.
+    ///   - walletCache: the cached wallets, passed on from one call to the next.
     package func link(
         _ purchase: PurchaseID, to customer: CustomerID, by evidence: Link.Evidence,
         document: PresentedDocument? = nil, from named: CustomerID? = nil, in app: AppID,
         at now: Instant,
-        _ purses: inout WalletProjectionCache
+        _ walletCache: inout WalletProjectionCache
     ) throws(StorageFailure) {
         let former = try walletCustomer(of: purchase, in: app)
         try deleteShare(in: purchase, of: customer, in: app)
@@ -319,7 +320,8 @@ extension DatabaseSession {
                 .text(purchase.original.rawValue), .text(customer.rawValue),
                 .text(evidence.rawValue), .integer(now.milliseconds),
             ] + document.values)
-        try emitWalletEvents(of: purchase, from: former, to: customer, in: app, at: now, &purses)
+        try emitWalletEvents(
+            of: purchase, from: former, to: customer, in: app, at: now, &walletCache)
         try rescheduleConsumptionInquiries(about: [purchase], in: app, at: now)
     }
 

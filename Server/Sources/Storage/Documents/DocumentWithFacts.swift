@@ -29,27 +29,27 @@ extension DatabaseSession {
     /// Records a document with its facts. Use this overload when a transaction records several
     /// documents in sequence, and the events of each must be emitted before the next is read.
     ///
-    /// - Parameter purses: the cached wallets, passed on from one call to the next.
+    /// - Parameter walletCache: the cached wallets, passed on from one call to the next.
     package func record(
-        _ attested: DocumentWithFacts, _ purses: inout WalletProjectionCache
+        _ attested: DocumentWithFacts, _ walletCache: inout WalletProjectionCache
     ) throws(StorageFailure) -> Bool {
-        try record([attested], &purses)[0]
+        try record([attested], &walletCache)[0]
     }
 
     /// Records documents with their facts, with one batch per table. For each document, returns
     /// false if it was recorded before, or if it occurs twice in the list.
     func record(_ attested: [DocumentWithFacts]) throws(StorageFailure) -> [Bool] {
-        var purses = WalletProjectionCache()
-        return try record(attested, &purses)
+        var walletCache = WalletProjectionCache()
+        return try record(attested, &walletCache)
     }
 
     private func record(
-        _ attested: [DocumentWithFacts], _ purses: inout WalletProjectionCache
+        _ attested: [DocumentWithFacts], _ walletCache: inout WalletProjectionCache
     ) throws(StorageFailure) -> [Bool] {
         let isNew = try insert(attested.map(\.document))
         let new = zip(attested, isNew).filter(\.1).map(\.0)
-        try project(new, &purses)
-        try linkSuccessors(new, &purses)
+        try project(new, &walletCache)
+        try linkSuccessors(new, &walletCache)
         try recordConsumptionInquiries(new)
         try recordSeatUnclaims(new)
         try enqueueForwards(attested)

@@ -151,10 +151,10 @@ extension DatabaseSession {
         otherThan told: [CurrencyID: Int64]
     ) -> [String] {
         do {
-            guard let purse = try walletProjection(of: customer, in: app, environment),
+            guard let wallet = try walletProjection(of: customer, in: app, environment),
                 let currencies = rules.wallets[app]?.allCurrencies
             else { return [] }
-            return currencies.sorted().filter { purse.balance(of: $0) != told[$0] ?? 0 }
+            return currencies.sorted().filter { wallet.balance(of: $0) != told[$0] ?? 0 }
                 .map { "the last reported balance of wallet \($0) of \(customer) is wrong" }
         } catch {
             return ["the wallets of \(customer) cannot be read: \(error)"]

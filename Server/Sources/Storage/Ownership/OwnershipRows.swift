@@ -96,10 +96,10 @@ extension DatabaseSession {
             } else if holder == nil {
                 try emitToTokenOwner(of: purchase, in: app, .movedAway, at: now)
             }
-            var purses = WalletProjectionCache()
+            var walletCache = WalletProjectionCache()
             return try link(
                 purchase, to: customer, by: evidence, document: document, from: named, in: app,
-                at: now, &purses)
+                at: now, &walletCache)
         }
         try deleteShare(in: purchase, of: customer, in: app)
         try releaseSeat(ofOwner: customer, on: purchase, in: app, at: now)

@@ -52,7 +52,7 @@ extension DatabaseSession {
     /// old one does not. If the old purchase has no owner yet, the next document about the new one
     /// links it.
     func linkSuccessors(
-        _ attested: [DocumentWithFacts], _ purses: inout WalletProjectionCache
+        _ attested: [DocumentWithFacts], _ walletCache: inout WalletProjectionCache
     ) throws(StorageFailure) {
         for one in attested {
             guard let succession = one.succession else { continue }
@@ -69,7 +69,7 @@ extension DatabaseSession {
             }
             try link(
                 new, to: owner, by: old?.evidence ?? .token, document: old?.document, in: app,
-                at: one.document.receivedAt, &purses)
+                at: one.document.receivedAt, &walletCache)
         }
     }
 }

@@ -21,7 +21,7 @@ struct PurchaseProjection {
 
     /// Determines the events for each document that changes something, including those for the
     /// wallets of the customer who has the purchase.
-    fileprivate mutating func emitEvents(_ rules: AccessRules, _ purse: inout WalletProjection?) {
+    fileprivate mutating func emitEvents(_ rules: AccessRules, _ wallet: inout WalletProjection?) {
         for (index, one) in attested.enumerated() {
             let isLast = index == attested.count - 1
             let later = isLast ? after : reported.timeline.adding(one.facts)
@@ -31,15 +31,15 @@ struct PurchaseProjection {
             let telling = WalletProjection.EventContext(
                 cause: cause, at: one.document.receivedAt, condition: reported.reportedState?.status
             )
-            entries += purse?.apply(later, of: later.purchase, telling) ?? []
+            entries += wallet?.apply(later, of: later.purchase, telling) ?? []
         }
     }
 
     /// Returns the projection with its events determined, for an app without wallets.
     fileprivate func withEvents(_ rules: AccessRules) -> PurchaseProjection {
-        var (told, nobodys) = (self, WalletProjection?.none)
-        told.emitEvents(rules, &nobodys)
-        return told
+        var (projection, noWallet) = (self, WalletProjection?.none)
+        projection.emitEvents(rules, &noWallet)
+        return projection
     }
 
     /// Whether the account token, and so the customer it identifies, has changed while the purchase
@@ -67,80 +67,85 @@ extension DatabaseSession {
     /// ``PurchaseProjection`` contains the timelines before and after, and the documents between
     /// the two.
     func project(
-        _ attested: [DocumentWithFacts], _ purses: inout WalletProjectionCache
+        _ attested: [DocumentWithFacts], _ walletCache: inout WalletProjectionCache
     ) throws(StorageFailure) {
         try insert(attested, into: "facts")
-        var folds = try projections(of: attested)
-        for index in folds.indices where rules.hasWallets(folds[index].app) {
-            try emitEvents(&folds[index], &purses)
+        var projections = try self.projections(of: attested)
+        for index in projections.indices where rules.hasWallets(projections[index].app) {
+            try emitEvents(&projections[index], &walletCache)
         }
         // With several writers an unchanged row is written too, so that two transactions about one
         // purchase never overlap: see `SnapshotConnection`.
         let always = dialect == .postgres
         try upsertPurchases(
-            folds.concurrentMap { [rules] in
+            projections.concurrentMap { [rules] in
                 $0.row(rules.checks, rules.access(of: $0.app), always: always)
             }.compactMap(\.self))
-        for fold in folds {
-            try watchTerms(of: fold.reported)
+        for projection in projections {
+            try watchTerms(of: projection.reported)
         }
         try recordMoney(
-            folds.map { fold in
+            projections.map { projection in
                 MoneyProjection(
-                    app: fold.app, before: fold.before, after: fold.reported.timeline,
-                    documents: fold.attested)
+                    app: projection.app, before: projection.before,
+                    after: projection.reported.timeline,
+                    documents: projection.attested)
             })
-        try upsertSubscriptions(folds.map(\.reported))
-        for fold in folds where fold.changesTokenOwner {
-            try rescheduleConsumptionInquiries(about: fold)
+        try upsertSubscriptions(projections.map(\.reported))
+        for projection in projections where projection.changesTokenOwner {
+            try rescheduleConsumptionInquiries(about: projection)
         }
-        for fold in folds where fold.changesSeats {
-            try resumeSeatReports(about: fold)
+        for projection in projections where projection.changesSeats {
+            try resumeSeatReports(about: projection)
         }
-        for (key, purse) in purses.all { try saveBalances(purse, in: key.app) }
-        try append(folds.flatMap(\.entries))
+        for (key, wallet) in walletCache.all { try saveBalances(wallet, in: key.app) }
+        try append(projections.flatMap(\.entries))
     }
 
     package func project(_ facts: [Fact], from document: StoredDocument) throws(StorageFailure) {
-        var purses = WalletProjectionCache()
-        try project([DocumentWithFacts(document, facts)], &purses)
+        var walletCache = WalletProjectionCache()
+        try project([DocumentWithFacts(document, facts)], &walletCache)
     }
 
-    private func emitEvents(_ fold: inout PurchaseProjection, _ purses: inout WalletProjectionCache)
+    private func emitEvents(
+        _ projection: inout PurchaseProjection, _ walletCache: inout WalletProjectionCache
+    )
         throws(StorageFailure)
     {
-        try formerCustomerEvents(of: &fold, &purses)
-        var purse = try walletProjection(for: fold, among: &purses)
-        fold.emitEvents(rules(of: fold.app), &purse)
-        purses.checkIn(purse, in: fold.app)
+        try formerCustomerEvents(of: &projection, &walletCache)
+        var wallet = try walletProjection(for: projection, among: &walletCache)
+        projection.emitEvents(rules(of: projection.app), &wallet)
+        walletCache.checkIn(wallet, in: projection.app)
     }
 
     /// The customer identified now may have consented where the former one had not.
-    private func rescheduleConsumptionInquiries(about fold: PurchaseProjection)
+    private func rescheduleConsumptionInquiries(about projection: PurchaseProjection)
         throws(StorageFailure)
     {
-        guard let receivedAt = fold.attested.last?.document.receivedAt else { return }
+        guard let receivedAt = projection.attested.last?.document.receivedAt else { return }
         try rescheduleConsumptionInquiries(
-            about: [fold.after.purchase], in: fold.app, at: receivedAt)
+            about: [projection.after.purchase], in: projection.app, at: receivedAt)
     }
 
     /// The App Store may take reports about the seats again, or have ended claims.
-    private func resumeSeatReports(about fold: PurchaseProjection) throws(StorageFailure) {
-        guard let receivedAt = fold.attested.last?.document.receivedAt else { return }
-        try resumeSeatReports(on: fold.after.purchase, in: fold.app, at: receivedAt)
+    private func resumeSeatReports(about projection: PurchaseProjection) throws(StorageFailure) {
+        guard let receivedAt = projection.attested.last?.document.receivedAt else { return }
+        try resumeSeatReports(on: projection.after.purchase, in: projection.app, at: receivedAt)
     }
 
     /// The wallets affected by a purchase. Returns nil if the purchase credits nothing, or belongs
     /// to nobody.
     private func walletProjection(
-        for fold: PurchaseProjection, among purses: inout WalletProjectionCache
+        for projection: PurchaseProjection, among walletCache: inout WalletProjectionCache
     ) throws(StorageFailure) -> WalletProjection? {
-        guard let rules = rules.wallets[fold.app], !rules.currencies(of: fold.after).isEmpty,
+        guard let rules = rules.wallets[projection.app],
+            !rules.currencies(of: projection.after).isEmpty,
             let holder = try beneficiary(
-                fold.reported.customer, token: fold.after.accountToken, in: fold.app)
+                projection.reported.customer, token: projection.after.accountToken,
+                in: projection.app)
         else { return nil }
-        return try purses.checkOut(
-            of: holder, in: fold.app, fold.after.purchase.environment, self)
+        return try walletCache.checkOut(
+            of: holder, in: projection.app, projection.after.purchase.environment, self)
     }
 
     /// Handles a purchase without an owner whose account token changes (Apple: "Set App Account
@@ -148,25 +153,26 @@ extension DatabaseSession {
     /// link. Otherwise wallet events say that it left their wallets. The events of the two
     /// customers do not mention each other, because an erasure would not find the ids there.
     private func formerCustomerEvents(
-        of fold: inout PurchaseProjection, _ purses: inout WalletProjectionCache
+        of projection: inout PurchaseProjection, _ walletCache: inout WalletProjectionCache
     ) throws(StorageFailure) {
-        let (app, purchase) = (fold.app, fold.before.purchase)
-        guard fold.reported.customer == nil, let first = fold.attested.first?.document,
-            let former = try formerBeneficiary(of: fold.before, becoming: fold.after, in: app),
-            var purse = try purses.checkOut(of: former, in: app, purchase.environment, self)
+        let (app, purchase) = (projection.app, projection.before.purchase)
+        guard projection.reported.customer == nil, let first = projection.attested.first?.document,
+            let former = try formerBeneficiary(
+                of: projection.before, becoming: projection.after, in: app),
+            var wallet = try walletCache.checkOut(of: former, in: app, purchase.environment, self)
         else { return }
-        if purse.hasSpent(of: purchase) {
+        if wallet.hasSpent(of: purchase) {
             try link(purchase, to: former, by: .token, in: app, at: first.receivedAt)
             // Reload the purchase: it now has an owner, and the `linked` event was emitted.
-            if let known = try reportedPurchase(purchase, in: app) { fold.reported = known }
+            if let known = try reportedPurchase(purchase, in: app) { projection.reported = known }
         } else {
-            fold.entries = purse.apply(
+            projection.entries = wallet.apply(
                 nil, of: purchase,
                 WalletProjection.EventContext(
                     cause: .document(first.id), at: first.receivedAt,
-                    condition: fold.reported.reportedState?.status))
+                    condition: projection.reported.reportedState?.status))
         }
-        purses.checkIn(purse, in: app)
+        walletCache.checkIn(wallet, in: app)
     }
 
     /// Projects documents into purchases, ordered by key, so that two servers never deadlock. The
@@ -179,15 +185,15 @@ extension DatabaseSession {
             Self.selectProjected, groups.map { Self.key(of: $0.purchase, in: $0.app) })
         let made = Array(zip(groups, stored)).concurrentMap { [rules] group, rows in
             Result { () throws(StorageFailure) in
-                let fold = try Self.projection(group, stored: rows.first)
-                guard !rules.hasWallets(group.app) else { return fold }
-                return fold.withEvents(rules.access(of: group.app))
+                let projection = try Self.projection(group, stored: rows.first)
+                guard !rules.hasWallets(group.app) else { return projection }
+                return projection.withEvents(rules.access(of: group.app))
             }
         }
-        var folds: [PurchaseProjection] = []
-        folds.reserveCapacity(made.count)
-        for fold in made { folds.append(try fold.get()) }
-        return folds
+        var projections: [PurchaseProjection] = []
+        projections.reserveCapacity(made.count)
+        for projection in made { projections.append(try projection.get()) }
+        return projections
     }
 
     private static func byPurchase(_ attested: [DocumentWithFacts]) -> [DocumentGroup] {
@@ -262,7 +268,7 @@ extension DatabaseSession {
         let rules = rules(of: app)
         var log = try lastReported(of: timeline, in: app, &lost)
         if log.customer == nil,
-            let spender = try spender(of: log.timeline, becoming: timeline, in: app)
+            let spender = try formerSpender(of: log.timeline, becoming: timeline, in: app)
         {
             try link(timeline.purchase, to: spender, by: .token, in: app, at: now)
             log = try lastReported(of: timeline, in: app, &lost)

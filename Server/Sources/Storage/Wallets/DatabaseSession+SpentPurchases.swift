@@ -45,7 +45,7 @@ extension DatabaseSession {
 
     /// Returns the former beneficiary if they have spent some of the purchase, so that it stays
     /// theirs.
-    func spender(
+    func formerSpender(
         of before: Timeline, becoming after: Timeline, in app: AppID
     ) throws(StorageFailure) -> CustomerID? {
         let purchase = before.purchase
@@ -57,12 +57,12 @@ extension DatabaseSession {
 
     /// Returns the customer who will keep a purchase once the documents that lead to this timeline
     /// are recorded, or nil if it goes to whom the documents name. The purchase must have no link.
-    package func spender(
+    package func formerSpender(
         of after: Timeline, in app: AppID
     ) throws(StorageFailure) -> CustomerID? {
         guard after.hasConsumables, rules.wallets[app] != nil,
             let before = try timeline(of: after.purchase, in: app)
         else { return nil }
-        return try spender(of: before, becoming: after, in: app)
+        return try formerSpender(of: before, becoming: after, in: app)
     }
 }

@@ -41,12 +41,12 @@ extension DatabaseSession {
     private func emitWalletEvents(
         receiving purchases: [PurchaseID], by customer: CustomerID, in app: AppID,
         _ environment: Environment, other: CustomerID? = nil, at now: Instant,
-        _ purses: inout WalletProjectionCache
+        _ walletCache: inout WalletProjectionCache
     ) throws(StorageFailure) {
         guard !purchases.isEmpty,
-            var purse = try purses.checkOut(of: customer, in: app, environment, self)
+            var wallet = try walletCache.checkOut(of: customer, in: app, environment, self)
         else { return }
-        for purchase in purchases { purse.removeSilently(purchase) }
+        for purchase in purchases { wallet.removeSilently(purchase) }
         var entries: [EventEntry] = []
         for purchase in purchases {
             guard let known = try reportedPurchase(purchase, in: app) else { continue }
@@ -54,10 +54,10 @@ extension DatabaseSession {
                 cause: .request, at: now, condition: known.reportedState?.status, other: other)
             // It is what documents say, unless somebody has had it before.
             if other == nil { try setCauses(of: known.timeline, in: app, &telling) }
-            entries += purse.apply(known.timeline, of: purchase, telling)
+            entries += wallet.apply(known.timeline, of: purchase, telling)
         }
-        try saveBalances(purse, in: app)
-        purses.checkIn(purse, in: app)
+        try saveBalances(wallet, in: app)
+        walletCache.checkIn(wallet, in: app)
         try append(entries)
     }
 
@@ -67,39 +67,40 @@ extension DatabaseSession {
         of purchase: PurchaseID, from former: CustomerID?, to customer: CustomerID?,
         in app: AppID, at now: Instant
     ) throws(StorageFailure) {
-        var purses = WalletProjectionCache()
-        try emitWalletEvents(of: purchase, from: former, to: customer, in: app, at: now, &purses)
+        var walletCache = WalletProjectionCache()
+        try emitWalletEvents(
+            of: purchase, from: former, to: customer, in: app, at: now, &walletCache)
     }
 
     /// Emits wallet events after a purchase moved from one customer to another, or lost its owner.
     /// Call it after the rows have been updated.
     ///
-    /// - Parameter purses: the cached wallets, including all writes up to the change of owner.
+    /// - Parameter walletCache: the cached wallets, including all writes up to the change of owner.
     func emitWalletEvents(
         of purchase: PurchaseID, from former: CustomerID?, to customer: CustomerID?,
-        in app: AppID, at now: Instant, _ purses: inout WalletProjectionCache
+        in app: AppID, at now: Instant, _ walletCache: inout WalletProjectionCache
     ) throws(StorageFailure) {
         guard let rules = rules.wallets[app], former != customer,
             let known = try reportedPurchase(purchase, in: app),
             !rules.currencies(of: known.timeline).isEmpty
         else { return }
         if let former,
-            var purse = try purses.checkOut(of: former, in: app, purchase.environment, self)
+            var wallet = try walletCache.checkOut(of: former, in: app, purchase.environment, self)
         {
-            purse.addSilently(known.timeline)
-            let entries = purse.apply(
+            wallet.addSilently(known.timeline)
+            let entries = wallet.apply(
                 nil, of: purchase,
                 WalletProjection.EventContext(
                     cause: .request, at: now, condition: known.reportedState?.status,
                     other: customer))
-            try saveBalances(purse, in: app)
-            purses.checkIn(purse, in: app)
+            try saveBalances(wallet, in: app)
+            walletCache.checkIn(wallet, in: app)
             try append(entries)
         }
         if let customer {
             try emitWalletEvents(
                 receiving: [purchase], by: customer, in: app, purchase.environment, other: former,
-                at: now, &purses)
+                at: now, &walletCache)
         }
     }
 
@@ -109,13 +110,13 @@ extension DatabaseSession {
         named id: CustomerID, by customer: CustomerID, in app: AppID, at now: Instant
     ) throws(StorageFailure) {
         guard let rules = rules.wallets[app], id.accountToken != nil else { return }
-        var purses = WalletProjectionCache()
+        var walletCache = WalletProjectionCache()
         for environment in Environment.allCases {
             let named = try timelinesByToken([id], in: app, environment: environment)
                 .filter { !rules.currencies(of: $0).isEmpty }
             try emitWalletEvents(
                 receiving: named.map(\.purchase), by: customer, in: app, environment, at: now,
-                &purses)
+                &walletCache)
         }
     }
 
@@ -125,13 +126,13 @@ extension DatabaseSession {
         other: CustomerID? = nil, at now: Instant
     ) throws(StorageFailure) {
         for environment in Environment.allCases {
-            guard var purse = try walletProjection(of: customer, in: app, environment) else {
+            guard var wallet = try walletProjection(of: customer, in: app, environment) else {
                 return
             }
-            let entries = purse.adjustments(
+            let entries = wallet.adjustments(
                 WalletProjection.EventContext(cause: cause, at: now, other: other))
             guard !entries.isEmpty else { continue }
-            try saveBalances(purse, in: app)
+            try saveBalances(wallet, in: app)
             try append(entries)
         }
     }

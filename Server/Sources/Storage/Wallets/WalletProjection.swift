@@ -294,7 +294,7 @@ extension DatabaseSession {
             })
     }
 
-    func saveBalances(_ purse: WalletProjection, in app: AppID) throws(StorageFailure) {
-        try saveBalances(purse.reportedBalances, of: purse.customer, in: app, purse.environment)
+    func saveBalances(_ wallet: WalletProjection, in app: AppID) throws(StorageFailure) {
+        try saveBalances(wallet.reportedBalances, of: wallet.customer, in: app, wallet.environment)
     }
 }

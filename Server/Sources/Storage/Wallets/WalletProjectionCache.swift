@@ -30,12 +30,13 @@ package struct WalletProjectionCache {
         of customer: CustomerID, in app: AppID, _ environment: Environment, _ tx: DatabaseSession
     ) throws(StorageFailure) -> WalletProjection? {
         let key = Key(app: app, customer: customer, environment: environment)
-        if let purse = projections.removeValue(forKey: key) { return purse }
+        if let wallet = projections.removeValue(forKey: key) { return wallet }
         return try tx.walletProjection(of: customer, in: app, environment)
     }
 
-    mutating func checkIn(_ purse: WalletProjection?, in app: AppID) {
-        guard let purse else { return }
-        projections[Key(app: app, customer: purse.customer, environment: purse.environment)] = purse
+    mutating func checkIn(_ wallet: WalletProjection?, in app: AppID) {
+        guard let wallet else { return }
+        projections[Key(app: app, customer: wallet.customer, environment: wallet.environment)] =
+            wallet
     }
 }

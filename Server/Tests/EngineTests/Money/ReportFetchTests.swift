@@ -72,8 +72,8 @@ import Testing
             let client = AppStoreClient(
                 credentials, now: { AppStoreDate(milliseconds: now().milliseconds) },
                 send: { state.respond($0) })
-            var asking = ReconciliationSettings.disabled
-            asking.reports = { _ in
+            var reconciliation = ReconciliationSettings.disabled
+            reconciliation.reports = { _ in
                 ReportFileSource(
                     client: client, vendorNumber: state.value.withLock { $0.vendorNumber },
                     regions: state.value.withLock { $0.regions }, decompress: { $0 })
@@ -81,7 +81,8 @@ import Testing
             engine = Engine(
                 database: try SQLiteDriver.inMemory(),
                 apps: [AppSettings(id: Self.app, bundleID: "com.example.birds", entitlements: [:])],
-                verifiers: [Self.app: Verifier(roots: .apple)], now: now, asking: asking,
+                verifiers: [Self.app: Verifier(roots: .apple)], now: now,
+                reconciliation: reconciliation,
                 logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
             try await engine.prepare()
         }

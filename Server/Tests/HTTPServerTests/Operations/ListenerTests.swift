@@ -90,7 +90,7 @@ import Testing
                 live.replace(
                     server.engine.replacing(
                         apps: [settings], verifiers: [settings.id: .init(roots: .apple)],
-                        signers: [:], asking: .disabled))
+                        signers: [:], reconciliation: .disabled))
                 let after = try await client.execute(uri: path, method: .get, headers: fields)
                 #expect(after.status == .ok && !String(buffer: after.body).contains("First"))
             }

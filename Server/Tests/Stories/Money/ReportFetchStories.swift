@@ -99,10 +99,10 @@ private final class Fetcher: Sendable {
         let client = AppStoreClient(
             credentials, now: { line.store?.clock.now ?? start },
             send: { try await line.respond($0) })
-        var asking = ReconciliationSettings.disabled
+        var reconciliation = ReconciliationSettings.disabled
         let fetching = ReportFileSource.limited(
             client: client, vendorNumber: settings.reports.vendorNumber)
-        asking.reports = { _ in fetching }
+        reconciliation.reports = { _ in fetching }
         let authority = try SigningAuthority()
         let app = AppConfiguration(
             settings: AppSettings(
@@ -112,7 +112,8 @@ private final class Fetcher: Sendable {
             apps: [app], databaseAddress: "\(folder.path)/reports.sqlite",
             simulatorRoot: authority.rootDER,
             now: { Instant(milliseconds: (line.store?.clock.now ?? start).milliseconds) },
-            asking: asking, logger: Logger(label: "story") { _ in SwiftLogNoOpLogHandler() })
+            reconciliation: reconciliation,
+            logger: Logger(label: "story") { _ in SwiftLogNoOpLogHandler() })
         let engine = assembly.engine
         self.engine = engine
         store = AppStoreSimulator(

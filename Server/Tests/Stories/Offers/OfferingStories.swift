@@ -125,7 +125,7 @@ import Testing
         cats.settings.bundleID = "com.example.cats"
         return try await Assembly(
             apps: [app, cats], databaseAddress: shop.address, simulatorRoot: shop.authority.rootDER,
-            now: { .machine }, asking: .disabled,
+            now: { .machine }, reconciliation: .disabled,
             logger: Logger(label: "cats") { _ in SwiftLogNoOpLogHandler() })
     }
 

@@ -113,7 +113,7 @@ import Testing
             let engine = Engine(
                 database: shop.database, apps: [birds.settings],
                 verifiers: [birds.settings.id: Verifier(roots: root)], now: { now },
-                asking: ReconciliationSettings(worker: worker) { _ in client },
+                reconciliation: ReconciliationSettings(worker: worker) { _ in client },
                 logger: Logger(label: "story") { _ in SwiftLogNoOpLogHandler() })
             let purchase = PurchaseID(TransactionID(rawValue: chain), in: .production)
             let outcome = try await engine.refresh(purchase, app: birds.settings.id)

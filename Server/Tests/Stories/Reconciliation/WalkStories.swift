@@ -274,8 +274,8 @@ private struct SwallowingShop: Sendable {
             })
         let worker = CheckWorker(
             holder: "server", lease: .seconds(300), checksPerSecond: 1_000_000)
-        var asking = ReconciliationSettings(worker: worker) { _ in client }
-        asking.canWait = false
+        var reconciliation = ReconciliationSettings(worker: worker) { _ in client }
+        reconciliation.canWait = false
         let products = try FullShop.file().products.map { ProductID(rawValue: $0.id) }
         return Engine(
             database: database,
@@ -289,7 +289,7 @@ private struct SwallowingShop: Sendable {
                         }), forwards: ForwardRules(targets: [target]))
             ],
             verifiers: [app: Verifier(roots: try TrustRoots(der: [authority.get().rootDER]))],
-            now: { Instant(milliseconds: clock.milliseconds) }, asking: asking,
+            now: { Instant(milliseconds: clock.milliseconds) }, reconciliation: reconciliation,
             logger: Logger(label: "story") { _ in SwiftLogNoOpLogHandler() })
     }
 

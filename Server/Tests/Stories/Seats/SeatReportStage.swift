@@ -75,7 +75,8 @@ struct SeatReportStage: Sendable {
             signatures: shop.authority.rootDER, receipts: try shop.authority.receipts.rootDER)
         return shop.engine.replacing(
             apps: [app.settings], verifiers: try Assembly.verifiers(of: [app], roots),
-            signers: [:], asking: ReconciliationSettings(worker: .ofThisProcess()) { _ in client })
+            signers: [:],
+            reconciliation: ReconciliationSettings(worker: .ofThisProcess()) { _ in client })
     }
 
     /// Another server on the same database.
@@ -85,7 +86,7 @@ struct SeatReportStage: Sendable {
             apps: [birds], databaseAddress: shop.address,
             simulatorRoot: shop.authority.rootDER,
             receiptRoot: try shop.authority.receipts.rootDER, now: { engine.currentTime },
-            asking: ReconciliationSettings(worker: .ofThisProcess()) { _ in client },
+            reconciliation: ReconciliationSettings(worker: .ofThisProcess()) { _ in client },
             logger: Logger(label: "other") { _ in SwiftLogNoOpLogHandler() })
     }
 

@@ -209,7 +209,7 @@ import Testing
     private static func secondServer(beside shop: Shop) async throws -> Assembly {
         try await Assembly(
             apps: [birds], databaseAddress: shop.address, simulatorRoot: shop.authority.rootDER,
-            now: { now }, asking: .disabled,
+            now: { now }, reconciliation: .disabled,
             logger: Logger(label: "second") { _ in SwiftLogNoOpLogHandler() })
     }
 

@@ -4,7 +4,7 @@ import PerennialContract
 
 // What was said on the wire: by the phone, by Apple, and what the server made of it.
 
-extension PhoneDesk {
+extension PhoneBackend {
     /// Adds what is new since the last reading: the phone's own lines, Apple's notifications about
     /// the customer, and the events. What happened in one minute is one entry.
     func follow(_ notifications: [JSON], at now: Timestamp) {

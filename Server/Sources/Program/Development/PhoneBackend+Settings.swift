@@ -1,7 +1,7 @@
 import Engine
 import Ledger
 
-extension PhoneDesk {
+extension PhoneBackend {
     /// The clients of the simulator and server, and the entitlements of each product.
     struct Settings: Sendable {
         var simulator: LoopbackClient

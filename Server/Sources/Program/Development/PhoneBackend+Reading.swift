@@ -5,7 +5,7 @@ import PerennialContract
 
 // Reads back all that the page shows: from the simulator's routes, and from the server's API.
 
-extension PhoneDesk {
+extension PhoneBackend {
     /// Hours from the request of a refund to Apple's decision.
     static let refundHours: Int64 = 48
     /// The maximum number of events that are read at once.

@@ -5,7 +5,7 @@ import PerennialContract
 
 // What each act asks of the simulator and of the server.
 
-extension PhoneDesk {
+extension PhoneBackend {
     func carryOut(_ act: PhoneAct) async throws {
         switch act {
         case .pass(let period): try await pass(until: date(after: period))

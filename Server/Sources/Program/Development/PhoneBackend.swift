@@ -9,7 +9,7 @@ import PerennialContract
 ///
 /// Acts are carried out one after the other. What the phone shows is in memory only, like the
 /// simulated world.
-actor PhoneDesk {
+actor PhoneBackend {
     /// Who is on the phone, one after the other: each time one starts over, the next one.
     static let cast = [
         "anna", "cleo", "dora", "emma", "frida", "greta", "hana", "ida", "jana", "kira", "lena",
@@ -27,7 +27,7 @@ actor PhoneDesk {
 
     // MARK: - What the phone remembers
 
-    var customer = PhoneDesk.cast[0]
+    var customer = PhoneBackend.cast[0]
     /// The simulator's device. Nil until the phone was switched on.
     var phone: String?
     var device = PhoneDevice()

@@ -6,7 +6,7 @@ import PerennialContract
 // The group that the customer pays for. The development app has no sign-in, so that no app can
 // prove who somebody is: its own server asks, with the secret key.
 
-extension PhoneDesk {
+extension PhoneBackend {
     /// Who joins, one after the other, each with a phone of their own.
     static let friends = [other, "carl", "dave", "eva", "finn"]
 
