@@ -101,6 +101,10 @@ package struct QueueBacklog: Hashable, Sendable {
         self.count = count
         self.oldest = oldest
     }
+
+    init(_ row: inout ColumnReader) throws(StorageFailure) {
+        (count, oldest) = (try row.count(), try row.optionalInstant())
+    }
 }
 
 extension DatabaseSession {
@@ -199,13 +203,11 @@ extension DatabaseSession {
     func backlog(
         of queue: LeaseQueue, in scope: [Value], dueBy now: Instant? = nil
     ) throws(StorageFailure) -> QueueBacklog {
-        let row = try connection.rows(
+        try connection.rows(
             queue.selectBacklog(isDue: now != nil),
             scope + (now.map { [.integer($0.milliseconds)] } ?? [])
-                + [.integer(Int64(QueueBacklog.countMax))])[0]
-        return QueueBacklog(
-            count: Int(try row.integer(0)),
-            oldest: try row.optionalInteger(1).map(Instant.init(milliseconds:)))
+                + [.integer(Int64(QueueBacklog.countMax))],
+            QueueBacklog.init)[0]
     }
 
     /// Whether an app has work that is due. Looking first spares a write transaction.
@@ -219,7 +221,7 @@ extension DatabaseSession {
     }
 
     func clock() throws(StorageFailure) -> Int64 {
-        try connection.rows("SELECT \(dialect.clock)", [])[0].integer(0)
+        try connection.number("SELECT \(dialect.clock)")
     }
 }
 

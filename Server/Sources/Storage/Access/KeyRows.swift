@@ -80,27 +80,23 @@ extension DatabaseSession {
 
     /// Looks up a key by its SHA-256.
     package func key(hash: [UInt8]) throws(StorageFailure) -> StoredKey? {
-        let rows = try connection.rows(
-            "SELECT \(Self.keyColumns) FROM keys WHERE hash = $1", [.bytes(hash)])
-        return try rows.first.map(Self.storedKey)
+        try connection.firstRow(
+            "SELECT \(Self.keyColumns) FROM keys WHERE hash = $1", [.bytes(hash)], Self.storedKey)
     }
 
     /// All keys of an app, oldest first.
     package func keys(of app: AppID) throws(StorageFailure) -> [StoredKey] {
-        let rows = try connection.rows(
+        try connection.rows(
             "SELECT \(Self.keyColumns) FROM keys WHERE app = $1 ORDER BY created_at_ms, hash",
-            [.text(app.rawValue)])
-        return try rows.map(Self.storedKey)
+            [.text(app.rawValue)], Self.storedKey)
     }
 
-    private static func storedKey(_ row: Row) throws(StorageFailure) -> StoredKey {
+    private static func storedKey(_ row: inout ColumnReader) throws(StorageFailure) -> StoredKey {
         StoredKey(
-            app: AppID(rawValue: try row.text(0)), hash: try row.bytes(1),
-            kind: try KeyKind.stored(try row.text(2)), name: try row.text(3),
-            createdAt: Instant(milliseconds: try row.integer(4)),
-            scopes: try Set<KeyScope>.stored(try row.text(5)),
-            until: try row.optionalInteger(6).map(Instant.init(milliseconds:)),
-            lastUsedAt: try row.optionalInteger(7).map(Instant.init(milliseconds:)))
+            app: try row.app(), hash: try row.bytes(),
+            kind: try KeyKind.stored(try row.text()), name: try row.text(),
+            createdAt: try row.instant(), scopes: try Set<KeyScope>.stored(try row.text()),
+            until: try row.optionalInstant(), lastUsedAt: try row.optionalInstant())
     }
 
     /// Records that a key was used, unless a use within the last hour is recorded. Idempotent.
@@ -121,9 +117,9 @@ extension DatabaseSession {
     }
 
     package func keyCount(of app: AppID) throws(StorageFailure) -> Int {
-        let rows = try connection.rows(
-            "SELECT count(*) FROM keys WHERE app = $1", [.text(app.rawValue)])
-        return Int(try rows[0].integer(0))
+        Int(
+            try connection.number(
+                "SELECT count(*) FROM keys WHERE app = $1", [.text(app.rawValue)]))
     }
 }
 

@@ -5,10 +5,10 @@ extension DatabaseSession {
     package func secret(
         _ name: String, of app: AppID
     ) throws(StorageFailure) -> [UInt8]? {
-        let rows = try connection.rows(
+        try connection.firstRow(
             "SELECT secret FROM secrets WHERE app = $1 AND name = $2",
-            [.text(app.rawValue), .text(name)])
-        return try rows.first?.bytes(0)
+            [.text(app.rawValue), .text(name)]
+        ) { row throws(StorageFailure) in try row.bytes() }
     }
 
     /// Stores a secret, unless there is already one with that name.

@@ -29,17 +29,14 @@ package struct StoredTokenKey: Hashable, Sendable {
 extension DatabaseSession {
     /// All keys of an app, oldest first.
     package func tokenKeys(of app: AppID) throws(StorageFailure) -> [StoredTokenKey] {
-        let rows = try connection.rows(
+        let keys = try connection.rows(
             "SELECT key_id, private_key, created_at_ms, retired_at_ms, is_prepared "
-                + "FROM token_keys WHERE app = $1", [.text(app.rawValue)])
-        var keys: [StoredTokenKey] = []
-        for row in rows {
-            keys.append(
-                StoredTokenKey(
-                    id: try row.text(0), app: app, privateKey: try row.bytes(1),
-                    createdAt: Instant(milliseconds: try row.integer(2)),
-                    retiredAt: try row.optionalInteger(3).map(Instant.init(milliseconds:)),
-                    isPrepared: try row.integer(4) == 1))
+                + "FROM token_keys WHERE app = $1", [.text(app.rawValue)]
+        ) { row throws(StorageFailure) in
+            StoredTokenKey(
+                id: try row.text(), app: app, privateKey: try row.bytes(),
+                createdAt: try row.instant(), retiredAt: try row.optionalInstant(),
+                isPrepared: try row.flag())
         }
         return keys.sorted { ($0.createdAt, $0.id) < ($1.createdAt, $1.id) }
     }

@@ -19,14 +19,15 @@ extension DatabaseSession {
     package func consent(
         of customer: CustomerID, in app: AppID
     ) throws(StorageFailure) -> Consent? {
-        let rows = try connection.rows(
+        try connection.firstRow(
             "SELECT is_given, had_sample, at_ms FROM consumption_consents "
                 + "WHERE app = $1 AND customer = $2",
-            [.text(app.rawValue), .text(customer.rawValue)])
-        guard let row = rows.first else { return nil }
-        return Consent(
-            isGiven: try row.integer(0) != 0, hadSample: try row.optionalInteger(1).map { $0 != 0 },
-            at: Instant(milliseconds: try row.integer(2)))
+            [.text(app.rawValue), .text(customer.rawValue)]
+        ) { row throws(StorageFailure) in
+            Consent(
+                isGiven: try row.flag(), hadSample: try row.optionalInteger().map { $0 != 0 },
+                at: try row.instant())
+        }
     }
 
     /// Records the consent of a known customer, replacing an earlier one. Idempotent.
@@ -49,19 +50,15 @@ extension DatabaseSession {
     package func uses(
         of customer: CustomerID, in app: AppID, environment: Environment
     ) throws(StorageFailure) -> [PurchaseUsage] {
-        let rows = try connection.rows(
+        try connection.rows(
             "SELECT transaction_id, delivery, used FROM consumption_uses "
                 + "WHERE app = $1 AND customer = $2 AND environment = $3 ORDER BY transaction_id",
-            [.text(app.rawValue), .text(customer.rawValue), .text(environment.rawValue)])
-        var uses: [PurchaseUsage] = []
-        for row in rows {
-            uses.append(
-                PurchaseUsage(
-                    transaction: TransactionID(rawValue: try row.text(0)),
-                    delivery: try Self.delivery(try row.text(1)),
-                    used: try row.optionalInteger(2)))
+            [.text(app.rawValue), .text(customer.rawValue), .text(environment.rawValue)]
+        ) { row throws(StorageFailure) in
+            PurchaseUsage(
+                transaction: try row.transaction(), delivery: try Self.delivery(try row.text()),
+                used: try row.optionalInteger())
         }
-        return uses
     }
 
     /// Records the use of purchases, replacing what was recorded for the same transactions.

@@ -114,7 +114,11 @@ extension DatabaseSession {
         try leaseDue(
             .inquiries, in: [.text(app.rawValue)], by: now, limit: limit, for: worker.holder,
             lease: worker.lease
-        ).map(Self.consumptionInquiry)
+        ).read { row throws(StorageFailure) in
+            let stored = try Self.consumptionInquiry(&row)
+            try row.skip(LeaseQueue.inquiries.key.count)
+            return stored
+        }
     }
 
     /// Records the outcome of a leased request, and emits an event if the request is closed. If the
@@ -182,7 +186,7 @@ extension DatabaseSession {
             "SELECT \(Self.inquiryColumns) FROM consumption_questions "
                 + "WHERE app = $1 AND environment = $2 AND purchase = $3",
             purchases.map { Self.key(of: $0, in: app) }
-        ).joined().map(Self.consumptionInquiry).sorted {
+        ).joined().read(Self.consumptionInquiry).sorted {
             ($0.inquiry.askedAt, $0.inquiry.transaction)
                 < ($1.inquiry.askedAt, $1.inquiry.transaction)
         }
@@ -193,32 +197,33 @@ extension DatabaseSession {
     }
 
     fileprivate static let inquiryColumns =
-        "environment, purchase, transaction_id, document, product, reason, asked_at_ms, attempts, "
-        + "ended_at_ms, state, trouble, delivery, used, had_sample, preference"
+        "environment, purchase, transaction_id, product, reason, asked_at_ms, document, state, "
+        + "attempts, ended_at_ms, trouble, delivery, used, had_sample, preference"
 
-    private static func consumptionInquiry(_ row: Row) throws(StorageFailure)
+    private static func consumptionInquiry(_ row: inout ColumnReader) throws(StorageFailure)
         -> StoredConsumptionInquiry
     {
-        guard let state = StoredConsumptionInquiry.State(rawValue: try row.text(9)) else {
+        let inquiry = ConsumptionInquiry(
+            purchase: try row.purchase(), transaction: try row.transaction(),
+            product: try row.product(), reason: try row.optionalText(), askedAt: try row.instant())
+        let document = try row.bytes()
+        guard let state = StoredConsumptionInquiry.State(rawValue: try row.text()) else {
             throw StorageFailure("unknown request state: use a newer version of Perennial")
         }
-        var answer: ConsumptionResponse?
-        if let delivery = try row.optionalText(11) {
-            answer = ConsumptionResponse(
-                delivery: try Self.delivery(delivery), used: try row.optionalInteger(12),
-                hadSample: try row.optionalInteger(13) == 1,
-                preference: try row.optionalText(14).flatMap(RefundPreference.init))
-        }
         return StoredConsumptionInquiry(
-            inquiry: ConsumptionInquiry(
-                purchase: PurchaseID(
-                    TransactionID(rawValue: try row.text(1)),
-                    in: try Environment.stored(try row.text(0))),
-                transaction: TransactionID(rawValue: try row.text(2)),
-                product: ProductID(rawValue: try row.text(4)), reason: try row.optionalText(5),
-                askedAt: Instant(milliseconds: try row.integer(6))),
-            document: try row.bytes(3), state: state, attempts: Int(try row.integer(7)),
-            endedAt: try row.optionalInteger(8).map(Instant.init(milliseconds:)),
-            lastError: try row.optionalText(10), response: answer)
+            inquiry: inquiry, document: document, state: state, attempts: try row.count(),
+            endedAt: try row.optionalInstant(), lastError: try row.optionalText(),
+            response: try response(&row))
+    }
+
+    private static func response(_ row: inout ColumnReader) throws(StorageFailure)
+        -> ConsumptionResponse?
+    {
+        let (delivery, used) = (try row.optionalText(), try row.optionalInteger())
+        let (hadSample, preference) = (try row.optionalInteger() == 1, try row.optionalText())
+        guard let delivery else { return nil }
+        return ConsumptionResponse(
+            delivery: try Self.delivery(delivery), used: used, hadSample: hadSample,
+            preference: preference.flatMap(RefundPreference.init))
     }
 }

@@ -21,14 +21,13 @@ extension DatabaseSession {
     /// two customers have it, one in upper and one in lower case, returns the one who had it first.
     func tokenMatch(by token: String, in app: AppID) throws(StorageFailure) -> TokenMatch? {
         guard tokensIdentifyCustomers(in: app) else { return nil }
-        let rows = try connection.rows(
+        return try connection.firstRow(
             "SELECT id, customer FROM customer_ids WHERE app = $1 AND id IN ($2, $3) "
                 + "ORDER BY since_ms, id LIMIT 1",
-            [.text(app.rawValue), .text(token.lowercased()), .text(token.uppercased())])
-        return try rows.first.map { (row) throws(StorageFailure) in
+            [.text(app.rawValue), .text(token.lowercased()), .text(token.uppercased())]
+        ) { row throws(StorageFailure) in
             TokenMatch(
-                id: CustomerID(rawValue: try row.text(0)),
-                customer: CustomerID(rawValue: try row.text(1)))
+                id: try row.customer(), customer: try row.customer())
         }
     }
 
@@ -145,18 +144,17 @@ extension DatabaseSession {
     package func unknownTokens(
         in app: AppID, after token: String, limit: Int
     ) throws(StorageFailure) -> [UnknownToken] {
-        let rows = try connection.rows(
+        try connection.rows(
             "SELECT account_token, count(*), count(links.customer) "
                 + "FROM \(Self.purchasesWithOwners) "
                 + "WHERE purchases.app = $1 AND account_token > $2 AND NOT EXISTS "
                 + "(SELECT 1 FROM customer_ids WHERE customer_ids.app = purchases.app "
                 + "AND id IN (lower(account_token), upper(account_token))) "
                 + "GROUP BY account_token ORDER BY account_token LIMIT $3",
-            [.text(app.rawValue), .text(token), .integer(Int64(limit))])
-        return try rows.map { (row) throws(StorageFailure) in
+            [.text(app.rawValue), .text(token), .integer(Int64(limit))]
+        ) { row throws(StorageFailure) in
             UnknownToken(
-                token: try row.text(0), purchases: Int(try row.integer(1)),
-                linked: Int(try row.integer(2)))
+                token: try row.text(), purchases: try row.count(), linked: try row.count())
         }
     }
 

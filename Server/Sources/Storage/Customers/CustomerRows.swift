@@ -70,18 +70,18 @@ extension DatabaseSession {
         exactly id: CustomerID, in app: AppID
     ) throws(StorageFailure) -> StoredCustomer? {
         let rows = try connection.rows(
-            Self.selectIDs, [.text(app.rawValue), .text(id.rawValue)])
-        guard let first = rows.first else { return nil }
-        var known: [CustomerID] = []
-        var tokens: Set<CustomerID> = []
-        for row in rows {
-            let id = CustomerID(rawValue: try row.text(1))
-            known.append(id)
-            if try row.integer(3) != 0 { tokens.insert(id) }
+            Self.selectIDs, [.text(app.rawValue), .text(id.rawValue)]
+        ) { row throws(StorageFailure) in
+            (
+                customer: try row.customer(), id: try row.customer(), grants: try row.integer(),
+                isToken: try row.flag(), seats: try row.integer()
+            )
         }
+        guard let first = rows.first else { return nil }
         return StoredCustomer(
-            customer: CustomerID(rawValue: try first.text(0)), ids: known, accountTokens: tokens,
-            hasGrants: try first.integer(2) > 0, hasSeats: try first.integer(4) > 0)
+            customer: first.customer, ids: rows.map(\.id),
+            accountTokens: Set(rows.filter(\.isToken).map(\.id)),
+            hasGrants: first.grants > 0, hasSeats: first.seats > 0)
     }
 
     /// Customers with an id that begins with a text, whatever the case of ASCII letters, in the
@@ -90,15 +90,16 @@ extension DatabaseSession {
         beginningWith prefix: String, in app: AppID, limit: Int
     ) throws(StorageFailure) -> [StoredCustomer] {
         let lower = String(prefix.map { $0.isASCII ? Character($0.lowercased()) : $0 })
-        let rows = try connection.rows(
+        var found: [StoredCustomer] = []
+        try connection.eachRow(
             Self.selectBeginning,
             [
                 .text(app.rawValue), .text(lower), .text(lower + "\u{10FFFF}"),
                 .integer(Int64(limit)),
-            ])
-        var found: [StoredCustomer] = []
-        for row in rows {
-            let id = CustomerID(rawValue: try row.text(0))
+            ]
+        ) { row throws(StorageFailure) in
+            let id = try row.customer()
+            try row.skip()
             if let known = try customer(known: id, in: app) { found.append(known) }
         }
         return found
@@ -219,8 +220,9 @@ extension DatabaseSession {
     ) throws(StorageFailure) {
         let shared = try connection.rows(
             "SELECT environment, purchase FROM shares WHERE app = $1 AND customer IN ($2, $3)",
-            [.text(app.rawValue), .text(customer.rawValue), .text(other.rawValue)])
-        try touch(shared.map(Self.purchaseID), in: app)
+            [.text(app.rawValue), .text(customer.rawValue), .text(other.rawValue)]
+        ) { row throws(StorageFailure) in try row.purchase() }
+        try touch(shared, in: app)
         let isTheirs =
             "EXISTS (SELECT 1 FROM links WHERE links.app = shares.app "
             + "AND links.environment = shares.environment AND links.purchase = shares.purchase "
@@ -244,17 +246,11 @@ extension DatabaseSession {
     func purchases(
         of customer: CustomerID, in app: AppID
     ) throws(StorageFailure) -> [PurchaseID] {
-        let rows = try connection.rows(
+        try connection.rows(
             "SELECT environment, purchase FROM links WHERE app = $1 AND customer = $2 "
                 + "ORDER BY environment, purchase",
-            [.text(app.rawValue), .text(customer.rawValue)])
-        return try rows.map(Self.purchaseID)
-    }
-
-    /// Reads a purchase from a row that begins with its environment and its original transaction.
-    private static func purchaseID(_ row: Row) throws(StorageFailure) -> PurchaseID {
-        PurchaseID(
-            TransactionID(rawValue: try row.text(1)), in: try Environment.stored(try row.text(0)))
+            [.text(app.rawValue), .text(customer.rawValue)]
+        ) { row throws(StorageFailure) in try row.purchase() }
     }
 }
 
@@ -265,18 +261,19 @@ extension DatabaseSession {
     package func link(
         of purchase: PurchaseID, in app: AppID
     ) throws(StorageFailure) -> Link? {
-        let rows = try connection.rows(
+        try connection.firstRow(
             "SELECT customer, evidence, since_ms, document_signed_at_ms, is_confirmed FROM links "
                 + "WHERE app = $1 AND environment = $2 AND purchase = $3",
-            Self.key(of: purchase, in: app))
-        guard let row = rows.first else { return nil }
-        guard let evidence = Link.Evidence(rawValue: try row.text(1)) else {
-            throw StorageFailure("unknown link evidence: use a newer version of Perennial")
+            Self.key(of: purchase, in: app)
+        ) { row throws(StorageFailure) in
+            let customer = try row.customer()
+            guard let evidence = Link.Evidence(rawValue: try row.text()) else {
+                throw StorageFailure("unknown link evidence: use a newer version of Perennial")
+            }
+            return Link(
+                customer: customer, evidence: evidence, since: try row.instant(),
+                document: try PresentedDocument?(&row))
         }
-        return Link(
-            customer: CustomerID(rawValue: try row.text(0)), evidence: evidence,
-            since: Instant(milliseconds: try row.integer(2)),
-            document: try PresentedDocument?(row, 3))
     }
 
     /// Links a purchase without an owner to a customer, and emits an event. Not idempotent: check
@@ -363,10 +360,9 @@ extension DatabaseSession {
     func timelines(
         _ select: String, _ values: [Value], in environment: Environment
     ) throws(StorageFailure) -> [Timeline] {
-        var timelines: [Timeline] = []
-        for row in try connection.rows(select, values) {
-            let purchase = PurchaseID(TransactionID(rawValue: try row.text(0)), in: environment)
-            timelines.append(try Timeline(stored: try row.bytes(1), of: purchase))
+        let timelines = try connection.rows(select, values) { row throws(StorageFailure) in
+            let purchase = PurchaseID(try row.transaction(), in: environment)
+            return try Timeline(stored: try row.bytes(), of: purchase)
         }
         return timelines.count > 1 ? timelines.sorted { $0.purchase < $1.purchase } : timelines
     }
@@ -377,12 +373,10 @@ extension DatabaseSession {
     package func customers(
         of app: AppID, after: CustomerID?, limit: Int
     ) throws(StorageFailure) -> [CustomerID] {
-        let rows = try connection.rows(
+        try connection.rows(
             "SELECT customer FROM customers WHERE app = $1 AND customer > $2 "
                 + "ORDER BY customer LIMIT $3",
-            [.text(app.rawValue), .text(after?.rawValue ?? ""), .integer(Int64(limit))])
-        var customers: [CustomerID] = []
-        for row in rows { customers.append(CustomerID(rawValue: try row.text(0))) }
-        return customers
+            [.text(app.rawValue), .text(after?.rawValue ?? ""), .integer(Int64(limit))]
+        ) { row throws(StorageFailure) in try row.customer() }
     }
 }

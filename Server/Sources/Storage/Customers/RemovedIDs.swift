@@ -36,14 +36,10 @@ extension DatabaseSession {
     package func customersSeparatedFrom(
         _ ids: [CustomerID], in app: AppID
     ) throws(StorageFailure) -> [CustomerID] {
-        let found = try connection.rowsEach(
+        try connection.rowsEach(
             "SELECT customer FROM removed_ids WHERE app = $1 AND id = $2",
-            ids.map { [.text(app.rawValue), .text($0.rawValue)] })
-        var customers: [CustomerID] = []
-        for rows in found {
-            for row in rows { customers.append(CustomerID(rawValue: try row.text(0))) }
-        }
-        return customers
+            ids.map { [.text(app.rawValue), .text($0.rawValue)] }
+        ).joined().read { row throws(StorageFailure) in try row.customer() }
     }
 
     /// The anonymous ids that were separated from a customer and belong to nobody since, such as
@@ -51,12 +47,12 @@ extension DatabaseSession {
     package func separatedDevices(
         of customer: CustomerID, in app: AppID
     ) throws(StorageFailure) -> [CustomerID] {
-        let rows = try connection.rows(
-            "SELECT id FROM removed_ids WHERE app = $1 AND customer = $2 ORDER BY id",
-            [.text(app.rawValue), .text(customer.rawValue)])
         var devices: [CustomerID] = []
-        for row in rows {
-            let id = CustomerID(rawValue: try row.text(0))
+        try connection.eachRow(
+            "SELECT id FROM removed_ids WHERE app = $1 AND customer = $2 ORDER BY id",
+            [.text(app.rawValue), .text(customer.rawValue)]
+        ) { row throws(StorageFailure) in
+            let id = try row.customer()
             if id.isAnonymous, try self.customer(known: id, in: app) == nil { devices.append(id) }
         }
         return devices

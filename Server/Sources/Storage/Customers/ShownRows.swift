@@ -50,14 +50,14 @@ extension DatabaseSession {
     package func showing(
         of app: AppID, isLocking: Bool = false
     ) throws(StorageFailure) -> Showing? {
-        let rows = try connection.rows(
+        try connection.firstRow(
             "SELECT rules, customer, shown, sequence FROM showings WHERE app = $1 "
-                + (isLocking ? dialect.skippingLockedRows : ""), [.text(app.rawValue)])
-        guard let row = rows.first else { return nil }
-        return Showing(
-            rules: try row.text(0),
-            customer: try row.optionalText(1).map(CustomerID.init(rawValue:)),
-            shown: Int(try row.integer(2)), sequence: try row.integer(3))
+                + (isLocking ? dialect.skippingLockedRows : ""), [.text(app.rawValue)]
+        ) { row throws(StorageFailure) in
+            Showing(
+                rules: try row.text(), customer: try row.optionalCustomer(),
+                shown: try row.count(), sequence: try row.integer())
+        }
     }
 
     /// Begins to write the rows of every customer by the given settings, as of the log's end.
@@ -117,7 +117,7 @@ extension DatabaseSession {
                 "SELECT customer FROM shown_entitlements WHERE app = $1 AND changes_at_ms <= $2 "
                     + "ORDER BY changes_at_ms LIMIT $3",
                 [.text(app.rawValue), .integer(now.milliseconds), .integer(Int64(limit))]
-            ).map { (row) throws(StorageFailure) in CustomerID(rawValue: try row.text(0)) })
+            ) { row throws(StorageFailure) in try row.customer() })
     }
 
     // MARK: - Rows

@@ -35,10 +35,9 @@ extension DatabaseSession {
                 .text(position.target),
             ]
         }
-        let rows = try connection.rows(
+        return try connection.rows(
             Self.selectForwards(in: state, isFirstPage: position == nil),
-            values + [.integer(Int64(limit))])
-        return try rows.map(Self.forward)
+            values + [.integer(Int64(limit))], Self.forward)
     }
 
     static func selectForwards(in state: StoredForward.State?, isFirstPage: Bool) -> String {
@@ -56,8 +55,7 @@ extension DatabaseSession {
         try connection.rows(
             "SELECT \(Self.columns) FROM forwards WHERE app = $1 AND document = $2 "
                 + "ORDER BY target",
-            [.text(app.rawValue), .bytes(document)]
-        ).map(Self.forward)
+            [.text(app.rawValue), .bytes(document)], Self.forward)
     }
 
     /// The conditions of the partial indexes. A waiting forward is never an accepted one.
@@ -70,17 +68,14 @@ extension DatabaseSession {
         }
     }
 
-    private static func forward(_ row: Row) throws(StorageFailure) -> StoredForward {
-        func instant(_ column: Int) throws(StorageFailure) -> Instant? {
-            try row.optionalInteger(column).map(Instant.init(milliseconds:))
-        }
-        return StoredForward(
-            document: try row.bytes(0), target: try row.text(1),
-            environment: try Environment.stored(try row.text(2)),
-            createdAt: Instant(milliseconds: try row.integer(3)), dueAt: try instant(4),
-            attempts: Int(try row.integer(5)), attemptedAt: try instant(6),
-            status: try row.optionalInteger(7).map(Int.init), lastError: try row.optionalText(8),
-            acceptedAt: try instant(9))
+    private static func forward(_ row: inout ColumnReader) throws(StorageFailure) -> StoredForward {
+        StoredForward(
+            document: try row.bytes(), target: try row.text(),
+            environment: try row.environment(), createdAt: try row.instant(),
+            dueAt: try row.optionalInstant(), attempts: try row.count(),
+            attemptedAt: try row.optionalInstant(),
+            status: try row.optionalInteger().map(Int.init), lastError: try row.optionalText(),
+            acceptedAt: try row.optionalInstant())
     }
 
     /// The number of deliveries waiting for an address.
@@ -104,8 +99,9 @@ extension DatabaseSession {
                 [
                     .text(app.rawValue), .integer(end.milliseconds),
                     .integer(Int64(limit - count)),
-                ])
-            for row in rows { try deleteForward(row, of: app) }
+                ]
+            ) { row throws(StorageFailure) in (document: try row.bytes(), target: try row.text()) }
+            for row in rows { try deleteForward(of: row.document, to: row.target, in: app) }
             count += rows.count
         }
         return count
@@ -119,11 +115,12 @@ extension DatabaseSession {
             + "AND \(condition(of: state)) ORDER BY \(since) LIMIT $3"
     }
 
-    private func deleteForward(_ row: Row, of app: AppID) throws(StorageFailure) {
-        let document = try row.bytes(0)
+    private func deleteForward(
+        of document: [UInt8], to target: String, in app: AppID
+    ) throws(StorageFailure) {
         try connection.run(
             "DELETE FROM forwards WHERE app = $1 AND document = $2 AND target = $3",
-            [.text(app.rawValue), .bytes(document), .text(try row.text(1))])
+            [.text(app.rawValue), .bytes(document), .text(target)])
         try deleteBodyIfUnneeded(of: document, in: app)
     }
 }

@@ -162,18 +162,20 @@ extension DatabaseSession {
     private func leases(
         _ rows: [Row], of app: AppID, for holder: String
     ) throws(StorageFailure) -> [ForwardLease] {
-        var leases = try rows.map { (row) throws(StorageFailure) in
-            ForwardLease(
-                document: try row.bytes(2), target: try row.text(3),
-                attempts: Int(try row.integer(0)), holder: holder)
+        var leases = try rows.read { row throws(StorageFailure) in
+            let attempts = try row.count()
+            try row.skip()
+            return ForwardLease(
+                document: try row.bytes(), target: try row.text(), attempts: attempts,
+                holder: holder)
         }
         let bodies = try connection.rowsEach(
             "SELECT content_type, body FROM forward_bodies WHERE app = $1 AND document = $2",
             leases.map { [.text(app.rawValue), .bytes($0.document)] })
         for (index, found) in bodies.enumerated() {
-            guard let row = found.first else { continue }
-            leases[index].notification = ReceivedNotification(
-                contentType: try row.optionalText(0), body: try row.bytes(1))
+            leases[index].notification = try found.first?.read { row throws(StorageFailure) in
+                ReceivedNotification(contentType: try row.optionalText(), body: try row.bytes())
+            }
         }
         return leases
     }

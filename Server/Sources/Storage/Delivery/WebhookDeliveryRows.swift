@@ -136,13 +136,11 @@ extension DatabaseSession {
         let started = try connection.rowsEach(Self.selectStarted, keys)
         let waiting = zip(keys, started).filter { $0.1.isEmpty }.map(\.0)
         let next = try connection.rowsEach(Self.selectNext, waiting)
-        var starts: [[Value]] = []
-        for row in next.compactMap(\.first) {
-            starts.append(
-                [
-                    .integer(now.milliseconds), .text(app.rawValue), .text(webhook.rawValue),
-                    .text(try row.text(0)),
-                ])
+        let starts = try next.compactMap(\.first).read { row throws(StorageFailure) in
+            [
+                .integer(now.milliseconds), .text(app.rawValue), .text(webhook.rawValue),
+                .text(try row.text()),
+            ] as [Value]
         }
         try connection.runEach(
             "UPDATE webhook_deliveries SET due_at_ms = $1 "
@@ -176,11 +174,14 @@ extension DatabaseSession {
         let rows = try leaseDue(
             .webhookDeliveries, in: [.text(app.rawValue), .text(webhook.rawValue)], by: now,
             limit: limit, for: holder, lease: lease)
-        return try rows.map { (row) throws(StorageFailure) in
-            DeliveryLease(
-                message: try row.text(7), sequence: try row.integer(0), stream: try row.text(1),
-                tries: Int(try row.integer(2)), attempts: Int(try row.integer(3)),
-                body: row.values[4] == .null ? nil : try row.bytes(4), holder: holder)
+        return try rows.read { row throws(StorageFailure) in
+            let (sequence, stream) = (try row.integer(), try row.text())
+            let (tries, attempts) = (try row.count(), try row.count())
+            let body = try row.optionalBytes()
+            try row.skip(2)
+            return DeliveryLease(
+                message: try row.text(), sequence: sequence, stream: stream, tries: tries,
+                attempts: attempts, body: body, holder: holder)
         }
     }
 
@@ -206,21 +207,21 @@ extension DatabaseSession {
         _ lease: DeliveryLease, to webhook: WebhookID, of app: AppID, _ attempt: DeliveryAttempt
     ) throws(StorageFailure) {
         let key = Self.key(lease.message, webhook, app)
-        let found = try connection.rows(
+        let found = try connection.firstRow(
             "SELECT stream, lease_holder FROM webhook_deliveries "
                 + "WHERE app = $1 AND webhook = $2 AND message = $3", key
-        ).first
+        ) { row throws(StorageFailure) in (stream: try row.text(), holder: try row.optionalText()) }
         guard let found else { return }
         var attempt = attempt
         // If a person in it was erased meanwhile, the answer may name them.
-        if try found.optionalText(1) != lease.holder { attempt.answer = nil }
+        if found.holder != lease.holder { attempt.answer = nil }
         let isNew = try complete(
             key, of: .webhookDeliveries, .completed(), by: lease.holder,
             Self.changes(attempt, .delivered, endedAt: attempt.at))
         guard isNew else { return }
         try insert(attempt, of: lease, to: webhook, of: app)
         // Erasing a person renames the stream.
-        try startNext(in: [try found.text(0)], to: webhook, of: app, at: attempt.at)
+        try startNext(in: [found.stream], to: webhook, of: app, at: attempt.at)
     }
 
     /// Records an attempt that failed. Does nothing if the lease was lost.
@@ -284,9 +285,8 @@ extension DatabaseSession {
                 + "WHERE app = $2 AND webhook = $3 AND message = $4",
             keys.map { [.integer(now.milliseconds)] + $0 })
         try insert(deliveries, to: webhook, of: app, at: now)
-        var streams: [String] = []
-        for row in try connection.rowsEach(Self.selectStream, keys).joined() {
-            streams.append(try row.text(0))
+        let streams = try connection.rowsEach(Self.selectStream, keys).joined().read {
+            row throws(StorageFailure) in try row.text()
         }
         try startNext(in: streams, to: webhook, of: app, at: now)
     }
@@ -307,15 +307,13 @@ extension DatabaseSession {
     package func backlog(
         ofDeliveriesTo webhook: WebhookID, of app: AppID
     ) throws(StorageFailure) -> QueueBacklog {
-        let row = try connection.rows(
+        try connection.rows(
             Self.selectWaiting,
             [
                 .text(app.rawValue), .text(webhook.rawValue),
                 .integer(Int64(QueueBacklog.countMax)),
-            ])[0]
-        return QueueBacklog(
-            count: Int(try row.integer(0)),
-            oldest: try row.optionalInteger(1).map(Instant.init(milliseconds:)))
+            ],
+            QueueBacklog.init)[0]
     }
 
     /// Not only what is due: most of a backlog waits for an earlier delivery.

@@ -61,8 +61,7 @@ extension DatabaseSession {
             found += try connection.rows(
                 "SELECT \(Self.columns) FROM webhook_deliveries WHERE \(condition) "
                     + "ORDER BY created_at_ms DESC, sequence DESC, message DESC LIMIT \(end)",
-                values
-            ).map(Self.delivery)
+                values, Self.delivery)
         }
         return Array(found.sorted { $0.position > $1.position }.prefix(limit))
     }
@@ -70,27 +69,22 @@ extension DatabaseSession {
     package func delivery(
         _ message: String, to webhook: WebhookID, of app: AppID
     ) throws(StorageFailure) -> StoredDelivery? {
-        try connection.rows(
+        try connection.firstRow(
             "SELECT \(Self.columns) FROM webhook_deliveries "
                 + "WHERE app = $1 AND webhook = $2 AND message = $3",
-            [.text(app.rawValue), .text(webhook.rawValue), .text(message)]
-        ).first.map(Self.delivery)
+            [.text(app.rawValue), .text(webhook.rawValue), .text(message)], Self.delivery)
     }
 
-    private static func delivery(_ row: Row) throws(StorageFailure) -> StoredDelivery {
-        func instant(_ column: Int) throws(StorageFailure) -> Instant? {
-            try row.optionalInteger(column).map(Instant.init(milliseconds:))
-        }
-        guard let state = StoredDelivery.State(rawValue: try row.text(4)) else {
-            throw StorageFailure("a delivery has an unknown state: use a newer Perennial")
-        }
-        return StoredDelivery(
-            message: try row.text(0), sequence: try row.integer(1), kind: try row.text(2),
-            stream: try row.text(3), state: state,
-            createdAt: Instant(milliseconds: try row.integer(5)), dueAt: try instant(6),
-            attempts: Int(try row.integer(7)), attemptedAt: try instant(8),
-            status: try row.optionalInteger(9).map(Int.init), trouble: try row.optionalText(10),
-            endedAt: try instant(11))
+    private static func delivery(
+        _ row: inout ColumnReader
+    ) throws(StorageFailure) -> StoredDelivery {
+        StoredDelivery(
+            message: try row.text(), sequence: try row.integer(), kind: try row.text(),
+            stream: try row.text(), state: try StoredDelivery.State.stored(try row.text()),
+            createdAt: try row.instant(), dueAt: try row.optionalInstant(),
+            attempts: try row.count(), attemptedAt: try row.optionalInstant(),
+            status: try row.optionalInteger().map(Int.init), trouble: try row.optionalText(),
+            endedAt: try row.optionalInstant())
     }
 
     /// All attempts of a delivery, in order.
@@ -101,11 +95,11 @@ extension DatabaseSession {
             "SELECT at_ms, milliseconds, status, trouble, answer FROM webhook_attempts "
                 + "WHERE app = $1 AND webhook = $2 AND message = $3 ORDER BY attempt",
             [.text(app.rawValue), .text(webhook.rawValue), .text(message)]
-        ).map { (row) throws(StorageFailure) in
+        ) { row throws(StorageFailure) in
             DeliveryAttempt(
-                at: Instant(milliseconds: try row.integer(0)), milliseconds: try row.integer(1),
-                status: try row.optionalInteger(2).map(Int.init),
-                trouble: try row.optionalText(3), answer: try row.optionalText(4))
+                at: try row.instant(), milliseconds: try row.integer(),
+                status: try row.optionalInteger().map(Int.init),
+                trouble: try row.optionalText(), answer: try row.optionalText())
         }
     }
 
@@ -139,19 +133,20 @@ extension DatabaseSession {
     ) throws(StorageFailure) -> Int {
         let deleted = try connection.rows(
             "SELECT webhook FROM webhooks WHERE app = $1 AND deleted_at_ms IS NOT NULL LIMIT $2",
-            [.text(app.rawValue), .integer(Int64(limit))])
+            [.text(app.rawValue), .integer(Int64(limit))]
+        ) { row throws(StorageFailure) in try row.value() }
         var count = 0
         for webhook in deleted where count < limit {
             let rows = try connection.rows(
                 "SELECT webhook, message FROM webhook_deliveries WHERE app = $1 AND webhook = $2 "
                     + "ORDER BY created_at_ms LIMIT $3",
-                [.text(app.rawValue), webhook.values[0], .integer(Int64(limit - count))])
+                [.text(app.rawValue), webhook, .integer(Int64(limit - count))])
             try delete(rows, of: app)
             count += rows.count
             guard rows.isEmpty else { continue }
             try connection.run(
                 "DELETE FROM webhooks WHERE app = $1 AND webhook = $2 "
-                    + "AND deleted_at_ms IS NOT NULL", [.text(app.rawValue), webhook.values[0]])
+                    + "AND deleted_at_ms IS NOT NULL", [.text(app.rawValue), webhook])
         }
         return count
     }
@@ -183,5 +178,14 @@ extension DatabaseSession {
             "UPDATE webhook_deliveries SET body = NULL, trouble = NULL, lease_until_ms = 0, "
                 + "lease_holder = NULL, stream = $1 WHERE app = $2 AND stream = $3",
             [.text(name ?? stream)] + key)
+    }
+}
+
+extension StoredDelivery.State {
+    fileprivate static func stored(_ text: String) throws(StorageFailure) -> Self {
+        guard let state = Self(rawValue: text) else {
+            throw StorageFailure("a delivery has an unknown state: use a newer Perennial")
+        }
+        return state
     }
 }

@@ -35,7 +35,7 @@ extension DatabaseSession {
     ) throws(StorageFailure) {
         let waiting = try connection.rows(
             Self.selectParts, webhook + [.text(lease.stream), .integer(lease.sequence)]
-        ).map { (row) throws(StorageFailure) in try row.text(0) }
+        ) { row throws(StorageFailure) in try row.text() }
         let superfluous = waiting.filter { !messages.contains($0) }
         for table in ["webhook_attempts", "webhook_deliveries"] {
             try connection.runEach(

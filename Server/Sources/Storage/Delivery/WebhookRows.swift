@@ -118,9 +118,9 @@ extension LeaseQueue {
 
 extension DatabaseSession {
     private static let columns =
-        "webhook, origin, url, types, products, environments, format, authorization_value, secret, "
-        + "former_secret, former_until_ms, created_at_ms, cursor, paused_at_ms, pause_reason, "
-        + "held_until_ms, failing_since_ms, is_reported"
+        "webhook, secret, created_at_ms, cursor, paused_at_ms, former_secret, former_until_ms, "
+        + "pause_reason, held_until_ms, failing_since_ms, is_reported, origin, "
+        + "types, products, environments, format, url, authorization_value"
 
     // MARK: - Reading
 
@@ -128,53 +128,56 @@ extension DatabaseSession {
     package func webhooks(of app: AppID) throws(StorageFailure) -> [StoredWebhook] {
         try connection.rows(
             "SELECT \(Self.columns) FROM webhooks WHERE app = $1 AND deleted_at_ms IS NULL "
-                + "ORDER BY webhook", [.text(app.rawValue)]
-        ).map(Self.webhook)
+                + "ORDER BY webhook", [.text(app.rawValue)], Self.webhook)
     }
 
     package func webhook(
         _ id: WebhookID, of app: AppID
     ) throws(StorageFailure) -> StoredWebhook? {
-        try connection.rows(
+        try connection.firstRow(
             "SELECT \(Self.columns) FROM webhooks WHERE app = $1 AND webhook = $2 "
-                + "AND deleted_at_ms IS NULL", [.text(app.rawValue), .text(id.rawValue)]
-        ).first.map(Self.webhook)
+                + "AND deleted_at_ms IS NULL", [.text(app.rawValue), .text(id.rawValue)],
+            Self.webhook)
     }
 
-    private static func webhook(_ row: Row) throws(StorageFailure) -> StoredWebhook {
-        func instant(_ column: Int) throws(StorageFailure) -> Instant? {
-            try row.optionalInteger(column).map(Instant.init(milliseconds:))
-        }
+    private static func webhook(_ row: inout ColumnReader) throws(StorageFailure) -> StoredWebhook {
         var webhook = StoredWebhook(
-            id: WebhookID(rawValue: try row.text(0)), secret: try row.optionalText(8),
-            createdAt: Instant(milliseconds: try row.integer(11)), cursor: try row.integer(12),
-            pausedAt: try instant(13))
+            id: WebhookID(rawValue: try row.text()), secret: try row.optionalText(),
+            createdAt: try row.instant(), cursor: try row.integer(),
+            pausedAt: try row.optionalInstant())
         webhook.formerSecrets =
-            try row.optionalText(9)?.split(separator: " ").map(String.init) ?? []
-        webhook.formerUntil = try instant(10)
-        webhook.pauseReason = try row.optionalText(14).flatMap(
+            try row.optionalText()?.split(separator: " ").map(String.init) ?? []
+        webhook.formerUntil = try row.optionalInstant()
+        webhook.pauseReason = try row.optionalText().flatMap(
             StoredWebhook.PauseReason.init(rawValue:))
-        webhook.heldUntil = try instant(15)
-        webhook.failingSince = try instant(16)
-        webhook.isReported = try row.integer(17) == 1
-        if try row.text(1) == "api" { webhook.settings = try settings(row) }
+        webhook.heldUntil = try row.optionalInstant()
+        webhook.failingSince = try row.optionalInstant()
+        webhook.isReported = try row.flag()
+        if try row.text() == "api" {
+            webhook.settings = try settings(&row)
+        } else {
+            try row.skip(6)
+        }
         return webhook
     }
 
-    private static func settings(_ row: Row) throws(StorageFailure) -> WebhookSettings {
-        func words(_ column: Int) throws(StorageFailure) -> [String]? {
-            try row.optionalText(column)?.split(separator: "\n").map(String.init)
-        }
+    private static func settings(_ row: inout ColumnReader) throws(StorageFailure)
+        -> WebhookSettings
+    {
         let filter = WebhookFilter(
-            types: try words(3).map { Set($0.compactMap(Change.Kind.init(rawValue:))) },
-            products: try words(4).map { Set($0.map(ProductID.init(rawValue:))) },
-            environments: try words(5).map { Set($0.compactMap(Environment.init(rawValue:))) })
-        guard let format = WebhookFormat(rawValue: try row.text(6)) else {
+            types: try words(&row).map { Set($0.compactMap(Change.Kind.init(rawValue:))) },
+            products: try words(&row).map { Set($0.map(ProductID.init(rawValue:))) },
+            environments: try words(&row).map { Set($0.compactMap(Environment.init(rawValue:))) })
+        guard let format = WebhookFormat(rawValue: try row.text()) else {
             throw StorageFailure("a webhook has an unknown format: use a newer Perennial")
         }
         return WebhookSettings(
-            url: try row.text(2), filter: filter, format: format,
-            authorization: try row.optionalText(7))
+            url: try row.text(), filter: filter, format: format,
+            authorization: try row.optionalText())
+    }
+
+    private static func words(_ row: inout ColumnReader) throws(StorageFailure) -> [String]? {
+        try row.optionalText()?.split(separator: "\n").map(String.init)
     }
 
     // MARK: - Changing
@@ -304,8 +307,10 @@ extension DatabaseSession {
         let rows = try self.lease(
             .webhookCursors, key: [.text(app.rawValue), .text(id.rawValue)], for: holder,
             lease: lease)
-        return try rows.first.map { (row) throws(StorageFailure) in
-            WebhookLease(webhook: id, cursor: try row.integer(0), holder: holder)
+        return try rows.first?.read { row throws(StorageFailure) in
+            let cursor = try row.integer()
+            try row.skip(LeaseQueue.webhookCursors.key.count)
+            return WebhookLease(webhook: id, cursor: cursor, holder: holder)
         }
     }
 

@@ -66,7 +66,9 @@ extension DatabaseSession {
             spent.map { Self.key(of: $0.key.purchase, in: $0.key.app) })
         var updates: [[Value]] = []
         for ((key, count), rows) in zip(spent, rows) {
-            let fullAt = try rows.first?.optionalInteger(0).map(Instant.init(milliseconds:))
+            let fullAt =
+                try rows.first?.read { row throws(StorageFailure) in try row.optionalInstant() }
+                ?? nil
             switch budget.consume(count, fullAt: fullAt, at: now) {
             case .consumed(let end):
                 updates.append(

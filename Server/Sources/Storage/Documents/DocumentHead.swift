@@ -39,12 +39,12 @@ extension DatabaseSession {
     package func signingTime(
         of id: [UInt8], about purchase: PurchaseID, in app: AppID
     ) throws(StorageFailure) -> Instant? {
-        try connection.rows(
+        try connection.firstRow(
             "SELECT document_signed_at_ms FROM facts WHERE app = $1 AND environment = $2 "
                 + "AND purchase = $3 AND document = $4 LIMIT 1",
             Self.key(of: purchase, in: app) + [.bytes(id)]
-        ).first.map { row throws(StorageFailure) in
-            Instant(milliseconds: try row.integer(0))
+        ) { row throws(StorageFailure) in
+            try row.instant()
         }
     }
 
@@ -53,15 +53,15 @@ extension DatabaseSession {
     package func signingTime(
         of id: [UInt8], in app: AppID, within range: ClosedRange<Instant>
     ) throws(StorageFailure) -> Instant? {
-        try connection.rows(
+        try connection.firstRow(
             "SELECT signed_at_ms FROM documents WHERE app = $1 "
                 + "AND signed_at_ms BETWEEN $2 AND $3 AND id = $4 LIMIT 1",
             [
                 .text(app.rawValue), .integer(range.lowerBound.milliseconds),
                 .integer(range.upperBound.milliseconds), .bytes(id),
             ]
-        ).first.map { row throws(StorageFailure) in
-            Instant(milliseconds: try row.integer(0))
+        ) { row throws(StorageFailure) in
+            try row.instant()
         }
     }
 
@@ -71,21 +71,17 @@ extension DatabaseSession {
     ) throws(StorageFailure) -> [DocumentHead] {
         let position = place == nil ? "" : " AND (signed_at_ms, id) < ($2, $3)"
         let values = place.map { [Value.integer($0.signedAt.milliseconds), .bytes($0.id)] } ?? []
-        let rows = try connection.rows(
+        return try connection.rows(
             "SELECT id, kind, environment, source, signed_at_ms, received_at_ms FROM documents "
                 + "WHERE app = $1\(position) ORDER BY signed_at_ms DESC, id DESC "
                 + "LIMIT $\(values.count + 2)",
-            [.text(app.rawValue)] + values + [.integer(Int64(limit))])
-        var heads: [DocumentHead] = []
-        for row in rows {
-            heads.append(
-                DocumentHead(
-                    id: try row.bytes(0), kind: try StoredDocument.Kind.stored(try row.text(1)),
-                    environment: try Environment.stored(try row.text(2)),
-                    source: try StoredDocument.Source.stored(try row.text(3)),
-                    signedAt: Instant(milliseconds: try row.integer(4)),
-                    receivedAt: Instant(milliseconds: try row.integer(5))))
+            [.text(app.rawValue)] + values + [.integer(Int64(limit))]
+        ) { row throws(StorageFailure) in
+            DocumentHead(
+                id: try row.bytes(), kind: try StoredDocument.Kind.stored(try row.text()),
+                environment: try row.environment(),
+                source: try StoredDocument.Source.stored(try row.text()),
+                signedAt: try row.instant(), receivedAt: try row.instant())
         }
-        return heads
     }
 }

@@ -178,16 +178,16 @@ extension DatabaseSession {
     }
 
     package func documentCount() throws(StorageFailure) -> Int {
-        Int(try connection.rows("SELECT count(*) FROM documents", [])[0].integer(0))
+        Int(try connection.number("SELECT count(*) FROM documents"))
     }
 
     /// The apps that have documents, ordered by name.
     package func appsWithDocuments() throws(StorageFailure) -> [AppID] {
         var apps: [AppID] = []
         // One search per app, where `DISTINCT` would read all rows.
-        while let next = try connection.rows(
-            "SELECT min(app) FROM documents WHERE app > $1", [.text(apps.last?.rawValue ?? "")]
-        ).first?.optionalText(0) {
+        while let next = try connection.firstText(
+            "SELECT min(app) FROM documents WHERE app > $1", [.text(apps.last?.rawValue ?? "")])
+        {
             apps.append(AppID(rawValue: next))
         }
         return apps
@@ -197,7 +197,8 @@ extension DatabaseSession {
     package func documents(
         of app: AppID, after position: DocumentPosition, limit: Int
     ) throws(StorageFailure) -> [StoredDocument] {
-        let rows = try connection.rows(
+        var segments: [[UInt8]: [UInt8]] = [:]
+        return try connection.rows(
             // The app is compared separately, because PostgreSQL underestimates how much a row
             // comparison of all three columns narrows the search.
             Self.selectDocuments + "WHERE app = $1 AND (signed_at_ms, id) > ($2, $3) "
@@ -205,11 +206,8 @@ extension DatabaseSession {
             [
                 .text(app.rawValue), .integer(position.signedAt), .bytes(position.id),
                 .integer(Int64(limit)),
-            ])
-        var segments: [[UInt8]: [UInt8]] = [:]
-        var documents: [StoredDocument] = []
-        for row in rows { documents.append(try document(row, segments: &segments)) }
-        return documents
+            ]
+        ) { row throws(StorageFailure) in try document(&row, segments: &segments) }
     }
 
     /// The latest documents of the given kinds that attest facts about a purchase, newest first.
@@ -217,46 +215,41 @@ extension DatabaseSession {
         about purchase: PurchaseID, in app: AppID, of kinds: [StoredDocument.Kind], limit: Int
     ) throws(StorageFailure) -> [StoredDocument] {
         let names = kinds.map { "'\($0.rawValue)'" }.joined(separator: ", ")
-        let rows = try connection.rows(
+        var segments: [[UInt8]: [UInt8]] = [:]
+        return try connection.rows(
             Self.selectDocuments + "WHERE kind IN (\(names)) AND (app, signed_at_ms, id) IN "
                 + "(SELECT app, document_signed_at_ms, document FROM facts WHERE app = $1 "
                 + "AND environment = $2 AND purchase = $3) "
                 + "ORDER BY signed_at_ms DESC, id LIMIT $4",
-            Self.key(of: purchase, in: app) + [.integer(Int64(limit))])
-        var segments: [[UInt8]: [UInt8]] = [:]
-        var documents: [StoredDocument] = []
-        for row in rows { documents.append(try document(row, segments: &segments)) }
-        return documents
+            Self.key(of: purchase, in: app) + [.integer(Int64(limit))]
+        ) { row throws(StorageFailure) in try document(&row, segments: &segments) }
     }
 
     /// A document with its bytes. Returns nil if it is not stored.
     package func document(
         _ id: [UInt8], signedAt: Instant, of app: AppID
     ) throws(StorageFailure) -> StoredDocument? {
-        let rows = try connection.rows(
-            Self.selectDocuments + "WHERE app = $1 AND signed_at_ms = $2 AND id = $3",
-            [.text(app.rawValue), .integer(signedAt.milliseconds), .bytes(id)])
         var segments: [[UInt8]: [UInt8]] = [:]
-        return try rows.first.map { row throws(StorageFailure) in
-            try document(row, segments: &segments)
-        }
+        return try connection.firstRow(
+            Self.selectDocuments + "WHERE app = $1 AND signed_at_ms = $2 AND id = $3",
+            [.text(app.rawValue), .integer(signedAt.milliseconds), .bytes(id)]
+        ) { row throws(StorageFailure) in try document(&row, segments: &segments) }
     }
 
     private static let selectDocuments =
-        "SELECT app, signed_at_ms, id, kind, environment, source, received_at_ms, parts, headers "
+        "SELECT app, id, kind, environment, source, signed_at_ms, received_at_ms, parts, headers "
         + "FROM documents "
 
     private func document(
-        _ row: Row, segments: inout [[UInt8]: [UInt8]]
+        _ row: inout ColumnReader, segments: inout [[UInt8]: [UInt8]]
     ) throws(StorageFailure) -> StoredDocument {
-        let app = AppID(rawValue: try row.text(0))
+        let app = try row.app()
         return StoredDocument(
-            app: app, id: try row.bytes(2), kind: try StoredDocument.Kind.stored(try row.text(3)),
-            environment: try Environment.stored(try row.text(4)),
-            source: try StoredDocument.Source.stored(try row.text(5)),
-            signedAt: Instant(milliseconds: try row.integer(1)),
-            receivedAt: Instant(milliseconds: try row.integer(6)), parts: try row.bytes(7),
-            headers: try headers(try row.bytes(8), of: app, known: &segments))
+            app: app, id: try row.bytes(), kind: try StoredDocument.Kind.stored(try row.text()),
+            environment: try row.environment(),
+            source: try StoredDocument.Source.stored(try row.text()),
+            signedAt: try row.instant(), receivedAt: try row.instant(), parts: try row.bytes(),
+            headers: try headers(try row.bytes(), of: app, known: &segments))
     }
 
     /// The segments that a document refers to. Few of them differ, so each is read once per batch.
@@ -279,12 +272,13 @@ extension DatabaseSession {
     }
 
     private func segment(_ digest: [UInt8], of app: AppID) throws(StorageFailure) -> [UInt8] {
-        let rows = try connection.rows(
+        let segment = try connection.firstRow(
             "SELECT segment FROM headers WHERE app = $1 AND digest = $2",
-            [.text(app.rawValue), .bytes(digest)])
-        guard let row = rows.first else {
+            [.text(app.rawValue), .bytes(digest)]
+        ) { row throws(StorageFailure) in try row.bytes() }
+        guard let segment else {
             throw StorageFailure("a document refers to a header that is not stored")
         }
-        return try row.bytes(0)
+        return segment
     }
 }

@@ -241,7 +241,9 @@ extension DatabaseSession {
             })
         var events = events
         for (place, rows) in zip(places, counts) {
-            events[place].entry.earlierEvents = try rows.first?.integer(0)
+            events[place].entry.earlierEvents = try rows.first?.read { row throws(StorageFailure) in
+                try row.integer()
+            }
         }
         return events
     }
@@ -255,9 +257,8 @@ extension DatabaseSession {
 
     /// The number of events in an app's log that have numbers.
     package func lastSequence(of app: AppID) throws(StorageFailure) -> Int64 {
-        let rows = try connection.rows(
-            "SELECT last_sequence FROM logs WHERE app = $1", [.text(app.rawValue)])
-        return try rows.first?.integer(0) ?? 0
+        try connection.firstNumber(
+            "SELECT last_sequence FROM logs WHERE app = $1", [.text(app.rawValue)]) ?? 0
     }
 
     static let ofCustomerAfter =
@@ -288,16 +289,12 @@ extension DatabaseSession {
 
     /// Reads events from rows of ``selectEvents(where:)``.
     static func events(_ rows: [Row], of app: AppID) throws(StorageFailure) -> [Event] {
-        var events: [Event] = []
-        for row in rows {
-            let event = UnnumberedEvent(
-                app: app, customer: try row.optionalText(1).map(CustomerID.init(rawValue:)),
-                values: Array(row.values.dropFirst(3)))
-            events.append(
-                Event(
-                    sequence: try row.integer(0), customerSequence: try row.optionalInteger(2),
-                    entry: try event.entry))
+        try rows.read { row throws(StorageFailure) in
+            let (sequence, customer) = (try row.integer(), try row.optionalCustomer())
+            let customerSequence = try row.optionalInteger()
+            let event = UnnumberedEvent(app: app, customer: customer, values: row.rest())
+            return Event(
+                sequence: sequence, customerSequence: customerSequence, entry: try event.entry)
         }
-        return events
     }
 }

@@ -101,8 +101,11 @@ extension DatabaseSession {
                 do {
                     differences.add(
                         problems(
-                            of: trace, beside: try Self.reportedPurchase(id, in: app, row, at: 0)))
-                } catch { differences.add(["\(app) \(id) cannot be read: \(error)"]) }
+                            of: trace, beside: try Self.reportedPurchase(id, in: app, &row)))
+                } catch {
+                    _ = row.rest()
+                    differences.add(["\(app) \(id) cannot be read: \(error)"])
+                }
             }
             differences.add(
                 try walletProblems(in: app, toldAs: walk.balances, erased: walk.erased))
@@ -183,11 +186,10 @@ extension DatabaseSession {
     }
 
     private func appsWithPurchases() throws(StorageFailure) -> [AppID] {
-        let rows = try connection.rows(
-            "SELECT DISTINCT app FROM purchases UNION SELECT app FROM logs ORDER BY app", [])
-        var apps = Set(try appsWithPendingEvents())
-        for row in rows { apps.insert(AppID(rawValue: try row.text(0))) }
-        return apps.sorted()
+        let known = try connection.rows(
+            "SELECT DISTINCT app FROM purchases UNION SELECT app FROM logs ORDER BY app", []
+        ) { row throws(StorageFailure) in try row.app() }
+        return Set(known + (try appsWithPendingEvents())).sorted()
     }
 
     private func eachPending(
@@ -203,19 +205,21 @@ extension DatabaseSession {
     }
 
     private func eachPurchase(
-        of app: AppID, _ body: (PurchaseID, Row) throws(StorageFailure) -> Void
+        of app: AppID, _ body: (PurchaseID, inout ColumnReader) throws(StorageFailure) -> Void
     ) throws(StorageFailure) {
         var last: [Value] = [.text(""), .text("")]
         while true {
             let rows = try connection.rows(
-                "SELECT \(Self.reportedColumns), purchases.environment, purchases.purchase "
+                "SELECT purchases.environment, purchases.purchase, \(Self.reportedColumns) "
                     + "FROM \(Self.purchasesWithOwners) WHERE purchases.app = $1 "
                     + "AND (purchases.environment, purchases.purchase) > ($2, $3) "
                     + "ORDER BY purchases.environment, purchases.purchase LIMIT $4",
                 [.text(app.rawValue)] + last + [.integer(Int64(Self.walkBatch))])
             guard let end = rows.last else { return }
-            for row in rows { try body(try Self.purchase(of: row), row) }
-            last = Array(end.values.suffix(2))
+            for row in rows {
+                try row.read { row throws(StorageFailure) in try body(try row.purchase(), &row) }
+            }
+            last = Array(end.values.prefix(2))
         }
     }
 }

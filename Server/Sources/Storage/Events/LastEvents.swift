@@ -22,20 +22,18 @@ struct LastEvents {
 
 extension DatabaseSession {
     fileprivate func lastSequences(in app: AppID) throws(StorageFailure) -> [PurchaseID: Int64] {
-        let rows = try connection.rows(
+        var numbers: [PurchaseID: Int64] = [:]
+        try connection.eachRow(
             "SELECT environment, purchase, max(sequence) FROM events "
                 + "WHERE app = $1 AND purchase IS NOT NULL AND NOT EXISTS "
                 + "(SELECT 1 FROM purchases WHERE purchases.app = events.app "
                 + "AND purchases.environment = events.environment "
                 + "AND purchases.purchase = events.purchase "
                 + "AND purchases.reported_state IS NOT NULL) "
-                + "GROUP BY environment, purchase", [.text(app.rawValue)])
-        var numbers: [PurchaseID: Int64] = [:]
-        for row in rows {
-            let purchase = PurchaseID(
-                TransactionID(rawValue: try row.text(1)),
-                in: try Environment.stored(try row.text(0)))
-            numbers[purchase] = try row.integer(2)
+                + "GROUP BY environment, purchase", [.text(app.rawValue)]
+        ) { row throws(StorageFailure) in
+            let purchase = try row.purchase()
+            numbers[purchase] = try row.integer()
         }
         return numbers
     }

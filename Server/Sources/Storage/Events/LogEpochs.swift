@@ -42,15 +42,15 @@ extension DatabaseSession {
     /// The epochs of an app's log.
     package func logEpochs(of app: AppID) throws(StorageFailure) -> LogEpochs {
         // If both rows have the same number, the app's own row comes second and wins.
-        let rows = try connection.rows(
+        var marks: [(number: Int64, mark: LogEpochs.Mark)] = []
+        try connection.eachRow(
             "SELECT number, name, after_sequence FROM log_epochs "
                 + "WHERE app IN ('\(Self.otherApps)', $1) ORDER BY number, app",
-            [.text(app.rawValue)])
-        var marks: [(number: Int64, mark: LogEpochs.Mark)] = []
-        for row in rows {
-            let number = try row.integer(0)
+            [.text(app.rawValue)]
+        ) { row throws(StorageFailure) in
+            let number = try row.integer()
             if marks.last?.number == number { marks.removeLast() }
-            marks.append((number, .init(name: try row.text(1), after: try row.integer(2))))
+            marks.append((number, .init(name: try row.text(), after: try row.integer())))
         }
         return LogEpochs(marks.map(\.mark))
     }
@@ -65,13 +65,14 @@ extension DatabaseSession {
             "SELECT number FROM log_epochs WHERE app = $1 AND name = $2",
             [.text(Self.otherApps), .text(name)])
         guard known.isEmpty else { return }
-        let last = try connection.rows(
+        let last = try connection.number(
             "SELECT coalesce(max(number), 1) FROM log_epochs WHERE app = $1",
             [.text(Self.otherApps)])
-        let number = try last[0].integer(0) + 1
+        let number = last + 1
         var ends: [(app: String, sequence: Int64)] = [(Self.otherApps, 0)]
-        for row in try connection.rows("SELECT app, last_sequence FROM logs ORDER BY app", []) {
-            ends.append((try row.text(0), try row.integer(1)))
+        try connection.eachRow("SELECT app, last_sequence FROM logs ORDER BY app", []) {
+            row throws(StorageFailure) in
+            ends.append((try row.text(), try row.integer()))
         }
         try connection.runEach(
             "INSERT INTO log_epochs (app, number, name, after_sequence, began_at_ms) "

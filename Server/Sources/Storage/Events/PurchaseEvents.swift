@@ -58,17 +58,17 @@ extension DatabaseSession {
     package func emitTransitions(
         of app: AppID, dueBy now: Instant, limit: Int
     ) throws(StorageFailure) -> Int {
-        let rows = try connection.rows(
+        let purchases = try connection.rows(
             Self.selectDueTransitions(dialect),
-            [.text(app.rawValue), .integer(now.milliseconds), .integer(Int64(limit))])
-        let purchases = try rows.map { (row) throws(StorageFailure) in
-            try Self.reportedPurchase(in: app, row)
+            [.text(app.rawValue), .integer(now.milliseconds), .integer(Int64(limit))]
+        ) { row throws(StorageFailure) in
+            try Self.reportedPurchase(try row.purchase(), in: app, &row)
         }
         return try emitTransitions(of: purchases, upTo: now).count
     }
 
     static func selectDueTransitions(_ dialect: Dialect) -> String {
-        "SELECT \(reportedColumns), purchases.environment, purchases.purchase "
+        "SELECT purchases.environment, purchases.purchase, \(reportedColumns) "
             + "FROM \(purchasesWithOwners) WHERE purchases.app = $1 "
             + "AND purchases.next_change_at_ms <= $2 ORDER BY purchases.next_change_at_ms LIMIT $3 "
             + dialect.skippingLockedRows(of: "purchases")
@@ -121,50 +121,31 @@ extension DatabaseSession {
     func reportedPurchase(
         _ purchase: PurchaseID, in app: AppID
     ) throws(StorageFailure) -> ReportedPurchase? {
-        let rows = try connection.rows(
-            Self.selectReported, Self.key(of: purchase, in: app))
-        return try rows.first.map { (row) throws(StorageFailure) in
-            try Self.reportedPurchase(purchase, in: app, row, at: 0)
+        try connection.firstRow(
+            Self.selectReported, Self.key(of: purchase, in: app)
+        ) { row throws(StorageFailure) in
+            try Self.reportedPurchase(purchase, in: app, &row)
         }
     }
 
-    /// Reads a purchase from a row that has ``reportedColumns`` from the given column on.
+    /// Reads ``reportedColumns``. If the stored timeline can no longer be decoded, uses the given
+    /// one.
     static func reportedPurchase(
-        _ purchase: PurchaseID, in app: AppID, _ row: Row, at column: Int
+        _ purchase: PurchaseID, in app: AppID, _ row: inout ColumnReader,
+        orAs known: Timeline? = nil
     ) throws(StorageFailure) -> ReportedPurchase {
-        ReportedPurchase(
-            app: app,
-            timeline: try Timeline(stored: try row.bytes(column), of: purchase),
-            reportedState: row.values[column + 1] == .null
-                ? nil : try ReportedState(stored: try row.bytes(column + 1)),
-            customer: try row.optionalText(column + 2).map(CustomerID.init(rawValue:)))
-    }
-
-    /// Reads a purchase from a row that begins with ``reportedColumns``. If the stored timeline can
-    /// no longer be decoded, uses the given one.
-    static func reportedPurchase(
-        _ purchase: PurchaseID, in app: AppID, _ row: Row, orAs timeline: Timeline
-    ) throws(StorageFailure) -> ReportedPurchase {
-        do { return try reportedPurchase(purchase, in: app, row, at: 0) } catch {
-            let told = row.values[1] == .null ? nil : try ReportedState(stored: try row.bytes(1))
-            return ReportedPurchase(
-                app: app, timeline: timeline, reportedState: told,
-                customer: try row.optionalText(2).map(CustomerID.init(rawValue:)))
+        let timeline: Timeline
+        do {
+            timeline = try Timeline(stored: try row.bytes(), of: purchase)
+        } catch {
+            guard let known else { throw error }
+            timeline = known
         }
-    }
-
-    /// Reads a purchase from a row that has the environment and the purchase after
-    /// ``reportedColumns``.
-    static func reportedPurchase(
-        in app: AppID, _ row: Row
-    ) throws(StorageFailure) -> ReportedPurchase {
-        try reportedPurchase(try purchase(of: row), in: app, row, at: 0)
-    }
-
-    /// The id of the purchase in such a row.
-    static func purchase(of row: Row) throws(StorageFailure) -> PurchaseID {
-        PurchaseID(
-            TransactionID(rawValue: try row.text(4)), in: try Environment.stored(try row.text(3)))
+        return ReportedPurchase(
+            app: app, timeline: timeline,
+            reportedState: try row.optionalBytes().map { bytes throws(StorageFailure) in
+                try ReportedState(stored: bytes)
+            }, customer: try row.optionalCustomer())
     }
 
     /// The last reported state of a purchase that is being rebuilt. If its row is lost, the state
@@ -174,11 +155,11 @@ extension DatabaseSession {
         of rebuilt: Timeline, in app: AppID, _ lost: inout LastEvents
     ) throws(StorageFailure) -> ReportedPurchase {
         let key = Self.key(of: rebuilt.purchase, in: app)
-        let rows = try connection.rows(
-            Self.selectReported, key)
-        if let row = rows.first, row.values[1] != .null {
-            return try Self.reportedPurchase(rebuilt.purchase, in: app, row, orAs: rebuilt)
+        let known = try connection.firstRow(Self.selectReported, key) {
+            row throws(StorageFailure) in
+            try Self.reportedPurchase(rebuilt.purchase, in: app, &row, orAs: rebuilt)
         }
+        if let known, known.reportedState != nil { return known }
         let owner = try link(of: rebuilt.purchase, in: app)?.customer
         guard let last = try lost.event(of: rebuilt.purchase, in: app, self) else {
             return ReportedPurchase(

@@ -46,15 +46,13 @@ struct UnnumberedEvent {
 extension UnnumberedEvent {
     var entry: EventEntry {
         get throws(StorageFailure) {
-            let row = Row(values)
-            let (environment, purchase) = (try row.optionalText(0), try row.optionalText(1))
-            let (kind, knownAt) = (
-                try row.text(2), Instant(milliseconds: try row.integer(3))
-            )
-            let document = row.values[4] == .null ? nil : try row.bytes(4)
+            var row = ColumnReader(Row(values))
+            let (environment, purchase) = (try row.optionalText(), try row.optionalText())
+            let (kind, knownAt) = (try row.text(), try row.instant())
+            let document = try row.optionalBytes()
             return try EventEntry(
                 app: app, customer: customer, environment: environment, purchase: purchase,
-                kind: kind, knownAt: knownAt, document: document, details: try row.text(5))
+                kind: kind, knownAt: knownAt, document: document, details: try row.text())
         }
     }
 }
@@ -137,7 +135,10 @@ extension DatabaseSession {
             "SELECT customer_sequence FROM events WHERE \(Self.lastOfCustomer)",
             owners.map { [.text($0.app.rawValue), .text($0.customer.rawValue), .integer(1)] })
         var last: [Owner: Int64] = [:]
-        for (owner, rows) in zip(owners, found) { last[owner] = try rows.first?.integer(0) ?? 0 }
+        for (owner, rows) in zip(owners, found) {
+            last[owner] =
+                try rows.first?.read { row throws(StorageFailure) in try row.integer() } ?? 0
+        }
         return last
     }
 
@@ -162,9 +163,9 @@ extension DatabaseSession {
     /// The apps that have committed events without numbers.
     func appsWithPendingEvents() throws(StorageFailure) -> [AppID] {
         guard dialect == .postgres else { return [] }
-        let rows = try connection.rows(
-            "SELECT DISTINCT app FROM pending_events ORDER BY app", [])
-        return try rows.map { (row) throws(StorageFailure) in AppID(rawValue: try row.text(0)) }
+        return try connection.rows(
+            "SELECT DISTINCT app FROM pending_events ORDER BY app", []
+        ) { row throws(StorageFailure) in try row.app() }
     }
 
     /// Reads pending events of an app in the order of their positions.
@@ -172,17 +173,16 @@ extension DatabaseSession {
         of app: AppID, after position: Int64 = 0, limit: Int, isLocking: Bool = false
     ) throws(StorageFailure) -> [PendingEvent] {
         guard dialect == .postgres else { return [] }
-        let rows = try connection.rows(
+        return try connection.rows(
             "SELECT position, customer, \(UnnumberedEvent.columns) FROM pending_events "
                 + "WHERE app = $1 AND position > $2 ORDER BY position LIMIT $3"
                 + (isLocking ? " FOR UPDATE" : ""),
-            [.text(app.rawValue), .integer(position), .integer(Int64(limit))])
-        return try rows.map { (row) throws(StorageFailure) in
+            [.text(app.rawValue), .integer(position), .integer(Int64(limit))]
+        ) { row throws(StorageFailure) in
             PendingEvent(
-                position: try row.integer(0),
+                position: try row.integer(),
                 event: UnnumberedEvent(
-                    app: app, customer: try row.optionalText(1).map(CustomerID.init(rawValue:)),
-                    values: Array(row.values.dropFirst(2))))
+                    app: app, customer: try row.optionalCustomer(), values: row.rest()))
         }
     }
 

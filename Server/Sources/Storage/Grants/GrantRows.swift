@@ -96,23 +96,16 @@ extension DatabaseSession {
     private func storedGrants(
         _ condition: String, _ values: [Value]
     ) throws(StorageFailure) -> [StoredGrant] {
-        let rows = try connection.rows(
+        try connection.rows(
             "SELECT grant_id, entitlement, from_ms, until_ms, reason, withdrawn_at_ms, customer, "
-                + "environment FROM grants WHERE \(condition)", values)
-        var grants: [StoredGrant] = []
-        for row in rows {
+                + "environment FROM grants WHERE \(condition)", values
+        ) { row throws(StorageFailure) in
             let grant = Grant(
-                id: GrantID(rawValue: try row.text(0)),
-                entitlement: EntitlementID(rawValue: try row.text(1)),
-                from: Instant(milliseconds: try row.integer(2)),
-                until: try row.optionalInteger(3).map(Instant.init(milliseconds:)),
-                reason: try row.text(4),
-                withdrawnAt: try row.optionalInteger(5).map(Instant.init(milliseconds:)))
-            grants.append(
-                StoredGrant(
-                    grant, to: CustomerID(rawValue: try row.text(6)),
-                    in: try Environment.stored(try row.text(7))))
+                id: GrantID(rawValue: try row.text()),
+                entitlement: EntitlementID(rawValue: try row.text()), from: try row.instant(),
+                until: try row.optionalInstant(), reason: try row.text(),
+                withdrawnAt: try row.optionalInstant())
+            return StoredGrant(grant, to: try row.customer(), in: try row.environment())
         }
-        return grants
     }
 }

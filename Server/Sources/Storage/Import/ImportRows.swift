@@ -46,15 +46,15 @@ package struct ImportKey: Hashable, Sendable {
 extension DatabaseSession {
     /// Returns nil if the import was never started.
     package func importPosition(of key: ImportKey) throws(StorageFailure) -> ImportPosition? {
-        let rows = try connection.rows(
+        try connection.firstRow(
             "SELECT bytes_read, lines_read, used, refused, report_bytes, ended_at_ms FROM imports "
-                + "WHERE app = $1 AND kind = $2 AND file = $3", key.values)
-        guard let row = rows.first else { return nil }
-        return ImportPosition(
-            bytesRead: try row.integer(0), linesRead: try row.integer(1),
-            used: try row.integer(2), refused: try row.integer(3),
-            reportBytes: try row.integer(4),
-            endedAt: try row.optionalInteger(5).map(Instant.init(milliseconds:)))
+                + "WHERE app = $1 AND kind = $2 AND file = $3", key.values
+        ) { row throws(StorageFailure) in
+            ImportPosition(
+                bytesRead: try row.integer(), linesRead: try row.integer(),
+                used: try row.integer(), refused: try row.integer(), reportBytes: try row.integer(),
+                endedAt: try row.optionalInstant())
+        }
     }
 
     package func save(

@@ -59,20 +59,21 @@ extension DatabaseSession {
         _ report: AppleReport, in app: AppID
     ) throws(StorageFailure) -> AppleReportInsertion {
         var found = AppleReportInsertion()
-        for row in try connection.rows(
-            "SELECT \(Self.appleReportFile), digest FROM apple_reports WHERE app = $1 "
+        try connection.eachRow(
+            "SELECT digest, \(Self.appleReportFile) FROM apple_reports WHERE app = $1 "
                 + "AND kind = $2 AND first_day = $3 AND last_day = $4 "
                 + "ORDER BY imported_at_ms, digest",
             [
                 .text(app.rawValue), .text(report.kind), .integer(report.days.lowerBound),
                 .integer(report.days.upperBound),
-            ])
-        {
-            guard try row.bytes(7) != report.digest else {
+            ]
+        ) { row throws(StorageFailure) in
+            let (digest, file) = (try row.bytes(), try AppleReportFile(&row))
+            if digest == report.digest {
                 found = AppleReportInsertion(isKnown: true)
-                continue
+            } else {
+                found.later.append(file)
             }
-            found.later.append(try AppleReportFile(row))
         }
         // The order must not depend on the clock.
         let last = try lastImport(besides: report, of: app)
@@ -95,14 +96,13 @@ extension DatabaseSession {
     private func lastImport(
         besides report: AppleReport, of app: AppID
     ) throws(StorageFailure) -> Int64? {
-        let rows = try connection.rows(
+        try connection.firstNumber(
             "SELECT max(imported_at_ms) FROM apple_reports WHERE app = $1 AND kind = $2 "
                 + "AND first_day <= $3 AND last_day >= $4 AND digest <> $5",
             [
                 .text(app.rawValue), .text(report.kind), .integer(report.days.upperBound),
                 .integer(report.days.lowerBound), .bytes(report.digest),
             ])
-        return try rows.first?.optionalInteger(0)
     }
 
     private static let appleReportFile =
@@ -121,13 +121,11 @@ extension DatabaseSession {
                 .text(app.rawValue), .text(kind), .integer(days.upperBound),
                 .integer(days.lowerBound),
             ]
-        ).map { (row) throws(StorageFailure) in
+        ) { row throws(StorageFailure) in
             AppleReport(
-                kind: try row.text(0), days: try row.integer(1)...(try row.integer(2)),
-                digest: try row.bytes(3), name: try row.text(4),
-                rowsCount: Int(try row.integer(5)),
-                importedAt: Instant(milliseconds: try row.integer(6)),
-                content: try row.bytes(7))
+                kind: try row.text(), days: try row.integer()...(try row.integer()),
+                digest: try row.bytes(), name: try row.text(), rowsCount: try row.count(),
+                importedAt: try row.instant(), content: try row.bytes())
         }
     }
 
@@ -143,19 +141,20 @@ extension DatabaseSession {
             [
                 .text(app.rawValue), .integer(days.upperBound), .integer(days.lowerBound),
                 .integer(Int64(limit)),
-            ]
-        ).map { (row) throws(StorageFailure) in try AppleReportFile(row) }
+            ],
+            AppleReportFile.init)
     }
 
     /// The first and the last day that any file is about. Returns nil if there is no file.
     package func appleReportDays(of app: AppID) throws(StorageFailure) -> ClosedRange<Int64>? {
-        let rows = try connection.rows(
+        try connection.firstRow(
             "SELECT min(first_day), max(last_day) FROM apple_reports WHERE app = $1",
-            [.text(app.rawValue)])
-        guard let row = rows.first, let first = try row.optionalInteger(0),
-            let last = try row.optionalInteger(1)
-        else { return nil }
-        return first...last
+            [.text(app.rawValue)]
+        ) { row throws(StorageFailure) in
+            let (first, last) = (try row.optionalInteger(), try row.optionalInteger())
+            guard let first, let last else { return ClosedRange<Int64>?.none }
+            return first...last
+        } ?? nil
     }
 
     /// What is stored of which days, without the content, from a day on.
@@ -164,8 +163,7 @@ extension DatabaseSession {
     ) throws(StorageFailure) -> [AppleReportFile] {
         try connection.rows(
             "SELECT \(Self.appleReportFile) FROM apple_reports WHERE app = $1 "
-                + "AND last_day >= $2", [.text(app.rawValue), .integer(day)]
-        ).map { (row) throws(StorageFailure) in try AppleReportFile(row) }
+                + "AND last_day >= $2", [.text(app.rawValue), .integer(day)], AppleReportFile.init)
     }
 
     /// The transactions that were charged or refunded within a span of time, in production.
@@ -182,8 +180,8 @@ extension DatabaseSession {
             [
                 .text(app.rawValue), .integer(span.lowerBound.milliseconds),
                 .integer(span.upperBound.milliseconds),
-            ]
-        ).map { (row) throws(StorageFailure) in try TransactionSale(row) }
+            ],
+            TransactionSale.init)
         let refunded = sales.indices.filter { sales[$0].isSubscription && sales[$0].refunded > 0 }
         let replaced = try replacedTransactions(
             of: Set(refunded.map { sales[$0].purchase }), in: app)
@@ -206,10 +204,11 @@ extension DatabaseSession {
                 + "AND purchase = $2", names.map { [.text(app.rawValue), .text($0)] })
         var replaced: [String: Set<TransactionID>] = [:]
         for (name, rows) in zip(names, rows) {
-            guard let row = rows.first else { continue }
-            let timeline = try Timeline(
-                stored: try row.bytes(0),
-                of: PurchaseID(TransactionID(rawValue: name), in: .production))
+            let purchase = PurchaseID(TransactionID(rawValue: name), in: .production)
+            let timeline = try rows.first?.read { row throws(StorageFailure) in
+                try Timeline(stored: try row.bytes(), of: purchase)
+            }
+            guard let timeline else { continue }
             replaced[name] = Set(
                 timeline.periods.filter(\.gaveWayToAnother).map(\.payment.transaction))
         }
@@ -218,13 +217,13 @@ extension DatabaseSession {
 }
 
 extension AppleReportFile {
-    fileprivate init(_ row: Row) throws(StorageFailure) {
-        kind = try row.text(0)
-        days = try row.integer(1)...(try row.integer(2))
-        name = try row.text(3)
-        rowsCount = Int(try row.integer(4))
-        importedAt = Instant(milliseconds: try row.integer(5))
-        hasContent = try row.integer(6) != 0
+    fileprivate init(_ row: inout ColumnReader) throws(StorageFailure) {
+        kind = try row.text()
+        days = try row.integer()...(try row.integer())
+        name = try row.text()
+        rowsCount = try row.count()
+        importedAt = try row.instant()
+        hasContent = try row.flag()
     }
 }
 
@@ -238,21 +237,21 @@ extension DatabaseSession {
             "SELECT purchase FROM purchases WHERE app = $1 AND environment = 'production' "
                 + "AND purchase > $2 ORDER BY purchase LIMIT \(limit)",
             [.text(app.rawValue), .text(last)]
-        ).map { (row) throws(StorageFailure) in try row.text(0) }
+        ) { row throws(StorageFailure) in try row.text() }
         guard let end = purchases.last else { return ([], nil) }
         var facts: [String: [Fact]] = [:]
-        for row in try connection.rows(
-            "SELECT attested_at_ms, statement, purchase FROM facts WHERE app = $1 "
+        try connection.eachRow(
+            "SELECT purchase, attested_at_ms, statement FROM facts WHERE app = $1 "
                 + "AND environment = 'production' AND purchase > $2 AND purchase <= $3 "
                 + "AND attested_at_ms >= $4 AND subject <> ''",
             [
                 .text(app.rawValue), .text(last), .text(end), .integer(since.milliseconds),
-            ])
-        {
-            let name = try row.text(2)
+            ]
+        ) { row throws(StorageFailure) in
+            let name = try row.text()
             facts[name, default: []].append(
                 try Self.fact(
-                    row, about: PurchaseID(TransactionID(rawValue: name), in: .production)))
+                    &row, about: PurchaseID(TransactionID(rawValue: name), in: .production)))
         }
         let rules = rules.money(of: app)
         var shifts: [TransactionShift] = []
@@ -308,21 +307,21 @@ package struct TransactionSale: Hashable, Sendable {
         transaction = line.transaction
     }
 
-    fileprivate init(_ row: Row) throws(StorageFailure) {
-        product = ProductID(rawValue: try row.text(0))
-        storefront = try row.optionalText(1)
-        currency = try row.optionalText(2)
-        isPurchased = try row.text(3) == Ownership.purchased.word
-        quantity = try row.integer(4)
-        chargedAt = Instant(milliseconds: try row.integer(5))
-        gross = try row.integer(6)
-        proceeds = gross - (try row.integer(7)) - (try row.integer(8))
-        refundedAt = try row.optionalInteger(9).map { Instant(milliseconds: $0) }
-        refunded = try row.integer(10)
-        refundedProceeds = refunded - (try row.integer(11)) - (try row.integer(12))
-        isSubscription = try row.text(13) == "auto_renewable"
-        purchase = try row.text(14)
-        transaction = TransactionID(rawValue: try row.text(15))
+    fileprivate init(_ row: inout ColumnReader) throws(StorageFailure) {
+        product = try row.product()
+        storefront = try row.optionalText()
+        currency = try row.optionalText()
+        isPurchased = try row.text() == Ownership.purchased.word
+        quantity = try row.integer()
+        chargedAt = try row.instant()
+        gross = try row.integer()
+        proceeds = gross - (try row.integer()) - (try row.integer())
+        refundedAt = try row.optionalInstant()
+        refunded = try row.integer()
+        refundedProceeds = refunded - (try row.integer()) - (try row.integer())
+        isSubscription = try row.text() == "auto_renewable"
+        purchase = try row.text()
+        transaction = try row.transaction()
         isReplaced = false
     }
 }

@@ -26,14 +26,16 @@ extension DatabaseSession {
         var last = ""
         for _ in 0..<limit {
             // One look-up in the index for each product, instead of reading every transaction.
-            let rows = try connection.rows(
+            let next = try connection.firstRow(
                 "SELECT product, kind FROM money_transactions WHERE app = $1 "
                     + "AND environment = $2 AND product > $3 ORDER BY product LIMIT 1",
-                [.text(app.rawValue), .text(environment.rawValue), .text(last)])
-            guard let row = rows.first else { return found }
-            last = try row.text(0)
-            let product = ProductID(rawValue: last)
-            guard isWanted(product, ProductKind(word: try row.text(1))) else { continue }
+                [.text(app.rawValue), .text(environment.rawValue), .text(last)]
+            ) { row throws(StorageFailure) in
+                (product: try row.product(), kind: ProductKind(word: try row.text()))
+            }
+            guard let (product, kind) = next else { return found }
+            last = product.rawValue
+            guard isWanted(product, kind) else { continue }
             if let bought = try boughtProduct(product, of: app, in: environment, at: now) {
                 found.append(bought)
             }
@@ -44,7 +46,7 @@ extension DatabaseSession {
     private func boughtProduct(
         _ product: ProductID, of app: AppID, in environment: Environment, at now: Instant
     ) throws(StorageFailure) -> BoughtProduct? {
-        let rows = try connection.rows(
+        try connection.firstRow(
             "SELECT count(DISTINCT purchase), min(from_ms) FROM ("
                 + "SELECT purchase, from_ms, ended_at_ms FROM money_transactions WHERE app = $1 "
                 + "AND environment = $2 AND product = $3 ORDER BY from_ms DESC LIMIT $4"
@@ -52,10 +54,10 @@ extension DatabaseSession {
             [
                 .text(app.rawValue), .text(environment.rawValue), .text(product.rawValue),
                 .integer(Int64(BoughtProduct.newestMax)), .integer(now.milliseconds),
-            ])
-        guard let row = rows.first, let since = try row.optionalInteger(1) else { return nil }
-        return BoughtProduct(
-            product: product, purchases: Int(try row.integer(0)),
-            since: Instant(milliseconds: since))
+            ]
+        ) { row throws(StorageFailure) in
+            let (purchases, since) = (try row.count(), try row.optionalInstant())
+            return since.map { BoughtProduct(product: product, purchases: purchases, since: $0) }
+        } ?? nil
     }
 }

@@ -53,10 +53,10 @@ extension DatabaseSession {
                 + "GROUP BY app, environment, purchase) AS chains "
                 + "WHERE first_day >= \(days.lowerBound) AND first_day < \(days.upperBound) "
                 + "GROUP BY first_day ORDER BY first_day", values
-        ).map { (row) throws(StorageFailure) in
+        ) { row throws(StorageFailure) in
             CohortSum(
-                day: try row.integer(0),
-                numbers: [try row.integer(1), try row.integer(2), try row.integer(3)])
+                day: try row.integer(),
+                numbers: [try row.integer(), try row.integer(), try row.integer()])
         }
     }
 
@@ -73,10 +73,10 @@ extension DatabaseSession {
                 + "GROUP BY app, environment, purchase) AS chains "
                 + "WHERE first_day >= \(days.lowerBound) AND first_day < \(days.upperBound) "
                 + "GROUP BY first_day, made ORDER BY first_day, made", values
-        ).map { (row) throws(StorageFailure) in
-            let (made, count) = (try row.integer(1), try row.integer(2))
+        ) { row throws(StorageFailure) in
+            let (day, made, count) = (try row.integer(), try row.integer(), try row.integer())
             return CohortSum(
-                day: try row.integer(0),
+                day: day,
                 numbers: (1...Int64(Cohort.paymentsMax)).map { $0 <= made ? count : 0 })
         }
     }
@@ -113,10 +113,10 @@ extension DatabaseSession {
             GROUP BY first_day, currency HAVING \(began) > 0 OR sum(brought) <> 0
             ORDER BY first_day
             """, values
-        ).map { (row) throws(StorageFailure) in
+        ) { row throws(StorageFailure) in
             CohortSum(
-                day: try row.integer(0), currency: try row.optionalText(1),
-                numbers: [try row.integer(2), try row.integer(3)])
+                day: try row.integer(), currency: try row.optionalText(),
+                numbers: [try row.integer(), try row.integer()])
         }
     }
 
@@ -153,7 +153,7 @@ extension DatabaseSession {
             WHERE first_day >= \(days.lowerBound) AND first_day < \(days.upperBound)
             GROUP BY first_day ORDER BY first_day
             """, values
-        ).map { (row) throws(StorageFailure) in try Self.sum(row, hasCurrency: false) }
+        ) { row throws(StorageFailure) in try Self.sum(&row, hasCurrency: false) }
     }
 
     private func transactionSums(
@@ -186,17 +186,18 @@ extension DatabaseSession {
             WHERE first_day >= \(days.lowerBound) AND first_day < \(days.upperBound)
             GROUP BY first_day, currency ORDER BY first_day
             """, values
-        ).map { (row) throws(StorageFailure) in try Self.sum(row, hasCurrency: true) }
+        ) { row throws(StorageFailure) in try Self.sum(&row, hasCurrency: true) }
     }
 
     /// Reads a day, a currency, and as many numbers as there are.
-    private static func sum(_ row: Row, hasCurrency: Bool) throws(StorageFailure) -> CohortSum {
-        let first = hasCurrency ? 2 : 1
+    private static func sum(
+        _ row: inout ColumnReader, hasCurrency: Bool
+    ) throws(StorageFailure) -> CohortSum {
+        let day = try row.integer()
+        let currency = hasCurrency ? try row.optionalText() : nil
         var numbers: [Int64] = []
-        for column in first..<row.values.count { numbers.append(try row.integer(column)) }
-        return CohortSum(
-            day: try row.integer(0), currency: hasCurrency ? try row.optionalText(1) : nil,
-            numbers: numbers)
+        while row.left > 0 { numbers.append(try row.integer()) }
+        return CohortSum(day: day, currency: currency, numbers: numbers)
     }
 }
 
@@ -222,21 +223,21 @@ extension DatabaseSession {
             SELECT app, environment, purchase, day, at_ms FROM money_movements WHERE \(condition)
             AND kind = 'churn' AND day >= \(days.lowerBound) AND day < \(days.upperBound)
             """
-        let rows = try connection.rows(
+        return try connection.rows(
             """
             SELECT ends.day, CASE WHEN EXISTS (\(later)) THEN 1 ELSE 0 END AS is_back,
                 shown.state, shown.ended_because, count(*) FROM (\(ends)) AS ends
             JOIN money_subscriptions AS shown ON shown.app = ends.app
                 AND shown.environment = ends.environment AND shown.purchase = ends.purchase
             GROUP BY ends.day, is_back, shown.state, shown.ended_because ORDER BY ends.day
-            """, values)
-        return try rows.map { (row) throws(StorageFailure) in
-            let state = try row.optionalText(2).flatMap(Access.State.init(rawValue:))
-            let isBack = try row.integer(1) > 0
-            let place = Self.place(of: isBack ? "returned" : try row.optionalText(3), state)
+            """, values
+        ) { row throws(StorageFailure) in
+            let (day, isBack) = (try row.integer(), try row.flag())
+            let state = try row.optionalText().flatMap(Access.State.init(rawValue:))
+            let cause = try row.optionalText()
             var numbers = [Int64](repeating: 0, count: ReportCatalogue.endings.count)
-            numbers[place] = try row.integer(4)
-            return CohortSum(day: try row.integer(0), numbers: numbers)
+            numbers[Self.place(of: isBack ? "returned" : cause, state)] = try row.integer()
+            return CohortSum(day: day, numbers: numbers)
         }
     }
 
@@ -259,21 +260,20 @@ extension DatabaseSession {
         let span =
             "CASE WHEN at_ms < \(first) THEN \(first - 1) ELSE at_ms - at_ms % "
             + "\(Self.walletSpan) END"
-        let rows = try connection.rows(
+        return try connection.rows(
             """
             SELECT span, currency, kind, CAST(sum(amount) AS BIGINT) FROM (
                 SELECT \(span) AS span, currency, kind, amount FROM shown_wallet_entries
                 WHERE app = $1 AND environment = $2 AND at_ms < \(end)
             ) AS entries GROUP BY span, currency, kind ORDER BY span, currency, kind
             """,
-            [.text(filter.app.rawValue), .text(filter.environment.rawValue)])
-        return try rows.map { (row) throws(StorageFailure) in
+            [.text(filter.app.rawValue), .text(filter.environment.rawValue)]
+        ) { row throws(StorageFailure) in
+            let (at, currency) = (try row.instant(), try row.text())
             var numbers: [Int64] = [0, 0, 0, 0]
-            let place = ["purchase", "refund", "debit"].firstIndex(of: try row.text(2)) ?? 3
-            numbers[place] = try row.integer(3)
-            return CohortSum(
-                day: clock.dayNumber(at: Instant(milliseconds: try row.integer(0))),
-                part: try row.text(1), numbers: numbers)
+            let place = ["purchase", "refund", "debit"].firstIndex(of: try row.text()) ?? 3
+            numbers[place] = try row.integer()
+            return CohortSum(day: clock.dayNumber(at: at), part: currency, numbers: numbers)
         }
     }
 }

@@ -125,9 +125,9 @@ extension DatabaseSession {
     ///
     /// - Parameter key: app, environment, and the purchase after which to go on.
     func lastExportedPurchase(_ key: [Value]) throws(StorageFailure) -> String? {
-        try connection.rows(
+        try connection.texts(
             "SELECT purchase FROM purchases WHERE app = $1 AND environment = $2 "
                 + "AND purchase > $3 ORDER BY purchase LIMIT \(Self.exportBatch)", key
-        ).last?.text(0)
+        ).last
     }
 }

@@ -16,13 +16,14 @@ extension DatabaseSession {
 
     /// Returns nil if nothing was derived yet.
     package func moneyFill(of app: AppID) throws(StorageFailure) -> MoneyFill? {
-        let rows = try connection.rows(
+        try connection.firstRow(
             "SELECT rules, purchase, filled FROM money_fills WHERE app = $1",
-            [.text(app.rawValue)])
-        guard let row = rows.first else { return nil }
-        return MoneyFill(
-            rules: try row.text(0), isComplete: try row.optionalText(1) == nil,
-            filled: Int(try row.integer(2)))
+            [.text(app.rawValue)]
+        ) { row throws(StorageFailure) in
+            MoneyFill(
+                rules: try row.text(), isComplete: try row.optionalText() == nil,
+                filled: try row.count())
+        }
     }
 
     /// Whether every row of an app is derived by the present rules.
@@ -46,12 +47,12 @@ extension DatabaseSession {
     package func continueMoneyFill(
         of app: AppID, at now: Instant
     ) throws(StorageFailure) -> Int {
-        let rows = try connection.rows(
+        let last = try connection.firstRow(
             "SELECT environment, purchase FROM money_fills WHERE app = $1 "
-                + "AND purchase IS NOT NULL " + dialect.skippingLockedRows, [.text(app.rawValue)])
-        guard let last = rows.first else { return 0 }
-        let purchases = try purchases(
-            of: app, after: [.text(try last.text(0)), .text(try last.text(1))])
+                + "AND purchase IS NOT NULL " + dialect.skippingLockedRows, [.text(app.rawValue)]
+        ) { row throws(StorageFailure) in row.rest() }
+        guard let last else { return 0 }
+        let purchases = try purchases(of: app, after: last)
         try touch(purchases, in: app)
         for purchase in purchases {
             try deriveTimeline(of: purchase, in: app, at: now)
@@ -89,10 +90,8 @@ extension DatabaseSession {
             "SELECT environment, purchase FROM purchases WHERE app = $1 "
                 + "AND (environment, purchase) > ($2, $3) ORDER BY environment, purchase LIMIT $4",
             [.text(app.rawValue)] + last + [.integer(Int64(Self.fillBatch))]
-        ).map { (row) throws(StorageFailure) in
-            PurchaseID(
-                TransactionID(rawValue: try row.text(1)),
-                in: try Environment.stored(try row.text(0)))
+        ) { row throws(StorageFailure) in
+            try row.purchase()
         }
     }
 }

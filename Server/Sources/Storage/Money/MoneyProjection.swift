@@ -52,10 +52,8 @@ struct MoneyProjection: Sendable {
         {
             return true
         }
-        for row in versions where try StoredMovement(row).version.movement.isMeanwhile {
-            return true
-        }
-        return false
+        return try versions.read(StoredMovement.init).contains(
+            where: \.version.movement.isMeanwhile)
     }
 
     /// - Parameters:
@@ -65,11 +63,9 @@ struct MoneyProjection: Sendable {
     func rows(
         _ renewals: [Row], _ payments: [Row], _ versions: [Row], _ rules: MoneyRules
     ) throws(StorageFailure) -> Rows {
-        var told: [AttestedPayment] = []
-        for row in payments {
-            let fact = try DatabaseSession.fact(row, about: purchase)
-            if let payment = AttestedPayment(fact) { told.append(payment) }
-        }
+        let told = try payments.read { row throws(StorageFailure) in
+            AttestedPayment(try DatabaseSession.fact(&row, about: purchase))
+        }.compactMap(\.self)
         let books = PurchaseBooks(of: after, try statements(renewals), told, rules: rules)
         let key = DatabaseSession.key(of: purchase, in: app)
         var rows = Rows()
@@ -88,7 +84,9 @@ struct MoneyProjection: Sendable {
     ) throws(StorageFailure) -> [Timeline.Attested<Renewal>] {
         var renewals: [Timeline.Attested<Renewal>] = []
         for row in rows {
-            let fact = try DatabaseSession.fact(row, about: purchase)
+            let fact = try row.read { row throws(StorageFailure) in
+                try DatabaseSession.fact(&row, about: purchase)
+            }
             if case .renewal(let renewal) = fact.statement {
                 renewals.append(Timeline.Attested(renewal, at: fact.attestedAt))
             }
@@ -100,9 +98,7 @@ struct MoneyProjection: Sendable {
         _ movements: [Movement], to rows: inout Rows, _ versions: [Row], _ clock: WallClock
     ) throws(StorageFailure) {
         guard let receivedAt = documents.last?.document.receivedAt else { return }
-        var stored: [StoredMovement] = []
-        stored.reserveCapacity(versions.count)
-        for row in versions { stored.append(try StoredMovement(row)) }
+        let stored = try versions.read(StoredMovement.init)
         let history = MovementHistory(versions: stored.map(\.version))
         // Never before what is known: another server's clock may be ahead.
         let knownAt = history.lastChange.map { max($0, receivedAt) } ?? receivedAt

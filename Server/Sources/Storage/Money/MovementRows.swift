@@ -7,7 +7,7 @@ extension DatabaseSession {
         ["app", "environment", "purchase", "at_ms", "kind", "transaction_id"]
         + ["known_at_ms", "replaced_at_ms", "day"] + SegmentColumns.names + sumColumns
 
-    /// The columns that reports add up, in the order of ``totals(_:at:)``.
+    /// The columns that reports add up, in the order of ``totals(_:)``.
     static let sumColumns = [
         "gross", "refunded", "tax", "commission", "mrr", "payments", "active", "trials", "grace",
         "retry", "not_renewing", "mrr_tax", "mrr_commission", "mrr_of_four_weeks", "contracted",
@@ -42,26 +42,15 @@ extension DatabaseSession {
     func storedMovements(
         of purchase: PurchaseID, in app: AppID
     ) throws(StorageFailure) -> [StoredMovement] {
-        try connection.rows(Self.selectVersions, Self.key(of: purchase, in: app)).map {
-            (row) throws(StorageFailure) in try StoredMovement(row)
-        }
+        try connection.rows(
+            Self.selectVersions, Self.key(of: purchase, in: app), StoredMovement.init)
     }
 
-    fileprivate static func movement(_ row: Row) throws(StorageFailure) -> Movement {
-        let category = try Movement.Category.stored(try row.text(1))
-        let totals = try totals(row, at: 6 + SegmentColumns.names.count)
-        var movement = Movement(
-            category.kind, at: Instant(milliseconds: try row.integer(0)),
-            of: TransactionID(rawValue: try row.text(2)),
-            try SegmentColumns.segment(row, at: 6), totals.amounts, totals.counts)
-        movement.isMeanwhile = category.isMeanwhile
-        return movement
-    }
-
-    /// Reads ``sumColumns`` from the given column on.
-    static func totals(_ row: Row, at column: Int) throws(StorageFailure) -> Totals {
+    /// Reads ``sumColumns``.
+    static func totals(_ row: inout ColumnReader) throws(StorageFailure) -> Totals {
         var numbers: [Int64] = []
-        for index in sumColumns.indices { numbers.append(try row.integer(column + index)) }
+        numbers.reserveCapacity(sumColumns.count)
+        for _ in sumColumns { numbers.append(try row.integer()) }
         return Totals(numbers: numbers)
     }
 
@@ -118,11 +107,18 @@ struct StoredMovement: Hashable, Sendable {
     var day: Int64
 
     /// - Parameter row: see ``DatabaseSession/selectVersions``.
-    init(_ row: Row) throws(StorageFailure) {
-        version = MovementHistory.Version(
-            try DatabaseSession.movement(row), knownAt: Instant(milliseconds: try row.integer(3)),
-            replacedAt: try row.optionalInteger(4).map { Instant(milliseconds: $0) })
-        day = try row.integer(5)
+    init(_ row: inout ColumnReader) throws(StorageFailure) {
+        let at = try row.instant()
+        let category = try Movement.Category.stored(try row.text())
+        let transaction = try row.transaction()
+        let (knownAt, replacedAt) = (try row.instant(), try row.optionalInstant())
+        day = try row.integer()
+        let segment = try SegmentColumns.segment(&row)
+        let totals = try DatabaseSession.totals(&row)
+        var movement = Movement(
+            category.kind, at: at, of: transaction, segment, totals.amounts, totals.counts)
+        movement.isMeanwhile = category.isMeanwhile
+        version = MovementHistory.Version(movement, knownAt: knownAt, replacedAt: replacedAt)
     }
 }
 

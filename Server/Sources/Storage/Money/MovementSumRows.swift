@@ -94,13 +94,13 @@ extension DatabaseSession {
                 + "WHERE \(condition) "
                 + "GROUP BY \(groups.joined(separator: ", ")) ORDER BY 1 "
                 + "LIMIT \(Self.movementSumsMax + 1)", sets
-        ).joined().map { (row) throws(StorageFailure) in
-            let category = try Movement.Category.stored(try row.text(1))
+        ).joined().read { row throws(StorageFailure) in
+            let day = try row.integer()
+            let category = try Movement.Category.stored(try row.text())
             return MovementSum(
-                day: try row.integer(0), kind: category.kind, isMeanwhile: category.isMeanwhile,
-                currency: try row.optionalText(2),
-                part: part == nil ? nil : try row.optionalText(3),
-                totals: try Self.totals(row, at: groups.count))
+                day: day, kind: category.kind, isMeanwhile: category.isMeanwhile,
+                currency: try row.optionalText(),
+                part: part == nil ? nil : try row.optionalText(), totals: try Self.totals(&row))
         }
     }
 

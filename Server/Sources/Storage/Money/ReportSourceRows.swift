@@ -109,7 +109,11 @@ extension DatabaseSession {
         let rows = try connection.rowsEach(
             Self.selectDocuments + subjects + Self.latestDocuments, keys)
         for (index, rows) in rows.enumerated() {
-            for row in rows { sources[index].documents.append(try row.bytes(0)) }
+            sources[index].documents += try rows.read { row throws(StorageFailure) in
+                let document = try row.bytes()
+                try row.skip()
+                return document
+            }
         }
         return sources
     }
@@ -129,10 +133,9 @@ extension DatabaseSession {
                 Movement.Category(kind, isMeanwhile: $0)
             }
         }
-        let rows = try connection.rowsEach(
-            select, categories.map { values + [.text($0.rawValue)] })
-        var sources: [ReportSource] = []
-        for row in rows.joined() { sources.append(try Self.source(row)) }
+        let sources = try connection.rowsEach(
+            select, categories.map { values + [.text($0.rawValue)] }
+        ).joined().read(Self.source)
         return Array(sources.sorted { $0.position.isBefore($1.position) }.prefix(limit))
     }
 
@@ -215,8 +218,8 @@ extension DatabaseSession {
                 + "WHERE \(condition) GROUP BY app, environment, purchase, currency "
                 + "HAVING sum(\(measure.rawValue)) <> 0 "
                 + "ORDER BY purchase, coalesce(currency, '') LIMIT \(limit)) AS found "
-                + "\(Self.links) ORDER BY found.purchase, coalesce(currency, '')", values
-        ).map { (row) throws(StorageFailure) in try Self.source(row) }
+                + "\(Self.links) ORDER BY found.purchase, coalesce(currency, '')", values,
+            Self.source)
     }
 
     /// Selects the product that a purchase is counted by: of products that were changed for another
@@ -235,25 +238,23 @@ extension DatabaseSession {
     private func purchase(
         _ count: Int, after start: String, _ filter: MovementFilter
     ) throws(StorageFailure) -> String? {
-        try connection.rows(
+        try connection.firstRow(
             "SELECT purchase FROM purchases WHERE app = $1 AND environment = $2 "
                 + "AND purchase >= $3 ORDER BY purchase LIMIT 1 OFFSET \(count)",
             [.text(filter.app.rawValue), .text(filter.environment.rawValue), .text(start)]
-        ).first?.text(0)
+        ) { row throws(StorageFailure) in try row.text() }
     }
 
-    private static func source(_ row: Row) throws(StorageFailure) -> ReportSource {
-        let category = Movement.Category(rawValue: try row.text(4))
+    private static func source(_ row: inout ColumnReader) throws(StorageFailure) -> ReportSource {
+        let (at, day, purchase) = (try row.instant(), try row.integer(), try row.purchase())
+        let category = Movement.Category(rawValue: try row.text())
+        let transaction = try row.transaction()
         var source = ReportSource(
-            at: Instant(milliseconds: try row.integer(0)), day: try row.integer(1),
-            purchase: PurchaseID(
-                TransactionID(rawValue: try row.text(3)),
-                in: try Environment.stored(try row.text(2))),
-            kind: category?.kind,
-            transaction: try row.text(5).isEmpty ? nil : TransactionID(rawValue: try row.text(5)),
-            customer: try row.optionalText(6).map(CustomerID.init(rawValue:)),
-            product: try row.optionalText(7).map(ProductID.init(rawValue:)),
-            currency: try row.optionalText(8), totals: try totals(row, at: 9))
+            at: at, day: day, purchase: purchase, kind: category?.kind,
+            transaction: transaction.rawValue.isEmpty ? nil : transaction,
+            customer: try row.optionalCustomer(),
+            product: try row.optionalText().map(ProductID.init(rawValue:)),
+            currency: try row.optionalText(), totals: try totals(&row))
         source.isMeanwhile = category?.isMeanwhile ?? false
         return source
     }

@@ -15,18 +15,17 @@ enum SegmentColumns {
         ]
     }
 
-    /// Reads a segment whose columns begin at the given one.
-    static func segment(_ row: Row, at column: Int) throws(StorageFailure) -> Segment {
-        var segment = Segment(product: ProductID(rawValue: try row.text(column)))
-        segment.group = try row.optionalText(column + 1)
-        segment.storefront = try row.optionalText(column + 2)
-        if let word = try row.optionalText(column + 3) {
-            let kind = Offer.Kind.allCases.first { $0.word == word } ?? .unknown
-            segment.offer = Offer(kind, id: try row.optionalText(column + 4))
+    static func segment(_ row: inout ColumnReader) throws(StorageFailure) -> Segment {
+        var segment = Segment(product: try row.product())
+        segment.group = try row.optionalText()
+        segment.storefront = try row.optionalText()
+        let (offerKind, offer) = (try row.optionalText(), try row.optionalText())
+        if let offerKind {
+            let kind = Offer.Kind.allCases.first { $0.word == offerKind } ?? .unknown
+            segment.offer = Offer(kind, id: offer)
         }
-        if let price = try row.optionalInteger(column + 5),
-            let currency = try row.optionalText(column + 6)
-        {
+        let (price, currency) = (try row.optionalInteger(), try row.optionalText())
+        if let price, let currency {
             segment.price = Money(milliunits: price, currency: currency)
         }
         return segment

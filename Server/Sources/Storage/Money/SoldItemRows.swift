@@ -20,8 +20,9 @@ extension DatabaseSession {
         for (sale, rows) in zip(sales, rows) {
             var documents: [StoredDocument] = []
             for row in rows {
-                let signedAt = Instant(milliseconds: try row.integer(1))
-                let document = try document(try row.bytes(0), signedAt: signedAt, of: app)
+                let document = try row.read { row throws(StorageFailure) in
+                    try self.document(try row.bytes(), signedAt: try row.instant(), of: app)
+                }
                 if let document { documents.append(document) }
             }
             found.append((sale, documents))

@@ -44,11 +44,9 @@ extension DatabaseSession {
     ) throws(StorageFailure) -> (transactions: [SoldTransaction], last: String?) {
         let key: [Value] = [.text(app.rawValue), .text(environment.rawValue), .text(last)]
         guard let end = try lastExportedPurchase(key) else { return ([], nil) }
-        let rows = try connection.rows(
-            Self.selectSold, key + [.text(end), .integer(since?.milliseconds ?? Int64.min)])
-        var transactions = try rows.map { (row) throws(StorageFailure) in
-            try SoldTransaction(row, in: environment)
-        }
+        var transactions = try connection.rows(
+            Self.selectSold, key + [.text(end), .integer(since?.milliseconds ?? Int64.min)]
+        ) { row throws(StorageFailure) in try SoldTransaction(&row, in: environment) }
         let lastIDs = try lastIDs(of: Set(transactions.compactMap(\.customer)), in: app)
         let timelines = try timelines(
             "SELECT purchase, timeline FROM purchases WHERE app = $1 AND environment = $2 "
@@ -72,8 +70,8 @@ extension DatabaseSession {
             customers.map { [.text(app.rawValue), .text($0.rawValue)] })
         var ids: [CustomerID: CustomerID] = [:]
         for (customer, rows) in zip(customers, rows) {
-            ids[customer] = try rows.first.map { (row) throws(StorageFailure) in
-                CustomerID(rawValue: try row.text(0))
+            ids[customer] = try rows.first?.read { row throws(StorageFailure) in
+                try row.customer()
             }
         }
         return ids
@@ -115,31 +113,29 @@ extension DatabaseSession {
 }
 
 extension SoldTransaction {
-    fileprivate init(_ row: Row, in environment: Environment) throws(StorageFailure) {
-        func moment(_ column: Int) throws(StorageFailure) -> Instant? {
-            try row.optionalInteger(column).map { Instant(milliseconds: $0) }
-        }
-        let first = 2 + SegmentColumns.names.count
-        purchase = PurchaseID(TransactionID(rawValue: try row.text(0)), in: environment)
-        transaction = TransactionID(rawValue: try row.text(1))
-        segment = try SegmentColumns.segment(row, at: 2)
-        kind = try row.text(first)
-        guard let terms = Terms(rawValue: try row.text(first + 1)) else {
+    fileprivate init(
+        _ row: inout ColumnReader, in environment: Environment
+    ) throws(StorageFailure) {
+        purchase = PurchaseID(try row.transaction(), in: environment)
+        transaction = try row.transaction()
+        segment = try SegmentColumns.segment(&row)
+        kind = try row.text()
+        guard let terms = Terms(rawValue: try row.text()) else {
             throw StorageFailure("unknown terms: use a newer version of Perennial")
         }
         self.terms = terms
-        ownership = try row.text(first + 2)
-        from = Instant(milliseconds: try row.integer(first + 3))
-        (until, endedAt) = (try moment(first + 4), try moment(first + 5))
-        (gross, tax) = (try row.integer(first + 6), try row.integer(first + 7))
-        (commission, refunded) = (try row.integer(first + 8), try row.integer(first + 9))
-        refundedAt = try moment(first + 10)
-        customer = try row.optionalText(first + 11).map(CustomerID.init(rawValue:))
-        firstSeenAt = try moment(first + 12)
-        placement = try row.optionalText(first + 13)
-        (graceUntil, troubleAt) = (try moment(first + 14), try moment(first + 15))
-        (renewalOffAt, renewalOnAt) = (try moment(first + 16), try moment(first + 17))
-        changedAt = try moment(first + 18)
+        ownership = try row.text()
+        from = try row.instant()
+        (until, endedAt) = (try row.optionalInstant(), try row.optionalInstant())
+        (gross, tax) = (try row.integer(), try row.integer())
+        (commission, refunded) = (try row.integer(), try row.integer())
+        refundedAt = try row.optionalInstant()
+        customer = try row.optionalCustomer()
+        firstSeenAt = try row.optionalInstant()
+        placement = try row.optionalText()
+        (graceUntil, troubleAt) = (try row.optionalInstant(), try row.optionalInstant())
+        (renewalOffAt, renewalOnAt) = (try row.optionalInstant(), try row.optionalInstant())
+        changedAt = try row.optionalInstant()
     }
 
     /// Sets what follows from the periods around it.

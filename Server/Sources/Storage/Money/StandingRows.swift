@@ -32,11 +32,11 @@ extension DatabaseSession {
                 .text(app.rawValue), .integer(span.upperBound.milliseconds),
                 .integer(span.lowerBound.milliseconds),
             ])
-        return try (before + within).map { (row) throws(StorageFailure) in
+        return try (before + within).read { row throws(StorageFailure) in
             StandingChange(
-                at: Instant(milliseconds: try row.integer(0)),
-                storefront: try row.optionalText(1), active: try row.integer(2),
-                trials: try row.integer(3), grace: try row.integer(4), retry: try row.integer(5))
+                at: try row.instant(),
+                storefront: try row.optionalText(), active: try row.integer(),
+                trials: try row.integer(), grace: try row.integer(), retry: try row.integer())
         }
     }
 }

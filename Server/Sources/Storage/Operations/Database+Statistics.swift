@@ -22,7 +22,7 @@ extension Database {
             try connection.rows(
                 Self.selectOutdated,
                 [.integer(Self.rowsMax), .integer(Self.changesMin), .integer(Self.bytesMax)]
-            ).map { (row) throws(StorageFailure) in try row.text(0) }
+            ) { row throws(StorageFailure) in try row.text() }
         }
         for table in tables {
             // Another server may be doing the same.

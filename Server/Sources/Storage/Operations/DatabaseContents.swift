@@ -17,22 +17,22 @@ extension Database {
     package static func contents(
         _ connection: any Connection
     ) throws(StorageFailure) -> DatabaseContents {
-        let tables = try connection.rows(versionsTableExists(connection.dialect), [])
-        guard try tables[0].integer(0) > 0 else {
+        guard try connection.number(versionsTableExists(connection.dialect)) > 0 else {
             throw StorageFailure("it contains no Perennial tables")
         }
         let version = try presentVersion(connection)
         guard version > 0 else {
             throw StorageFailure("it contains no Perennial tables yet")
         }
-        let counts = try connection.rows(
+        return try connection.rows(
             "SELECT (SELECT count(*) FROM documents), (SELECT count(*) FROM customers), "
                 + "(SELECT count(*) FROM events), "
-                + "(SELECT CAST(coalesce(sum(last_sequence), 0) AS BIGINT) FROM logs)", [])
-        return DatabaseContents(
-            version: version, documents: try counts[0].integer(0),
-            customers: try counts[0].integer(1), events: try counts[0].integer(2),
-            loggedEvents: try counts[0].integer(3))
+                + "(SELECT CAST(coalesce(sum(last_sequence), 0) AS BIGINT) FROM logs)", []
+        ) { row throws(StorageFailure) in
+            DatabaseContents(
+                version: version, documents: try row.integer(), customers: try row.integer(),
+                events: try row.integer(), loggedEvents: try row.integer())
+        }[0]
     }
 
     /// Counts the rows of this database.

@@ -257,7 +257,7 @@ extension Database {
                 let values = batch.map(\.values)
                 if table.name == "documents" {
                     try await createPartitions(
-                        ofSigned: batch.map { try $0.integer(1) }, but: &months)
+                        ofSigned: Self.signingTimes(ofDocuments: batch), but: &months)
                 }
                 _ = try await driver.write { try $0.runEach(table.insert, values) }
                 rows += batch.count
@@ -341,6 +341,14 @@ extension Database {
                 + "stop all writers of both databases, and copy again into an empty one")
     }
 
+    private static func signingTimes(ofDocuments rows: [Row]) throws(StorageFailure) -> [Int64] {
+        try rows.read { row throws(StorageFailure) in
+            try row.skip()
+            defer { _ = row.rest() }
+            return try row.integer()
+        }
+    }
+
     private func eachBatch(
         of table: CopiedTable, _ body: ([Row]) async throws -> Void
     ) async throws {
@@ -362,10 +370,11 @@ extension Database {
                 guard rest.isEmpty else { return rest }
             }
             let next = try connection.rows(
-                table.selectApp(isFirst: last == nil), last.map { [$0.values[0]] } ?? [])
+                table.selectApp(isFirst: last == nil), last.map { Array($0.values.prefix(1)) } ?? []
+            )
             guard let app = next.first else { return [] }
             return try connection.rows(
-                table.select(isFirst: true, limit: Self.copyBatch), [app.values[0]])
+                table.select(isFirst: true, limit: Self.copyBatch), app.values)
         }
     }
 }

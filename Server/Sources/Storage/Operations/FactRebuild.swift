@@ -71,15 +71,15 @@ extension DatabaseSession {
 
     /// The number of rebuilt facts. If it is not the expected number, another rebuild is running.
     package func rebuiltCount() throws(StorageFailure) -> Int {
-        Int(try connection.rows("SELECT count(*) FROM \(Self.rebuilt)", [])[0].integer(0))
+        Int(try connection.number("SELECT count(*) FROM \(Self.rebuilt)"))
     }
 
     /// The number of documents that have facts in use, but would have none after the swap.
     package func documentsLeftWithoutFacts() throws(StorageFailure) -> Int {
         Int(
-            try connection.rows(
+            try connection.number(
                 "SELECT count(*) FROM (SELECT app, document FROM facts EXCEPT "
-                    + "SELECT app, document FROM \(Self.rebuilt)) AS lost", [])[0].integer(0))
+                    + "SELECT app, document FROM \(Self.rebuilt)) AS lost"))
     }
 
     /// Replaces the facts in use with the rebuilt ones, and projects every purchase again. The
@@ -116,15 +116,16 @@ extension DatabaseSession {
             "NOT EXISTS (SELECT 1 FROM facts WHERE facts.app = purchases.app "
             + "AND facts.environment = purchases.environment "
             + "AND facts.purchase = purchases.purchase)"
-        let rows = try connection.rows(
-            "SELECT \(Self.reportedColumns), purchases.environment, purchases.purchase, "
-                + "purchases.app FROM \(Self.purchasesWithOwners) WHERE \(isForgotten) "
-                + "ORDER BY purchases.app, purchases.environment, purchases.purchase", [])
         var entries: [EventEntry] = []
-        for row in rows {
-            let app = AppID(rawValue: try row.text(5))
-            let nothing = Timeline(of: try Self.purchase(of: row), [])
-            var log = try Self.reportedPurchase(nothing.purchase, in: app, row, orAs: nothing)
+        try connection.eachRow(
+            "SELECT purchases.app, purchases.environment, purchases.purchase, "
+                + "\(Self.reportedColumns) FROM \(Self.purchasesWithOwners) "
+                + "WHERE \(isForgotten) "
+                + "ORDER BY purchases.app, purchases.environment, purchases.purchase", []
+        ) { row throws(StorageFailure) in
+            let app = try row.app()
+            let nothing = Timeline(of: try row.purchase(), [])
+            var log = try Self.reportedPurchase(nothing.purchase, in: app, &row, orAs: nothing)
             entries += log.apply(nothing, from: .rebuild, at: now, rules(of: app))
         }
         try connection.run("DELETE FROM purchases WHERE \(isForgotten)", [])
@@ -151,7 +152,7 @@ extension DatabaseSession {
             }
         }
         for app in hasMoney.keys.sorted() { differences.add(try sumDifferences(of: app)) }
-        let present = Int(try connection.rows("SELECT count(*) FROM purchases", [])[0].integer(0))
+        let present = Int(try connection.number("SELECT count(*) FROM purchases"))
         if present != purchases {
             differences.add(["\(present) purchases stored, \(purchases) expected"])
         }
@@ -159,16 +160,16 @@ extension DatabaseSession {
     }
 
     private func missing(in table: String, of other: String) throws(StorageFailure) -> [String] {
-        let rows = try connection.rows(
+        try connection.rows(
             "SELECT app, environment, purchase, attested_at_ms, subject FROM "
                 + "(SELECT * FROM \(other) EXCEPT SELECT * FROM \(table)) AS missing "
-                + "ORDER BY 1, 2, 3, 4, 5", [])
-        var texts: [String] = []
-        for row in rows {
-            let at = Instant(milliseconds: try row.integer(3))
-            texts.append("\(try row.text(0)) \(try row.text(1)):\(try row.text(2)) attested \(at)")
+                + "ORDER BY 1, 2, 3, 4, 5", []
+        ) { row throws(StorageFailure) in
+            let (app, environment, purchase) = (try row.text(), try row.text(), try row.text())
+            let at = try row.instant()
+            try row.skip()
+            return "\(app) \(environment):\(purchase) attested \(at)"
         }
-        return texts
     }
 
     private static let customerBatch = 500
@@ -198,15 +199,14 @@ extension DatabaseSession {
                     + "ORDER BY app, environment, purchase LIMIT 1", last)
             guard let key = keys.first else { return }
             last = key.values
-            let purchase = PurchaseID(
-                TransactionID(rawValue: try key.text(2)),
-                in: try Environment.stored(try key.text(1)))
-            let rows = try connection.rows(
+            let (app, purchase) = try key.read { row throws(StorageFailure) in
+                (try row.app(), try row.purchase())
+            }
+            let facts = try connection.rows(
                 "SELECT attested_at_ms, statement FROM \(Self.rebuilt) "
-                    + "WHERE app = $1 AND environment = $2 AND purchase = $3", last)
-            var facts: [Fact] = []
-            for row in rows { facts.append(try Self.fact(row, about: purchase)) }
-            try body(AppID(rawValue: try key.text(0)), Timeline(of: purchase, facts))
+                    + "WHERE app = $1 AND environment = $2 AND purchase = $3", last
+            ) { row throws(StorageFailure) in try Self.fact(&row, about: purchase) }
+            try body(app, Timeline(of: purchase, facts))
         }
     }
 }

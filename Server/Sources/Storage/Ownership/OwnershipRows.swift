@@ -239,30 +239,27 @@ extension DatabaseSession {
     package func block(
         of purchase: PurchaseID, in app: AppID
     ) throws(StorageFailure) -> PurchaseBlock? {
-        let rows = try connection.rows(
+        try connection.firstRow(
             "SELECT reason, since_ms FROM blocks "
                 + "WHERE app = $1 AND environment = $2 AND purchase = $3",
-            Self.key(of: purchase, in: app))
-        guard let row = rows.first else { return nil }
-        return PurchaseBlock(
-            reason: try row.text(0), since: Instant(milliseconds: try row.integer(1)))
+            Self.key(of: purchase, in: app)
+        ) { row throws(StorageFailure) in
+            PurchaseBlock(
+                reason: try row.text(), since: try row.instant())
+        }
     }
 
     /// The blocked purchases of their owner, in the order of the blocks.
     package func blockedPurchases(
         of owner: CustomerID, in app: AppID, environment: Environment
     ) throws(StorageFailure) -> [PurchaseID] {
-        let rows = try connection.rows(
+        try connection.rows(
             "SELECT links.purchase FROM links JOIN blocks ON blocks.app = links.app "
                 + "AND blocks.environment = links.environment AND blocks.purchase = links.purchase "
                 + "WHERE links.app = $1 AND links.customer = $2 AND links.environment = $3 "
                 + "ORDER BY blocks.since_ms, links.purchase",
-            [.text(app.rawValue), .text(owner.rawValue), .text(environment.rawValue)])
-        var found: [PurchaseID] = []
-        for row in rows {
-            found.append(PurchaseID(TransactionID(rawValue: try row.text(0)), in: environment))
-        }
-        return found
+            [.text(app.rawValue), .text(owner.rawValue), .text(environment.rawValue)]
+        ) { row throws(StorageFailure) in PurchaseID(try row.transaction(), in: environment) }
     }
 
     // MARK: - Reading
@@ -273,10 +270,9 @@ extension DatabaseSession {
     ) throws(StorageFailure) -> [Transfer] {
         var found: [Transfer] = []
         for side in ["customer", "former"] {
-            let rows = try connection.rows(
+            found += try connection.rows(
                 "SELECT \(Self.transferColumns) FROM transfers WHERE app = $1 AND \(side) = $2",
-                [.text(app.rawValue), .text(customer.rawValue)])
-            for row in rows { found.append(try Self.transfer(row)) }
+                [.text(app.rawValue), .text(customer.rawValue)], Self.transfer)
         }
         return Set(found).sorted { $0.number < $1.number }
     }
@@ -284,27 +280,27 @@ extension DatabaseSession {
     package func transfer(
         _ number: Int64, in app: AppID
     ) throws(StorageFailure) -> Transfer? {
-        let rows = try connection.rows(
+        try connection.rows(
             "SELECT \(Self.transferColumns) FROM transfers WHERE app = $1 AND transfer = $2",
-            [.text(app.rawValue), .integer(number)])
-        return try rows.first.map(Self.transfer)
+            [.text(app.rawValue), .integer(number)], Self.transfer
+        ).first
     }
 
     static let transferColumns =
         "transfer, environment, purchase, kind, former, customer, evidence, reason, at_ms, "
         + "undone_at_ms"
 
-    private static func transfer(_ row: Row) throws(StorageFailure) -> Transfer {
-        guard let kind = Transfer.Kind(rawValue: try row.text(3)),
-            let evidence = OwnershipClaim.Evidence(rawValue: try row.text(6))
-        else { throw StorageFailure("unknown kind of transfer: use a newer version of Perennial") }
+    private static func transfer(_ row: inout ColumnReader) throws(StorageFailure) -> Transfer {
+        let (number, purchase) = (try row.integer(), try row.purchase())
+        let kind = Transfer.Kind(rawValue: try row.text())
+        let (former, customer) = (try row.optionalCustomer(), try row.customer())
+        let evidence = OwnershipClaim.Evidence(rawValue: try row.text())
+        guard let kind, let evidence else {
+            throw StorageFailure("unknown kind of transfer: use a newer version of Perennial")
+        }
         return Transfer(
-            number: try row.integer(0),
-            purchase: PurchaseID(
-                TransactionID(rawValue: try row.text(2)), in: try Environment.stored(row.text(1))),
-            kind: kind, former: try row.optionalText(4).map(CustomerID.init(rawValue:)),
-            customer: CustomerID(rawValue: try row.text(5)), evidence: evidence,
-            reason: try row.text(7), at: Instant(milliseconds: try row.integer(8)),
-            undoneAt: try row.optionalInteger(9).map(Instant.init(milliseconds:)))
+            number: number, purchase: purchase, kind: kind, former: former, customer: customer,
+            evidence: evidence, reason: try row.text(), at: try row.instant(),
+            undoneAt: try row.optionalInstant())
     }
 }

@@ -36,15 +36,9 @@ extension PresentedDocument? {
         [.integer(self?.signedAt.milliseconds), .integer(self?.isConfirming == false ? 0 : 1)]
     }
 
-    /// - Parameter column: the first of the two columns.
-    init(_ row: Row, _ column: Int) throws(StorageFailure) {
-        guard let signedAt = try row.optionalInteger(column) else {
-            self = nil
-            return
-        }
-        self = PresentedDocument(
-            signedAt: Instant(milliseconds: signedAt),
-            isConfirming: try row.integer(column + 1) != 0)
+    init(_ row: inout ColumnReader) throws(StorageFailure) {
+        let (signedAt, isConfirming) = (try row.optionalInstant(), try row.flag())
+        self = signedAt.map { PresentedDocument(signedAt: $0, isConfirming: isConfirming) }
     }
 }
 
@@ -77,12 +71,13 @@ extension DatabaseSession {
         sharedWith customer: CustomerID, in app: AppID
     ) throws(StorageFailure) {
         let key = Self.key(of: purchase, in: app) + [.text(customer.rawValue)]
-        let rows = try connection.rows(
+        let share = try connection.firstRow(
             "SELECT since_ms, document_signed_at_ms, is_confirmed FROM shares "
-                + "WHERE app = $1 AND environment = $2 AND purchase = $3 AND customer = $4", key)
-        guard let row = rows.first else { return }
-        let since = Instant(milliseconds: try row.integer(0))
-        let known = try PresentedDocument?(row, 1)
+                + "WHERE app = $1 AND environment = $2 AND purchase = $3 AND customer = $4", key
+        ) { row throws(StorageFailure) in
+            (since: try row.instant(), known: try PresentedDocument?(&row))
+        }
+        guard let (since, known) = share else { return }
         guard
             let next = (known ?? PresentedDocument(signedAt: since, isConfirming: true))
                 .after(showingOneSignedAt: signedAt, isNew: isNew, since: since)

@@ -142,14 +142,14 @@ extension DatabaseSession {
     package func shares(
         of purchase: PurchaseID, in app: AppID
     ) throws(StorageFailure) -> [Share] {
-        let rows = try connection.rows(Self.selectShares, Self.key(of: purchase, in: app))
         var shares: [CustomerID: Share] = [:]
-        for row in rows {
-            let customer = CustomerID(rawValue: try row.text(0))
-            let since = Instant(milliseconds: try row.integer(1))
-            let document = try PresentedDocument?(row, 2)
-            let id = CustomerID(rawValue: try row.text(4))
-            let isToken = try row.integer(5) != 0
+        try connection.eachRow(Self.selectShares, Self.key(of: purchase, in: app)) {
+            row throws(StorageFailure) in
+            let customer = try row.customer()
+            let since = try row.instant()
+            let document = try PresentedDocument?(&row)
+            let id = try row.customer()
+            let isToken = try row.flag()
             var share =
                 shares[customer]
                 ?? Share(
@@ -172,11 +172,11 @@ extension DatabaseSession {
     func sharers(
         of purchase: PurchaseID, in app: AppID
     ) throws(StorageFailure) -> [CustomerID] {
-        let rows = try connection.rows(
+        try connection.rows(
             "SELECT customer FROM shares WHERE app = $1 AND environment = $2 AND purchase = $3 "
-                + "ORDER BY customer", Self.key(of: purchase, in: app))
-        return try rows.map { (row) throws(StorageFailure) in
-            CustomerID(rawValue: try row.text(0))
+                + "ORDER BY customer", Self.key(of: purchase, in: app)
+        ) { row throws(StorageFailure) in
+            try row.customer()
         }
     }
 

@@ -31,31 +31,29 @@ extension DatabaseSession {
     package func facts(
         about purchase: PurchaseID, in app: AppID
     ) throws(StorageFailure) -> [FactWithSource] {
-        let rows = try connection.rows(
+        try connection.rows(
             "SELECT attested_at_ms, statement, id, kind, source, received_at_ms FROM facts "
                 + "JOIN documents ON documents.app = facts.app "
                 + "AND documents.signed_at_ms = facts.document_signed_at_ms "
                 + "AND documents.id = facts.document WHERE facts.app = $1 "
                 + "AND facts.environment = $2 AND purchase = $3 "
                 + "ORDER BY attested_at_ms, subject, document",
-            Self.key(of: purchase, in: app))
-        var facts: [FactWithSource] = []
-        for row in rows {
-            facts.append(
-                FactWithSource(
-                    fact: try Self.fact(row, about: purchase), document: try row.bytes(2),
-                    kind: try StoredDocument.Kind.stored(try row.text(3)),
-                    source: try StoredDocument.Source.stored(try row.text(4)),
-                    receivedAt: Instant(milliseconds: try row.integer(5))))
+            Self.key(of: purchase, in: app)
+        ) { row throws(StorageFailure) in
+            FactWithSource(
+                fact: try Self.fact(&row, about: purchase), document: try row.bytes(),
+                kind: try StoredDocument.Kind.stored(try row.text()),
+                source: try StoredDocument.Source.stored(try row.text()),
+                receivedAt: try row.instant())
         }
-        return facts
     }
 
-    /// Reads a fact from a row that begins with the attestation time and the statement.
-    static func fact(_ row: Row, about purchase: PurchaseID) throws(StorageFailure) -> Fact {
-        try Fact(
-            stored: try row.bytes(1), about: purchase,
-            attestedAt: Instant(milliseconds: try row.integer(0)))
+    /// Reads the columns `attested_at_ms` and `statement`.
+    static func fact(
+        _ row: inout ColumnReader, about purchase: PurchaseID
+    ) throws(StorageFailure) -> Fact {
+        let attestedAt = try row.instant()
+        return try Fact(stored: try row.bytes(), about: purchase, attestedAt: attestedAt)
     }
 }
 

@@ -25,14 +25,15 @@ extension DatabaseSession {
         of purchase: PurchaseID, in app: AppID
     ) throws(StorageFailure) -> [TransactionID: PurchaseOrigin] {
         var origins: [TransactionID: PurchaseOrigin] = [:]
-        for row in try connection.rows(
+        try connection.eachRow(
             "SELECT transaction_id, placement, sdk, storefront FROM purchase_origins "
                 + "WHERE app = $1 AND environment = $2 AND purchase = $3",
-            Self.key(of: purchase, in: app))
-        {
-            origins[TransactionID(rawValue: try row.text(0))] = PurchaseOrigin(
-                placement: try row.optionalText(1), sdk: try row.optionalText(2),
-                storefront: try row.optionalText(3))
+            Self.key(of: purchase, in: app)
+        ) { row throws(StorageFailure) in
+            let transaction = try row.transaction()
+            origins[transaction] = PurchaseOrigin(
+                placement: try row.optionalText(), sdk: try row.optionalText(),
+                storefront: try row.optionalText())
         }
         return origins
     }

@@ -233,24 +233,25 @@ extension DatabaseSession {
     private static func projection(
         _ group: DocumentGroup, stored row: Row?
     ) throws(StorageFailure) -> PurchaseProjection {
-        let log: ReportedPurchase
-        let history: CheckHistory
-        if let row {
-            log = try reportedPurchase(group.purchase, in: group.app, row, at: 6)
-            history = try Self.history(row)
-        } else {
-            log = ReportedPurchase(app: group.app, timeline: Timeline(of: group.purchase, []))
-            history = CheckHistory(
-                knownAt: group.attested.first?.document.receivedAt ?? Instant(milliseconds: 0))
+        let stored = try row?.read { row throws(StorageFailure) in
+            let (dueAt, history) = (try row.instant(), try Self.history(&row))
+            try row.skip()
+            let log = try reportedPurchase(group.purchase, in: group.app, &row)
+            return (dueAt: dueAt, history: history, log: log)
         }
+        let log =
+            stored?.log
+            ?? ReportedPurchase(app: group.app, timeline: Timeline(of: group.purchase, []))
+        let history =
+            stored?.history
+            ?? CheckHistory(
+                knownAt: group.attested.first?.document.receivedAt ?? Instant(milliseconds: 0))
         return PurchaseProjection(
             app: group.app, before: log.timeline,
             after: log.timeline.adding(group.attested.flatMap(\.facts)),
             attested: group.attested,
             history: history,
-            dueBefore: try row.map { (row) throws(StorageFailure) in
-                Instant(milliseconds: try row.integer(0))
-            }, reported: log)
+            dueBefore: stored?.dueAt, reported: log)
     }
 
     // MARK: - Rows

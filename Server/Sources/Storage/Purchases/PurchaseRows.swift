@@ -60,10 +60,9 @@ extension DatabaseSession {
     func storedTimeline(
         of purchase: PurchaseID, in app: AppID
     ) throws(StorageFailure) -> [UInt8]? {
-        let rows = try connection.rows(
+        try connection.firstRow(
             "SELECT timeline FROM purchases WHERE app = $1 AND environment = $2 AND purchase = $3",
-            Self.key(of: purchase, in: app))
-        guard let row = rows.first else { return nil }
-        return try row.bytes(0)
+            Self.key(of: purchase, in: app)
+        ) { row throws(StorageFailure) in try row.bytes() }
     }
 }

@@ -31,17 +31,16 @@ extension DatabaseSession {
     package func appStoreHealth(
         of app: AppID, in environment: Environment
     ) throws(StorageFailure) -> AppStoreHealth {
-        let rows = try connection.rows(
+        try connection.firstRow(
             "SELECT answered_at_ms, failures, paused_until_ms, busy_until_ms, caught_up_to_ms "
                 + "FROM app_stores WHERE app = $1 AND environment = $2",
-            Self.key(app, environment))
-        guard let row = rows.first else { return .never }
-        return AppStoreHealth(
-            respondedAt: try row.optionalInteger(0).map(Instant.init(milliseconds:)),
-            failures: Int(try row.integer(1)),
-            pausedUntil: Instant(milliseconds: try row.integer(2)),
-            busyUntil: try row.integer(3),
-            backfilledTo: try row.optionalInteger(4).map(Instant.init(milliseconds:)))
+            Self.key(app, environment)
+        ) { row throws(StorageFailure) in
+            AppStoreHealth(
+                respondedAt: try row.optionalInstant(), failures: try row.count(),
+                pausedUntil: try row.instant(), busyUntil: try row.integer(),
+                backfilledTo: try row.optionalInstant())
+        } ?? .never
     }
 
     /// Records a response of the App Store, which ends any pause.

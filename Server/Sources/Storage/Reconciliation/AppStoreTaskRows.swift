@@ -42,10 +42,9 @@ extension DatabaseSession {
         every interval: Duration
     ) throws(StorageFailure) -> Bool {
         guard let row = try row(of: task, app, environment) else { return true }
-        let doneTo = try row.optionalInteger(0).map(Instant.init(milliseconds:))
-        let isLeased = try (row.optionalInteger(1) ?? 0) > clock()
-        let isPaused = Instant(milliseconds: try row.integer(2)) > now
-        return !isLeased && !isPaused && doneTo.map { $0 + interval <= now } ?? true
+        let isLeased = try (row.leasedUntil ?? 0) > clock()
+        let isPaused = row.pausedUntil > now
+        return !isLeased && !isPaused && row.doneTo.map { $0 + interval <= now } ?? true
     }
 
     /// Leases a task if it is due: see ``isDue(_:of:in:at:every:)``.
@@ -56,13 +55,12 @@ extension DatabaseSession {
         guard try isDue(task, of: app, in: environment, at: now, every: interval) else {
             return nil
         }
-        let from = try row(of: task, app, environment)?.optionalInteger(0)
+        let from = try row(of: task, app, environment)?.doneTo
         try updateAppStore(
             app, environment, "\(task.queue.leaseEnd) = $1, \(task.queue.holder) = $2",
             [.integer(try clock() + worker.lease.wholeMilliseconds), .text(worker.holder)])
         return AppStoreLease(
-            task: task, app: app, environment: environment,
-            from: from.map(Instant.init(milliseconds:)), worker: worker)
+            task: task, app: app, environment: environment, from: from, worker: worker)
     }
 
     /// Extends the lease and, if a time is given, records that the task is done up to then. Returns
@@ -109,17 +107,19 @@ extension DatabaseSession {
 
     /// The signing time of the newest document of an app. Returns nil if it has none.
     package func newestDocument(of app: AppID) throws(StorageFailure) -> Instant? {
-        try connection.rows(
+        try connection.firstNumber(
             "SELECT max(signed_at_ms) FROM documents WHERE app = $1", [.text(app.rawValue)]
-        ).first?.optionalInteger(0).map(Instant.init(milliseconds:))
+        ).map(Instant.init(milliseconds:))
     }
 
     private func row(
         of task: AppStoreTask, _ app: AppID, _ environment: Environment
-    ) throws(StorageFailure) -> Row? {
-        try connection.rows(
+    ) throws(StorageFailure) -> (doneTo: Instant?, leasedUntil: Int64?, pausedUntil: Instant)? {
+        try connection.firstRow(
             "SELECT \(task.queue.due), \(task.queue.leaseEnd), paused_until_ms FROM app_stores "
                 + "WHERE app = $1 AND environment = $2", Self.key(app, environment)
-        ).first
+        ) { row throws(StorageFailure) in
+            (try row.optionalInstant(), try row.optionalInteger(), try row.instant())
+        }
     }
 }

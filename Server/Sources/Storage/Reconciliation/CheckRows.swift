@@ -61,21 +61,22 @@ extension DatabaseSession {
         "SELECT \(historyColumns) FROM purchases "
         + "WHERE app = $1 AND environment = $2 AND purchase = $3"
 
-    /// Reads the history from a row that begins with the columns above.
-    static func history(_ row: Row) throws(StorageFailure) -> CheckHistory {
+    /// Reads the ``historyColumns`` between the first and the last.
+    static func history(_ row: inout ColumnReader) throws(StorageFailure) -> CheckHistory {
         CheckHistory(
-            knownAt: Instant(milliseconds: try row.integer(1)),
-            askedAt: try row.optionalInteger(2).map(Instant.init(milliseconds:)),
-            failedAt: try row.optionalInteger(3).map(Instant.init(milliseconds:)),
-            failures: Int(try row.integer(4)))
+            knownAt: try row.instant(), askedAt: try row.optionalInstant(),
+            failedAt: try row.optionalInstant(), failures: try row.count())
     }
 
     package func checkHistory(
         of purchase: PurchaseID, in app: AppID
     ) throws(StorageFailure) -> (history: CheckHistory, dueAt: Instant)? {
-        let rows = try connection.rows(Self.selectCheck, Self.key(of: purchase, in: app))
-        guard let row = rows.first else { return nil }
-        return (try Self.history(row), Instant(milliseconds: try row.integer(0)))
+        try connection.firstRow(Self.selectCheck, Self.key(of: purchase, in: app)) {
+            row throws(StorageFailure) in
+            let (dueAt, history) = (try row.instant(), try Self.history(&row))
+            try row.skip()
+            return (history, dueAt)
+        }
     }
 
     /// The time when the next check is due. Returns nil if there are no purchases.
@@ -89,20 +90,18 @@ extension DatabaseSession {
     package func nextChecks(
         of app: AppID, in environment: Environment, limit: Int
     ) throws(StorageFailure) -> [CheckState] {
-        let rows = try connection.rows(
+        try connection.rows(
             "SELECT \(Self.historyColumns), purchase FROM purchases "
                 + "WHERE app = $1 AND environment = $2 AND due_at_ms IS NOT NULL "
                 + "ORDER BY due_at_ms LIMIT $3",
-            Self.key(app, environment) + [.integer(Int64(limit))])
-        var states: [CheckState] = []
-        for row in rows {
-            states.append(
-                CheckState(
-                    purchase: PurchaseID(TransactionID(rawValue: try row.text(6)), in: environment),
-                    history: try Self.history(row),
-                    dueAt: Instant(milliseconds: try row.integer(0))))
+            Self.key(app, environment) + [.integer(Int64(limit))]
+        ) { row throws(StorageFailure) in
+            let (dueAt, history) = (try row.instant(), try Self.history(&row))
+            try row.skip()
+            return CheckState(
+                purchase: PurchaseID(try row.transaction(), in: environment), history: history,
+                dueAt: dueAt)
         }
-        return states
     }
 
     // MARK: - Leases
@@ -156,13 +155,14 @@ extension DatabaseSession {
     private static func leases(
         _ rows: [Row], of app: AppID, for worker: CheckWorker
     ) throws(StorageFailure) -> [CheckLease] {
-        try rows.map { (row) throws(StorageFailure) in
-            let environment = try Environment.stored(try row.text(8))
-            let purchase = PurchaseID(TransactionID(rawValue: try row.text(9)), in: environment)
+        try rows.read { row throws(StorageFailure) in
+            try row.skip()
+            let (history, revision) = (try history(&row), try row.optionalText())
+            let timeline = try row.bytes()
+            try row.skip()
             return CheckLease(
-                app: app, timeline: try Timeline(stored: try row.bytes(6), of: purchase),
-                history: try history(row), revision: try row.optionalText(5),
-                holder: worker.holder)
+                app: app, timeline: try Timeline(stored: timeline, of: try row.purchase()),
+                history: history, revision: revision, holder: worker.holder)
         }
     }
 

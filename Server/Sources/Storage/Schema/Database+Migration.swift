@@ -41,7 +41,7 @@ extension Database {
     package func schemaVersion() async throws -> Int {
         let exists = Self.versionsTableExists(driver.dialect)
         return try await driver.read { connection in
-            guard try connection.rows(exists, [])[0].integer(0) > 0 else { return 0 }
+            guard try connection.number(exists) > 0 else { return 0 }
             return try Self.presentVersion(connection)
         }
     }
@@ -60,9 +60,8 @@ extension Database {
     package static func belongsToAnotherProgram(
         _ connection: any Connection
     ) throws(StorageFailure) -> Bool {
-        let rows = try connection.rows("SELECT name FROM sqlite_master WHERE type = 'table'", [])
-        for row in rows where try row.text(0) == "schema_versions" { return false }
-        return !rows.isEmpty
+        let tables = try connection.texts("SELECT name FROM sqlite_master WHERE type = 'table'")
+        return !tables.isEmpty && !tables.contains("schema_versions")
     }
 
     /// The version recorded while the database is being filled from another one.
@@ -118,9 +117,8 @@ extension Database {
     static func presentVersion(
         _ connection: any Connection, newest: Int = Schema.version
     ) throws(StorageFailure) -> Int {
-        let versions = try connection.rows(
-            "SELECT coalesce(max(version), 0) FROM schema_versions", [])
-        let present = Int(try versions[0].integer(0))
+        let present = Int(
+            try connection.number("SELECT coalesce(max(version), 0) FROM schema_versions"))
         try requireNoUnfinishedCopy(connection)
         guard present <= newest else {
             throw StorageFailure(

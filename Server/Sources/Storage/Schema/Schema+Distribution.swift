@@ -8,8 +8,8 @@ extension Database {
     package func citusVersion() async throws -> String? {
         guard driver.dialect == .postgres else { return nil }
         return try await driver.read { connection in
-            try connection.rows("SELECT extversion FROM pg_extension WHERE extname = 'citus'", [])
-                .first?.text(0)
+            try connection.firstText(
+                "SELECT extversion FROM pg_extension WHERE extname = 'citus'", [])
         }
     }
 }

@@ -82,9 +82,8 @@ CREATE TABLE facts_rebuilt (
 -- redundant, and would not see that a search by `due_at_ms` satisfies it.
 --
 -- `reported_state` is the state last reported in the event log. At `next_change_at_ms` time alone
--- changes it;
--- null means never. `documents_full_at_ms` is when the hourly budget of new documents about the
--- purchase is full again.
+-- changes it; null means never. `documents_full_at_ms` is when the hourly budget of new documents
+-- about the purchase is full again.
 CREATE TABLE purchases (
     app TEXT COLLATE "C" NOT NULL,
     environment TEXT COLLATE "C" NOT NULL CHECK (environment IN ('production', 'sandbox')),

@@ -73,7 +73,7 @@ extension DatabaseSession {
             sql += " AND (claimed_at_ms, claim) < ($5, $6)"
             values += [.integer(other.claimedAt.milliseconds), .text(other.id.rawValue)]
         }
-        return Int(try connection.rows(sql, values).first?.integer(0) ?? 0)
+        return Int(try connection.number(sql, values))
     }
 
     /// The members of a purchase's group: whoever has an open claim.
@@ -90,38 +90,33 @@ extension DatabaseSession {
         _ condition: String, _ values: [Value]
     ) throws(StorageFailure) -> [StoredSeatClaim] {
         try connection.rows(
-            "SELECT \(Self.claimColumns) FROM seat_claims WHERE \(condition)", values
-        ).map(Self.seatClaim)
+            "SELECT \(Self.claimColumns) FROM seat_claims WHERE \(condition)", values,
+            Self.seatClaim)
     }
 
     static let claimColumns =
         "claim, environment, purchase, customer, claimed_at_ms, ended_at_ms, cause, "
         + "apple_state, apple_claim, apple_asked_at_ms, apple_since_ms"
 
-    /// Reads a claim from a row that begins with the columns above.
-    static func seatClaim(_ row: Row) throws(StorageFailure) -> StoredSeatClaim {
+    /// Reads the columns above.
+    static func seatClaim(_ row: inout ColumnReader) throws(StorageFailure) -> StoredSeatClaim {
+        let (id, purchase) = (SeatClaimID(rawValue: try row.text()), try row.purchase())
         var claim = SeatClaim(
-            id: SeatClaimID(rawValue: try row.text(0)),
-            customer: CustomerID(rawValue: try row.text(3)),
-            claimedAt: Instant(milliseconds: try row.integer(4)))
-        if let ended = try row.optionalInteger(5) {
-            guard let cause = SeatClaim.Cause(rawValue: try row.text(6)) else {
+            id: id, customer: try row.customer(), claimedAt: try row.instant())
+        let (endedAt, cause) = (try row.optionalInstant(), try row.optionalText())
+        if let endedAt {
+            guard let cause = cause.flatMap(SeatClaim.Cause.init(rawValue:)) else {
                 throw StorageFailure("unknown end of a claim: use a newer version of Perennial")
             }
-            claim.end = SeatClaim.End(cause, at: Instant(milliseconds: ended))
+            claim.end = SeatClaim.End(cause, at: endedAt)
         }
-        guard let state = SeatReport.State(rawValue: try row.text(7)) else {
+        guard let state = SeatReport.State(rawValue: try row.text()) else {
             throw StorageFailure("unknown state of a claim: use a newer version of Perennial")
         }
         claim.report = SeatReport(
-            state: state, storeID: try row.optionalText(8).map(StoreSeatID.init(rawValue:)),
-            askedAt: try row.optionalInteger(9).map(Instant.init(milliseconds:)),
-            since: Instant(milliseconds: try row.integer(10)))
-        return StoredSeatClaim(
-            claim,
-            on: PurchaseID(
-                TransactionID(rawValue: try row.text(2)),
-                in: try Environment.stored(try row.text(1))))
+            state: state, storeID: try row.optionalText().map(StoreSeatID.init(rawValue:)),
+            askedAt: try row.optionalInstant(), since: try row.instant())
+        return StoredSeatClaim(claim, on: purchase)
     }
 
     // MARK: - Writing

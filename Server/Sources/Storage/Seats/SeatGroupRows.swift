@@ -22,14 +22,22 @@ extension DatabaseSession {
     package func storeSeats(
         of purchase: PurchaseID, in app: AppID
     ) throws(StorageFailure) -> StoreSeats? {
-        let rows = try connection.rows(
-            "SELECT seats, available, foreign_claims, asked_at_ms FROM seat_groups "
+        try connection.firstRow(
+            "SELECT asked_at_ms, seats, available, foreign_claims FROM seat_groups "
                 + "WHERE app = $1 AND environment = $2 AND purchase = $3",
-            Self.key(of: purchase, in: app))
-        guard let row = rows.first, let askedAt = try row.optionalInteger(3) else { return nil }
+            Self.key(of: purchase, in: app)
+        ) { row throws(StorageFailure) in try Self.storeSeats(&row) } ?? nil
+    }
+
+    private static func storeSeats(_ row: inout ColumnReader) throws(StorageFailure) -> StoreSeats?
+    {
+        guard let askedAt = try row.optionalInstant() else {
+            try row.skip(3)
+            return nil
+        }
         return StoreSeats(
-            seats: Int(try row.integer(0)), available: Int(try row.integer(1)),
-            foreign: Int(try row.integer(2)), askedAt: Instant(milliseconds: askedAt))
+            seats: try row.count(), available: try row.count(), foreign: try row.count(),
+            askedAt: askedAt)
     }
 
     // MARK: - Leases
@@ -52,10 +60,10 @@ extension DatabaseSession {
         try leaseDue(
             .seatGroups, in: Self.key(app, environment), by: now, limit: limit,
             for: worker.holder, lease: worker.lease
-        ).map { (row) throws(StorageFailure) in
-            LeasedSeatGroup(
-                purchase: PurchaseID(TransactionID(rawValue: try row.text(3)), in: environment),
-                attempts: Int(try row.integer(0)))
+        ).read { row throws(StorageFailure) in
+            let attempts = try row.count()
+            try row.skip()
+            return LeasedSeatGroup(purchase: try row.purchase(), attempts: attempts)
         }
     }
 

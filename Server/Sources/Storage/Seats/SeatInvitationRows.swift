@@ -66,22 +66,17 @@ extension DatabaseSession {
     private func invitations(
         _ condition: String, _ values: [Value]
     ) throws(StorageFailure) -> [StoredInvitation] {
-        let rows = try connection.rows(
+        try connection.rows(
             "SELECT invitation, environment, purchase, customer, created_at_ms, expires_at_ms, "
                 + "used_at_ms, claim, withdrawn_at_ms FROM seat_invitations WHERE \(condition)",
-            values)
-        return try rows.map { (row) throws(StorageFailure) in
+            values
+        ) { row throws(StorageFailure) in
             StoredInvitation(
-                id: try row.text(0),
-                purchase: PurchaseID(
-                    TransactionID(rawValue: try row.text(2)),
-                    in: try Environment.stored(try row.text(1))),
-                customer: try row.optionalText(3).map(CustomerID.init(rawValue:)),
-                createdAt: Instant(milliseconds: try row.integer(4)),
-                expiresAt: Instant(milliseconds: try row.integer(5)),
-                usedAt: try row.optionalInteger(6).map(Instant.init(milliseconds:)),
-                claim: try row.optionalText(7).map(SeatClaimID.init(rawValue:)),
-                withdrawnAt: try row.optionalInteger(8).map(Instant.init(milliseconds:)))
+                id: try row.text(), purchase: try row.purchase(),
+                customer: try row.optionalCustomer(), createdAt: try row.instant(),
+                expiresAt: try row.instant(), usedAt: try row.optionalInstant(),
+                claim: try row.optionalText().map(SeatClaimID.init(rawValue:)),
+                withdrawnAt: try row.optionalInstant())
         }
     }
 

@@ -38,9 +38,11 @@ extension DatabaseSession {
         try leaseDue(
             .seatReports, in: Self.key(app, environment), by: now, limit: limit,
             for: worker.holder, lease: worker.lease
-        ).map { (row) throws(StorageFailure) in
-            LeasedSeatReport(
-                stored: try Self.seatClaim(row), attempts: Int(try row.integer(11)))
+        ).read { row throws(StorageFailure) in
+            let leased = LeasedSeatReport(
+                stored: try Self.seatClaim(&row), attempts: try row.count())
+            try row.skip(LeaseQueue.seatReports.key.count)
+            return leased
         }
     }
 

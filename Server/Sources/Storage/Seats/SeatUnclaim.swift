@@ -57,20 +57,20 @@ extension DatabaseSession {
     package func unrecordedCount(
         of unclaim: SeatUnclaim, from document: [UInt8], in app: AppID
     ) throws(StorageFailure) -> Int {
-        let known = try connection.rows(
+        let known = try connection.number(
             "SELECT count(*) FROM seat_unclaims WHERE app = $1 AND document = $2",
             [.text(app.rawValue), .bytes(document)])
-        return Set(unclaim.ids).count - Int(try known[0].integer(0))
+        return Set(unclaim.ids).count - Int(known)
     }
 
     /// Applies the notifications that named an id before we knew whose it is.
     func applyUnclaims(
         naming id: StoreSeatID, in app: AppID, at now: Instant
     ) throws(StorageFailure) {
-        let rows = try connection.rows(
+        try connection.eachRow(
             "SELECT document FROM seat_unclaims WHERE app = $1 AND apple_claim = $2 "
-                + "ORDER BY document", [.text(app.rawValue), .text(id.rawValue)])
-        for row in rows { try applyUnclaim(try row.bytes(0), in: app, at: now) }
+                + "ORDER BY document", [.text(app.rawValue), .text(id.rawValue)]
+        ) { row throws(StorageFailure) in try applyUnclaim(try row.bytes(), in: app, at: now) }
     }
 
     /// Ends the claims that a notification is about, whatever their rank. A notification that does
@@ -82,14 +82,18 @@ extension DatabaseSession {
         let rows = try connection.rows(
             "SELECT apple_claim, environment, is_bound FROM seat_unclaims "
                 + "WHERE app = $1 AND document = $2 ORDER BY apple_claim",
-            [.text(app.rawValue), .bytes(document)])
+            [.text(app.rawValue), .bytes(document)]
+        ) { row throws(StorageFailure) in
+            (
+                id: StoreSeatID(rawValue: try row.text()),
+                environment: try row.optionalText().map(Environment.stored), isBound: try row.flag()
+            )
+        }
         guard let first = rows.first else { return }
-        let environment = try first.optionalText(1).map(Environment.stored)
-        let isBound = try first.integer(2) != 0
-        var ids: [StoreSeatID] = []
-        for row in rows { ids.append(StoreSeatID(rawValue: try row.text(0))) }
+        let environment = first.environment
+        let ids = rows.map(\.id)
         var named = try seatClaims(storedAs: ids, in: app)
-        if !isBound {
+        if !first.isBound {
             let isOurs = Set(named.compactMap(\.claim.report.storeID)).count == ids.count
             let places = Set(named.map(\.purchase.environment))
             guard isOurs, places.count == 1,
@@ -125,6 +129,6 @@ extension DatabaseSession {
         try connection.rowsEach(
             "SELECT \(Self.claimColumns) FROM seat_claims WHERE app = $1 AND apple_claim = $2",
             ids.map { [.text(app.rawValue), .text($0.rawValue)] }
-        ).joined().map(Self.seatClaim)
+        ).joined().read(Self.seatClaim)
     }
 }

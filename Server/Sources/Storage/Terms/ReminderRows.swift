@@ -32,11 +32,11 @@ extension DatabaseSession {
         {
             try watchTerms(of: CustomerID(rawValue: token), in: app, id.environment)
         }
-        let sharers = try connection.rows(
+        try connection.eachRow(
             "SELECT customer FROM shares WHERE app = $1 AND environment = $2 AND purchase = $3",
-            Self.key(of: id, in: app))
-        for row in sharers {
-            try watchTerms(of: CustomerID(rawValue: row.text(0)), in: app, id.environment)
+            Self.key(of: id, in: app)
+        ) { row throws(StorageFailure) in
+            try watchTerms(of: try row.customer(), in: app, id.environment)
         }
     }
 
@@ -60,10 +60,9 @@ extension DatabaseSession {
             "SELECT subject, environment FROM term_watches WHERE app = $1 AND due_at_ms <= $2 "
                 + "ORDER BY due_at_ms LIMIT $3 " + dialect.skippingLockedRows,
             [.text(app.rawValue), .integer(now.milliseconds), .integer(Int64(limit))]
-        ).map { (row) throws(StorageFailure) in
+        ) { row throws(StorageFailure) in
             TermWatch(
-                subject: CustomerID(rawValue: try row.text(0)),
-                environment: try Environment.stored(try row.text(1)))
+                subject: try row.customer(), environment: try row.environment())
         }
     }
 
@@ -96,15 +95,14 @@ extension DatabaseSession {
     ) throws(StorageFailure) -> [TermEnding.Key: Instant] {
         var told: [TermEnding.Key: Instant] = [:]
         for subject in subjects.sorted() {
-            let rows = try connection.rows(
+            try connection.eachRow(
                 "SELECT chain, until_ms, days_before, emitted_at_ms FROM reminders "
                     + "WHERE app = $1 AND subject = $2 AND environment = $3",
-                [.text(app.rawValue), .text(subject.rawValue), .text(environment.rawValue)])
-            for row in rows {
+                [.text(app.rawValue), .text(subject.rawValue), .text(environment.rawValue)]
+            ) { row throws(StorageFailure) in
                 let name = TermEnding.Key(
-                    chain: try row.text(0), until: Instant(milliseconds: try row.integer(1)),
-                    daysBefore: Int(try row.integer(2)))
-                told[name] = Instant(milliseconds: try row.integer(3))
+                    chain: try row.text(), until: try row.instant(), daysBefore: try row.count())
+                told[name] = try row.instant()
             }
         }
         return told
@@ -166,11 +164,12 @@ extension DatabaseSession {
     package func reminderProgress(
         of app: AppID
     ) throws(StorageFailure) -> ReminderProgress? {
-        let rows = try connection.rows(
-            "SELECT rules, swept_to FROM reminder_rules WHERE app = $1", [.text(app.rawValue)])
-        guard let row = rows.first else { return nil }
-        return ReminderProgress(
-            rules: try row.text(0), isSweeping: try row.optionalText(1) != nil)
+        try connection.firstRow(
+            "SELECT rules, swept_to FROM reminder_rules WHERE app = $1", [.text(app.rawValue)]
+        ) { row throws(StorageFailure) in
+            ReminderProgress(
+                rules: try row.text(), isSweeping: try row.optionalText() != nil)
+        }
     }
 
     /// Starts a sweep that examines every customer by new rules.
@@ -184,10 +183,10 @@ extension DatabaseSession {
     /// Schedules an examination of the next batch of customers and account tokens, ordered by id.
     /// Returns the size of the batch; 0 if the sweep is finished, or another server is running it.
     package func continueReminderSweep(of app: AppID) throws(StorageFailure) -> Int {
-        let rows = try connection.rows(
+        let sweptTo = try connection.firstText(
             "SELECT swept_to FROM reminder_rules WHERE app = $1 AND swept_to IS NOT NULL "
                 + dialect.skippingLockedRows, [.text(app.rawValue)])
-        guard let sweptTo = try rows.first?.text(0) else { return 0 }
+        guard let sweptTo else { return 0 }
         let subjects = try subjects(of: app, after: CustomerID(rawValue: sweptTo))
         try connection.run(
             "UPDATE reminder_rules SET swept_to = $1 WHERE app = $2",
@@ -212,11 +211,11 @@ extension DatabaseSession {
         of app: AppID, after name: CustomerID
     ) throws(StorageFailure) -> [CustomerID] {
         var subjects = Set(try customers(of: app, after: name, limit: Self.sweepBatch))
-        let tokens = try connection.rows(
+        try connection.eachRow(
             "SELECT DISTINCT account_token FROM purchases WHERE app = $1 AND account_token > $2 "
                 + "ORDER BY account_token LIMIT $3",
-            [.text(app.rawValue), .text(name.rawValue), .integer(Int64(Self.sweepBatch))])
-        for row in tokens { subjects.insert(CustomerID(rawValue: try row.text(0))) }
+            [.text(app.rawValue), .text(name.rawValue), .integer(Int64(Self.sweepBatch))]
+        ) { row throws(StorageFailure) in subjects.insert(try row.customer()) }
         return Array(subjects.sorted().prefix(Self.sweepBatch))
     }
 }

@@ -33,15 +33,14 @@ extension DatabaseSession {
     package func bookings(
         of customer: CustomerID, _ currency: CurrencyID, in app: AppID, environment: Environment
     ) throws(StorageFailure) -> [Booking] {
-        let rows = try connection.rows(
+        let bookings = try connection.rows(
             "SELECT \(Self.bookingColumns) FROM debits "
                 + "WHERE app = $1 AND customer = $2 AND environment = $3 AND currency = $4",
             [
                 .text(app.rawValue), .text(customer.rawValue), .text(environment.rawValue),
                 .text(currency.rawValue),
-            ])
-        var bookings: [Booking] = []
-        for row in rows { bookings.append(try Self.booking(row)) }
+            ],
+            Self.booking)
         return bookings.sorted { ($0.at, $0.id) < ($1.at, $1.id) }
     }
 
@@ -49,17 +48,18 @@ extension DatabaseSession {
     package func spendings(
         of customer: CustomerID, in app: AppID, environment: Environment
     ) throws(StorageFailure) -> [CurrencyID: Spending] {
-        let rows = try connection.rows(
+        var spendings: [CurrencyID: Spending] = [:]
+        try connection.eachRow(
             // The cast makes both engines return a 64-bit integer.
             "SELECT currency, "
                 + "CAST(sum(CASE WHEN is_credit = 1 THEN -amount ELSE amount END) AS BIGINT), "
                 + "max(at_ms) FROM debits "
                 + "WHERE app = $1 AND customer = $2 AND environment = $3 GROUP BY currency",
-            [.text(app.rawValue), .text(customer.rawValue), .text(environment.rawValue)])
-        var spendings: [CurrencyID: Spending] = [:]
-        for row in rows {
-            spendings[CurrencyID(rawValue: try row.text(0))] = Spending(
-                amount: try row.integer(1), lastAt: Instant(milliseconds: try row.integer(2)))
+            [.text(app.rawValue), .text(customer.rawValue), .text(environment.rawValue)]
+        ) { row throws(StorageFailure) in
+            let currency = CurrencyID(rawValue: try row.text())
+            spendings[currency] = Spending(
+                amount: try row.integer(), lastAt: try row.instant())
         }
         return spendings
     }
@@ -68,14 +68,15 @@ extension DatabaseSession {
     package func booking(
         _ id: BookingID, in app: AppID
     ) throws(StorageFailure) -> StoredBooking? {
-        let rows = try connection.rows(
+        try connection.firstRow(
             "SELECT \(Self.bookingColumns), customer, environment, balance FROM debits "
                 + "WHERE app = $1 AND debit = $2",
-            [.text(app.rawValue), .text(id.rawValue)])
-        guard let row = rows.first else { return nil }
-        return StoredBooking(
-            try Self.booking(row), of: CustomerID(rawValue: try row.text(6)),
-            in: try Environment.stored(try row.text(7)), balance: try row.integer(8))
+            [.text(app.rawValue), .text(id.rawValue)]
+        ) { row throws(StorageFailure) in
+            StoredBooking(
+                try Self.booking(&row), of: try row.customer(), in: try row.environment(),
+                balance: try row.integer())
+        }
     }
 
     func insert(_ kept: StoredBooking, in app: AppID) throws(StorageFailure) {
@@ -91,13 +92,13 @@ extension DatabaseSession {
             ])
     }
 
-    private static let bookingColumns = "debit, currency, amount, reason, at_ms, is_credit"
+    private static let bookingColumns = "is_credit, debit, currency, amount, reason, at_ms"
 
-    /// Reads a booking from a row that begins with the columns above.
-    private static func booking(_ row: Row) throws(StorageFailure) -> Booking {
+    /// Reads the columns above.
+    private static func booking(_ row: inout ColumnReader) throws(StorageFailure) -> Booking {
         Booking(
-            try row.integer(5) == 1 ? .credit : .debit, id: BookingID(rawValue: try row.text(0)),
-            currency: CurrencyID(rawValue: try row.text(1)), amount: try row.integer(2),
-            reason: try row.text(3), at: Instant(milliseconds: try row.integer(4)))
+            try row.flag() ? .credit : .debit, id: BookingID(rawValue: try row.text()),
+            currency: CurrencyID(rawValue: try row.text()), amount: try row.integer(),
+            reason: try row.text(), at: try row.instant())
     }
 }

@@ -159,11 +159,11 @@ extension DatabaseSession {
     private func document(
         attesting purchase: PurchaseID, in app: AppID
     ) throws(StorageFailure) -> [UInt8]? {
-        try connection.rows(
+        try connection.firstRow(
             "SELECT document FROM facts WHERE app = $1 AND environment = $2 AND purchase = $3 "
                 + "ORDER BY attested_at_ms, subject, document LIMIT 1",
             Self.key(of: purchase, in: app)
-        ).first?.bytes(0)
+        ) { row throws(StorageFailure) in try row.bytes() }
     }
 }
 

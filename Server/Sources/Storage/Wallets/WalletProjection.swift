@@ -269,12 +269,15 @@ extension DatabaseSession {
     package func reportedBalances(
         of customer: CustomerID, in app: AppID, _ environment: Environment
     ) throws(StorageFailure) -> [CurrencyID: Int64] {
-        let rows = try connection.rows(
+        var told: [CurrencyID: Int64] = [:]
+        try connection.eachRow(
             "SELECT currency, balance FROM wallets "
                 + "WHERE app = $1 AND customer = $2 AND environment = $3",
-            [.text(app.rawValue), .text(customer.rawValue), .text(environment.rawValue)])
-        var told: [CurrencyID: Int64] = [:]
-        for row in rows { told[CurrencyID(rawValue: try row.text(0))] = try row.integer(1) }
+            [.text(app.rawValue), .text(customer.rawValue), .text(environment.rawValue)]
+        ) { row throws(StorageFailure) in
+            let currency = CurrencyID(rawValue: try row.text())
+            told[currency] = try row.integer()
+        }
         return told
     }
 

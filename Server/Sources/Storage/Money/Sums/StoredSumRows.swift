@@ -107,14 +107,14 @@ private struct FoundSums {
     private static func read(
         _ row: Row, _ division: Division?
     ) throws(StorageFailure) -> (Key, SumTable.Sum) {
-        let first = division == nil ? 3 : 4
-        let key = Key(
-            day: try row.integer(0), category: try Movement.Category.stored(try row.text(1)),
-            currency: try row.text(2), part: division == nil ? "" : try row.text(3))
-        let sum = SumTable.Sum(
-            totals: try DatabaseSession.totals(row, at: first + 1),
-            movements: try row.integer(first))
-        return (key, sum)
+        try row.read { row throws(StorageFailure) in
+            let key = Key(
+                day: try row.integer(), category: try Movement.Category.stored(try row.text()),
+                currency: try row.text(), part: division == nil ? "" : try row.text())
+            let movements = try row.integer()
+            let totals = try DatabaseSession.totals(&row)
+            return (key, SumTable.Sum(totals: totals, movements: movements))
+        }
     }
 
     private func sum(_ key: Key, _ totals: Totals) -> MovementSum {

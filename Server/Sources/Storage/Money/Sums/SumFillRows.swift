@@ -31,13 +31,14 @@ extension DatabaseSession {
 
     /// Returns nil if nothing was added yet.
     package func sumFill(of app: AppID) throws(StorageFailure) -> SumFill? {
-        let rows = try connection.rows(
+        try connection.firstRow(
             "SELECT purchase, filled, layout FROM money_sum_fills WHERE app = $1",
-            [.text(app.rawValue)])
-        guard let row = rows.first else { return nil }
-        return SumFill(
-            isComplete: try row.optionalText(0) == nil, filled: Int(try row.integer(1)),
-            layout: try row.integer(2))
+            [.text(app.rawValue)]
+        ) { row throws(StorageFailure) in
+            SumFill(
+                isComplete: try row.optionalText() == nil, filled: try row.count(),
+                layout: try row.integer())
+        }
     }
 
     /// Whether sums and changes are what movements add up to.
@@ -68,12 +69,14 @@ extension DatabaseSession {
             try beginSums(of: app)
             return 1
         }
-        let rows = try connection.rows(
+        let last = try connection.firstRow(
             "SELECT environment, purchase FROM money_sum_fills WHERE app = $1 "
-                + dialect.skippingLockedRows, [.text(app.rawValue)])
-        guard let last = rows.first else { return 0 }
-        guard let environment = try last.optionalText(0), let purchase = try last.optionalText(1)
-        else {
+                + dialect.skippingLockedRows, [.text(app.rawValue)]
+        ) { row throws(StorageFailure) in
+            (environment: try row.optionalText(), purchase: try row.optionalText())
+        }
+        guard let last else { return 0 }
+        guard let environment = last.environment, let purchase = last.purchase else {
             let count = try foldSumChanges(of: app, changes)
             // So that another server whose snapshot is older fails at the lock above, and not only
             // after all its work.
@@ -101,12 +104,10 @@ extension DatabaseSession {
         let purchases = try connection.rows(
             "SELECT environment, purchase FROM purchases WHERE app = $1 "
                 + "AND (environment, purchase) > ($2, $3) ORDER BY environment, purchase "
-                + "LIMIT \(count)", [.text(app.rawValue)] + last.values)
+                + "LIMIT \(count)", [.text(app.rawValue)] + last.values
+        ) { row throws(StorageFailure) in PurchasePlace(try row.text(), try row.text()) }
         // The last step adds everything that is left.
-        var end: PurchasePlace?
-        if purchases.count == count, let row = purchases.last {
-            end = PurchasePlace(try row.text(0), try row.text(1))
-        }
+        let end = purchases.count == count ? purchases.last : nil
         var table = SumTable()
         for environment in Environment.allCases {
             guard let part = Self.part(of: app, in: environment, after: last, through: end) else {
@@ -159,16 +160,17 @@ extension DatabaseSession {
         let groups = ["day", "kind"] + SegmentColumns.names
         let columns = groups.joined(separator: ", ")
         let sums = Self.sumColumns.map { "CAST(sum(\($0)) AS BIGINT)" }.joined(separator: ", ")
-        let rows = try connection.rows(
+        try connection.eachRow(
             "SELECT \(columns), count(*), \(sums) FROM money_movements WHERE app = $1 "
-                + "AND \(condition) AND replaced_at_ms IS NULL GROUP BY \(columns)", values)
-        for row in rows {
-            body(
-                SumTable.Sum(
-                    totals: try Self.totals(row, at: groups.count + 1),
-                    movements: try row.integer(groups.count)),
-                try row.integer(0), try Movement.Category.stored(try row.text(1)),
-                try SegmentColumns.segment(row, at: 2))
+                + "AND \(condition) AND replaced_at_ms IS NULL GROUP BY \(columns)", values
+        ) { row throws(StorageFailure) in
+            let (day, category) = (
+                try row.integer(), try Movement.Category.stored(try row.text())
+            )
+            let segment = try SegmentColumns.segment(&row)
+            let movements = try row.integer()
+            let sum = SumTable.Sum(totals: try Self.totals(&row), movements: movements)
+            body(sum, day, category, segment)
         }
     }
 }

@@ -60,10 +60,10 @@ extension DatabaseSession {
         of app: AppID, in environment: Environment
     ) throws(StorageFailure) -> [SumChange] {
         var changes: [SumChange] = []
-        let rows = try connection.rows(
+        try connection.eachRow(
             "SELECT changes FROM money_changes WHERE app = $1 AND environment = $2",
-            [.text(app.rawValue), .text(environment.rawValue)])
-        for row in rows { changes += try SumChange.decode(try row.bytes(0)) }
+            [.text(app.rawValue), .text(environment.rawValue)]
+        ) { row throws(StorageFailure) in changes += try SumChange.decode(try row.bytes()) }
         return changes
     }
 
@@ -78,10 +78,12 @@ extension DatabaseSession {
         guard rows.count == count else { return 0 }
         var table = SumTable()
         for row in rows {
-            let environment = try Environment.stored(try row.text(0))
-            for change in try SumChange.decode(try row.bytes(3)) {
-                table.add(change, in: environment)
+            let (environment, changes) = try row.read { row throws(StorageFailure) in
+                let environment = try row.environment()
+                try row.skip(2)
+                return (environment, try SumChange.decode(try row.bytes()))
             }
+            for change in changes { table.add(change, in: environment) }
         }
         try add(table, of: app)
         try connection.runEach(
