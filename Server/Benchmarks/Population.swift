@@ -44,11 +44,11 @@ struct Population {
     /// schema cannot be used.
     static func schemaName(of path: String) async throws -> String {
         let database = try SQLiteDriver(path: path)
-        let rows = try await database.read {
-            try $0.rows("SELECT coalesce(sql, '') FROM sqlite_master ORDER BY name", [])
+        let statements = try await database.read {
+            try $0.texts("SELECT coalesce(sql, '') FROM sqlite_master ORDER BY name")
         }
         database.close()
-        let text = try rows.map { try $0.text(0) }.joined(separator: "\n")
+        let text = statements.joined(separator: "\n")
         return SHA256.hash(data: Array(text.utf8)).prefix(4)
             .map { String($0, radix: 36) }.joined()
     }

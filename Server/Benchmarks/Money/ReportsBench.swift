@@ -64,9 +64,8 @@ struct ReportsBench {
     private func counts(_ store: Database) async throws -> String {
         try await store.driver.read { connection in
             func count(_ table: String, _ condition: String = "") throws -> Int64 {
-                try connection.rows(
-                    "SELECT count(*) FROM \(table) WHERE app = 'birds'\(condition)", []
-                )[0].integer(0)
+                try connection.number(
+                    "SELECT count(*) FROM \(table) WHERE app = 'birds'\(condition)")
             }
             return "\(try count("money_movements", " AND payments = 1")) transactions, "
                 + "\(try count("money_movements")) movements, "

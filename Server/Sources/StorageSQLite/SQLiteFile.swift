@@ -44,8 +44,7 @@ package struct SQLiteFile: Sendable {
     /// The problems that SQLite finds in the file; empty if it is intact.
     package func damage() async throws -> [String] {
         try await read { connection in
-            let rows = try connection.rows("PRAGMA quick_check(\(Self.problemsMax))", [])
-            return try rows.map { try $0.text(0) }.filter { $0 != "ok" }
+            try connection.texts("PRAGMA quick_check(\(Self.problemsMax))").filter { $0 != "ok" }
         }
     }
 
@@ -68,8 +67,8 @@ package struct SQLiteFile: Sendable {
         try await onDedicatedThread {
             let session = try SQLiteConnection(
                 path: path, settings: Self.settings, mayCreate: false)
-            let mode = try session.rows("PRAGMA journal_mode = DELETE", [])
-            guard try mode.first?.text(0) == "delete" else {
+            let mode = try session.firstText("PRAGMA journal_mode = DELETE", [])
+            guard mode == "delete" else {
                 throw StorageFailure(
                     "SQLite: \(path): the file is open in another process", kind: .busy)
             }

@@ -9,7 +9,9 @@ private let now = Instant(milliseconds: 1_767_268_800_000)
 extension Engine {
     fileprivate func erasedHashes() async throws -> [[UInt8]] {
         try await db.driver.read { connection in
-            try connection.rows("SELECT id_hash FROM erasures", []).map { try $0.bytes(0) }
+            try connection.rows("SELECT id_hash FROM erasures", []) { row throws(StorageFailure) in
+                try row.bytes()
+            }
         }
     }
 

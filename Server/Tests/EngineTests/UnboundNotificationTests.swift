@@ -40,9 +40,7 @@ import Testing
 
     private static func owners(in database: SQLiteDriver) async throws -> [String] {
         try await database.read { connection in
-            try connection.rows("SELECT app FROM documents ORDER BY app", []).map {
-                try $0.text(0)
-            }
+            try connection.texts("SELECT app FROM documents ORDER BY app")
         }
     }
 

@@ -277,12 +277,9 @@ extension Database {
 
     @Test func `what is due is found by its index`() async throws {
         try await Driver.sqliteMemory.withStore { store in
-            let plan = try await store.driver.read { connection in
-                try connection.rows(
-                    "EXPLAIN QUERY PLAN \(LeaseQueue.checks.selectDue(.sqlite))",
-                    [.integer(0), .text("birds"), .text("production"), .integer(0), .integer(9)]
-                ).map { try $0.text(3) }
-            }
+            let plan = try await store.plan(
+                of: LeaseQueue.checks.selectDue(.sqlite),
+                [.integer(0), .text("birds"), .text("production"), .integer(0), .integer(9)])
             #expect(plan.count == 1 && plan[0].contains("purchases_by_due"), "\(plan)")
         }
     }

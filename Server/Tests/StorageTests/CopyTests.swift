@@ -217,8 +217,8 @@ private struct Way: CustomTestStringConvertible, Sendable {
     private func counts(_ store: Database) async throws -> [String: Int] {
         try await store.driver.read { connection in
             try CopiedTable.all.reduce(into: [:]) { counts, table in
-                let rows = try connection.rows("SELECT count(*) FROM \(table.name)", [])
-                counts[table.name] = Int(try rows[0].integer(0))
+                counts[table.name] = Int(
+                    try connection.number("SELECT count(*) FROM \(table.name)"))
             }
         }
     }
@@ -318,9 +318,10 @@ private struct Way: CustomTestStringConvertible, Sendable {
                         + "JOIN pragma_table_info(tables.name) AS columns "
                         + "WHERE tables.type = 'table' "
                         + "AND tables.name NOT IN "
-                        + "('schema_versions', 'facts_rebuilt', 'write_probes')", [])
+                        + "('schema_versions', 'facts_rebuilt', 'write_probes')", []
+                ) { row throws(StorageFailure) in "\(try row.text()).\(try row.text())" }
             }
-            let found = Set(try columns.map { "\(try $0.text(0)).\(try $0.text(1))" })
+            let found = Set(columns)
             let known = CopiedTable.all.flatMap { table in
                 table.columns.map { "\(table.name).\($0)" }
             }

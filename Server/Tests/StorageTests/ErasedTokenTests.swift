@@ -44,8 +44,7 @@ extension Database {
     /// Whose terms are looked at.
     fileprivate func watched() async throws -> [String] {
         try await driver.read { connection in
-            try connection.rows("SELECT subject FROM term_watches ORDER BY subject", [])
-                .map { try $0.text(0) }
+            try connection.texts("SELECT subject FROM term_watches ORDER BY subject")
         }
     }
 

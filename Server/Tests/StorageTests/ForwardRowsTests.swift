@@ -50,7 +50,7 @@ extension Database {
 
     fileprivate func bodies() async throws -> Int64 {
         try await driver.read {
-            try $0.rows("SELECT count(*) FROM forward_bodies", [])[0].integer(0)
+            try $0.number("SELECT count(*) FROM forward_bodies")
         }
     }
 }

@@ -55,7 +55,10 @@ extension Database {
             try tx.leaseDue(
                 strict, in: [.text("birds"), .text(target)], by: moment, limit: limit,
                 for: holder, lease: lease
-            ).map { try $0.text(2) }
+            ).read { row throws(StorageFailure) in
+                try row.skip(2)
+                return try row.text()
+            }
         }
     }
 
@@ -70,13 +73,14 @@ extension Database {
 
     fileprivate func parcel() async throws -> Parcel {
         try await driver.read { connection in
-            let row = try connection.rows(
+            try connection.rows(
                 "SELECT due_at_ms, attempts, trouble, lease_holder FROM parcels "
-                    + "WHERE app = $1 AND id = $2", key)[0]
-            return Parcel(
-                due: try row.optionalInteger(0).map(Instant.init(milliseconds:)),
-                attempts: try row.integer(1), trouble: try row.optionalText(2),
-                isLeased: try row.optionalText(3) != nil)
+                    + "WHERE app = $1 AND id = $2", key
+            ) { row throws(StorageFailure) in
+                Parcel(
+                    due: try row.optionalInstant(), attempts: try row.integer(),
+                    trouble: try row.optionalText(), isLeased: try row.optionalText() != nil)
+            }[0]
         }
     }
 }
@@ -197,8 +201,10 @@ extension Database {
         try await driver.withStore { store in
             func lease(_ key: [Value]) async throws -> [String] {
                 try await store.transaction { tx in
-                    try tx.lease(strict, key: key, for: "a", lease: .seconds(60)).map {
-                        try $0.text(2)
+                    try tx.lease(strict, key: key, for: "a", lease: .seconds(60)).read {
+                        row throws(StorageFailure) in
+                        try row.skip(2)
+                        return try row.text()
                     }
                 }
             }

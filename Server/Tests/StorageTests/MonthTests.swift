@@ -76,10 +76,9 @@ import Testing
 extension Database {
     /// The tables that hold documents.
     func tables() async throws -> [String] {
-        let rows = try await driver.read {
-            try $0.rows(
-                "SELECT DISTINCT CAST(tableoid AS regclass)::TEXT FROM documents ORDER BY 1", [])
+        try await driver.read {
+            try $0.texts(
+                "SELECT DISTINCT CAST(tableoid AS regclass)::TEXT FROM documents ORDER BY 1")
         }
-        return try rows.map { try $0.text(0) }
     }
 }

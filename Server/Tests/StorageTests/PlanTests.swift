@@ -14,12 +14,8 @@ import Testing
         select: String, index: String
     ) async throws {
         try await Driver.sqliteMemory.withStore { store in
-            let plan = try await store.driver.read { connection in
-                try connection.rows(
-                    "EXPLAIN QUERY PLAN \(select)",
-                    [.text("birds"), .text("anna"), .text("production")]
-                ).map { try $0.text(3) }
-            }
+            let plan = try await store.plan(
+                of: select, [.text("birds"), .text("anna"), .text("production")])
             #expect(plan[0].hasPrefix("SEARCH") && plan[0].contains(index), "\(plan)")
             #expect(plan.allSatisfy { !$0.hasPrefix("SCAN") }, "\(plan)")
         }
@@ -29,12 +25,8 @@ import Testing
         async throws
     {
         try await Driver.sqliteMemory.withStore { store in
-            let plan = try await store.driver.read { connection in
-                try connection.rows(
-                    "EXPLAIN QUERY PLAN \(DatabaseSession.selectIDs)",
-                    [.text("birds"), .text("anna")]
-                ).map { try $0.text(3) }
-            }
+            let plan = try await store.plan(
+                of: DatabaseSession.selectIDs, [.text("birds"), .text("anna")])
             #expect(plan.count == 5, "\(plan)")
             #expect(plan[0].hasSuffix("(app=? AND id=?)"), "\(plan)")
             #expect(plan[1].contains("customer_ids_by_customer (app=? AND customer=?)"), "\(plan)")
@@ -247,9 +239,12 @@ import Testing
 
 extension Database {
     /// How a statement would find its rows, in SQLite's words.
-    fileprivate func plan(of sql: String, _ values: [Value]) async throws -> [String] {
+    func plan(of sql: String, _ values: [Value]) async throws -> [String] {
         try await driver.read { connection in
-            try connection.rows("EXPLAIN QUERY PLAN \(sql)", values).map { try $0.text(3) }
+            try connection.rows("EXPLAIN QUERY PLAN \(sql)", values) { row throws(StorageFailure) in
+                try row.skip(3)
+                return try row.text()
+            }
         }
     }
 }

@@ -20,11 +20,10 @@ final class DatabasePool: Sendable {
             // A table is created after those that its rows refer to, so tables are emptied in
             // reverse order. Deferring the foreign key checks would take a pragma, which discards
             // all prepared statements.
-            let tables = try connection.rows(
+            let tables = try connection.texts(
                 "SELECT name FROM sqlite_schema WHERE type = 'table' AND name <> 'schema_versions'"
-                    + " ORDER BY rowid DESC",
-                [])
-            for table in tables { try connection.run("DELETE FROM \(try table.text(0))", []) }
+                    + " ORDER BY rowid DESC")
+            for table in tables { try connection.run("DELETE FROM \(table)", []) }
         }
         free.withLock { if $0.count < Self.freeMax { $0.append(database) } }
     }

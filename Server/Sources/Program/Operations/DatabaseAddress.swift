@@ -182,8 +182,8 @@ enum DatabaseAddress {
     ) async throws(StartFailure) -> Int64 {
         do {
             return try await database.read { connection in
-                try connection.rows(selectOthers, [.text(PostgresDriver.applicationName)])
-                    .first?.integer(0) ?? 0
+                try connection.firstNumber(selectOthers, [.text(PostgresDriver.applicationName)])
+                    ?? 0
             }
         } catch {
             throw unusable(address, error)

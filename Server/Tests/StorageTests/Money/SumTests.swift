@@ -156,7 +156,7 @@ extension Database {
 
     fileprivate func waitingChanges() async throws -> Int64 {
         try await driver.read {
-            try $0.rows("SELECT count(*) FROM money_changes", [])[0].integer(0)
+            try $0.number("SELECT count(*) FROM money_changes")
         }
     }
 

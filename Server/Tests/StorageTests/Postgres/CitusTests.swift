@@ -40,11 +40,11 @@ import Testing
     ) async throws {
         try await withDatabase(hasCitus: hasCitus) { database in
             let found = try await database.write { connection in
-                try connection.rows("SELECT current_setting('plan_cache_mode')", [])[0].text(0)
+                try connection.texts("SELECT current_setting('plan_cache_mode')")[0]
             }
             #expect(found == mode)
             let toRead = try await database.read { connection in
-                try connection.rows("SELECT current_setting('plan_cache_mode')", [])[0].text(0)
+                try connection.texts("SELECT current_setting('plan_cache_mode')")[0]
             }
             #expect(toRead == "auto")
             let version = try await Database(database).citusVersion()

@@ -25,7 +25,7 @@ import Testing
                 let run = runs.add(1, ordering: .relaxed).newValue
                 let added = try DatabaseSession(connection).insert(document(1))
                 if run == 1 {
-                    let id = try connection.rows("SELECT pg_backend_pid()", [])[0].integer(0)
+                    let id = try connection.number("SELECT pg_backend_pid()")
                     try Administration.run("SELECT pg_terminate_backend(\(id))", at: url)
                 }
                 try DatabaseSession(connection).project([fact("t1")], from: document(1))
@@ -114,7 +114,7 @@ import Testing
         try await store.migrate(at: now.milliseconds)
         let runs = Tally()
         let answers = try await database.write { connection in
-            let process = try connection.rows("SELECT pg_backend_pid()", [])[0].integer(0)
+            let process = try connection.number("SELECT pg_backend_pid()")
             if runs.next() == 1 {
                 kill(Int32(process), SIGKILL)
                 if isGoneBefore {
@@ -175,7 +175,7 @@ import Testing
         async let answer: Void = {
             let failure = await #expect(throws: StorageFailure.self) {
                 _ = try await database.read { connection in
-                    let id = try connection.rows("SELECT pg_backend_pid()", [])[0].integer(0)
+                    let id = try connection.number("SELECT pg_backend_pid()")
                     kill(Int32(id), SIGSTOP)
                     stopped.add(Int32(id))
                     return try connection.rows("SELECT 1", [])

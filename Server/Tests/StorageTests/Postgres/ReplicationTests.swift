@@ -15,9 +15,8 @@ import Testing
 
     private func published(by driver: any DatabaseDriver) async throws -> [String] {
         try await driver.read { connection in
-            try connection.rows(
-                "SELECT tablename::text FROM pg_publication_tables ORDER BY 1", []
-            ).map { (row) throws(StorageFailure) in try row.text(0) }
+            try connection.texts(
+                "SELECT tablename::text FROM pg_publication_tables ORDER BY 1")
         }
     }
 

@@ -113,10 +113,9 @@ private final class NotedDriver: DatabaseDriver {
 
         private func locks(_ condition: String) async throws -> Int64 {
             try await other.read { connection in
-                try connection.rows(
+                try connection.number(
                     "SELECT count(DISTINCT pid) FROM pg_locks WHERE \(condition) AND pid IN "
-                        + "(SELECT pid FROM pg_stat_activity WHERE datname = current_database())",
-                    [])[0].integer(0)
+                        + "(SELECT pid FROM pg_stat_activity WHERE datname = current_database())")
             }
         }
 

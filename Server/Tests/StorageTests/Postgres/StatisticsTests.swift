@@ -42,9 +42,8 @@ import Testing
     private static func unused(_ driver: PostgresDriver) async throws -> [String] {
         try await driver.write { connection in
             try searches.filter { sql, index in
-                let plan = try connection.rows(
-                    "EXPLAIN \(sql)", [.text(app.rawValue), .text("production"), .text("1100")]
-                ).map { try $0.text(0) }
+                let plan = try connection.texts(
+                    "EXPLAIN \(sql)", [.text(app.rawValue), .text("production"), .text("1100")])
                 return !plan.contains { $0.contains("Index Scan using \(index)") }
             }.map(\.index)
         }

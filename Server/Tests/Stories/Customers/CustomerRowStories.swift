@@ -58,7 +58,7 @@ import Testing
         _ view: String, _ condition: String, in shop: Shop
     ) async throws -> Int64 {
         try await shop.database.read { connection in
-            try connection.rows("SELECT count(*) FROM \(view) WHERE \(condition)", [])[0].integer(0)
+            try connection.number("SELECT count(*) FROM \(view) WHERE \(condition)")
         }
     }
 
@@ -82,19 +82,23 @@ import Testing
                     try connection.rows(
                         "SELECT entitlement, state, is_active, coalesce(expires_at, '-') "
                             + "FROM entitlements WHERE app = 'birds' AND customer_id = $1 "
-                            + "AND environment = 'production'", [.text(customer.rawValue)]),
+                            + "AND environment = 'production'", [.text(customer.rawValue)]
+                    ) { row throws(StorageFailure) in
+                        "\(try row.text()) \(try row.text()) \(try row.integer()) "
+                            + (try row.text())
+                    },
                     try connection.rows(
                         "SELECT currency, balance FROM wallet_entries WHERE app = 'birds' "
                             + "AND customer_id = $1 AND environment = 'production' "
-                            + "ORDER BY number", [.text(customer.rawValue)])
+                            + "ORDER BY number", [.text(customer.rawValue)]
+                    ) { row throws(StorageFailure) in
+                        (CurrencyID(rawValue: try row.text()), try row.integer())
+                    }
                 )
             }
-            let found = try rights.map { row in
-                "\(try row.text(0)) \(try row.text(1)) \(try row.integer(2)) \(try row.text(3))"
-            }
-            #expect(Set(found) == wanted, "\(customer) \(comment)")
+            #expect(Set(rights) == wanted, "\(customer) \(comment)")
             var last: [CurrencyID: Int64] = [:]
-            for row in balances { last[CurrencyID(rawValue: try row.text(0))] = try row.integer(1) }
+            for (currency, balance) in balances { last[currency] = balance }
             #expect(last == state.balances, "\(customer) \(comment)")
         }
     }

@@ -330,14 +330,13 @@ extension Shop {
     /// What the database holds of deliveries: bodies, streams, and answers.
     func bodies() async throws -> [String] {
         try await database.read { connection in
-            try connection.rows("SELECT body, stream FROM webhook_deliveries", []).flatMap { row in
-                [
-                    row.values[0] == .null ? "" : String(decoding: try row.bytes(0), as: UTF8.self),
-                    try row.text(1),
-                ]
-            }
-                + connection.rows("SELECT answer FROM webhook_attempts", []).map {
-                    try $0.optionalText(0) ?? ""
+            try connection.rows("SELECT body, stream FROM webhook_deliveries", []) {
+                row throws(StorageFailure) in
+                [String(decoding: try row.optionalBytes() ?? [], as: UTF8.self), try row.text()]
+            }.flatMap(\.self)
+                + connection.rows("SELECT answer FROM webhook_attempts", []) {
+                    row throws(StorageFailure) in
+                    try row.optionalText() ?? ""
                 }
         }
     }

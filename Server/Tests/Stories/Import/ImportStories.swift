@@ -332,7 +332,7 @@ extension ServerProgram {
         let opened = try engine.open(database)
         defer { opened.close() }
         let lines = try await opened.read {
-            try $0.rows("SELECT coalesce(max(lines_read), 0) FROM imports", [])[0].integer(0)
+            try $0.number("SELECT coalesce(max(lines_read), 0) FROM imports")
         }
         return Int(lines)
     }

@@ -231,7 +231,7 @@ import Testing
                     table, of: "birds", in: .production, since: nil
                 ) { rows.append($0) }
                 let count = try await shop.database.read { connection in
-                    try connection.rows("SELECT count(*) FROM \(table.name)", [])[0].integer(0)
+                    try connection.number("SELECT count(*) FROM \(table.name)")
                 }
                 #expect(rows.count == Int(count))
                 let least = ["wallet_entries": 0, "customer_summaries": 1][table.name] ?? 4

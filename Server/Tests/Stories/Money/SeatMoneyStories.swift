@@ -81,13 +81,14 @@ import Testing
         #expect(anna?["seats"]?["count"] == group["seats"])
         #expect(anna?["seats"]?["at_renewal"] == group["seats_at_renewal"])
         #expect(ben?["seats"] == nil)
-        let row = try await shop.database.read { connection in
+        let (seats, atRenewal) = try await shop.database.read { connection in
             try connection.rows(
                 "SELECT seats, seats_at_renewal FROM subscriptions "
-                    + "WHERE original_transaction_id = $1", [.text(id)])[0]
+                    + "WHERE original_transaction_id = $1", [.text(id)]
+            ) { row throws(StorageFailure) in (try row.integer(), try row.optionalInteger()) }[0]
         }
         let stand = Stand(
-            seats: try row.integer(0), atRenewal: try row.optionalInteger(1),
+            seats: seats, atRenewal: atRenewal,
             mrr: try await values("mrr", in: shop).last?[0] ?? "")
         #expect(group["seats"]?.integer == stand.seats)
         #expect(group["seats_at_renewal"]?.integer == stand.atRenewal)
@@ -114,10 +115,10 @@ import Testing
             try connection.rows(
                 "SELECT seats, price_tiers, revoked_seats FROM transactions "
                     + "WHERE customer_id = $1 ORDER BY purchased_at", [.text(customer)]
-            ).map { row in
+            ) { row throws(StorageFailure) in
                 Row(
-                    seats: try row.optionalInteger(0), tiers: try row.optionalText(1),
-                    revoked: try row.optionalInteger(2))
+                    seats: try row.optionalInteger(), tiers: try row.optionalText(),
+                    revoked: try row.optionalInteger())
             }
         }
     }

@@ -107,13 +107,14 @@ import Testing
                 ).isEmpty
             }
         }
-        let row = try await database.read { connection in
+        let counts = try await database.read { connection in
             try connection.rows(
                 "SELECT xact_commit, xact_rollback FROM pg_stat_database "
-                    + "WHERE datname = current_database()", [])[0]
+                    + "WHERE datname = current_database()", []
+            ) { row throws(StorageFailure) in (try row.integer(), try row.integer()) }[0]
         }
         database.close()
-        return (try row.integer(0), try row.integer(1))
+        return counts
     }
 
     private static let writingSeconds = 6

@@ -272,7 +272,7 @@ import Testing
                 try connection.rows(
                     "SELECT customer_id, is_active FROM entitlements WHERE entitlement = 'pro' "
                         + "ORDER BY customer_id", []
-                ).map { "\(try $0.text(0)) \(try $0.integer(1))" }
+                ) { row throws(StorageFailure) in "\(try row.text()) \(try row.integer())" }
             }
             #expect(rows == ["anna 1", "ben 1", "cleo 0"])
         }

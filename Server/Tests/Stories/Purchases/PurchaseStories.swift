@@ -245,7 +245,7 @@ import Testing
             #expect(try await shop.entitlement("pro", of: "anna")?["state"] == "paid")
             // What was made of the other document in vain is not kept beside the facts.
             let left = try await shop.database.read {
-                try $0.rows("SELECT count(*) FROM facts_rebuilt", [])[0].integer(0)
+                try $0.number("SELECT count(*) FROM facts_rebuilt")
             }
             #expect(left == 0)
             _ = try await shop.engine.rebuild(verifyOnly: false, withoutUnusable: true)

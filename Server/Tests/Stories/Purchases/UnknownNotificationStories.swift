@@ -58,7 +58,7 @@ import Testing
 
     private static func documents(in shop: Shop) async throws -> Int {
         try await shop.database.read { connection in
-            Int(try connection.rows("SELECT count(*) FROM documents", [])[0].integer(0))
+            Int(try connection.number("SELECT count(*) FROM documents"))
         }
     }
 

@@ -201,18 +201,22 @@ private struct Leases {
     func now() async throws -> Seen {
         try await database.read { connection in
             let rows = try connection.rows(
-                "SELECT purchase, lease_holder, asked_at_ms FROM purchases", [])
+                "SELECT purchase, lease_holder, asked_at_ms FROM purchases", []
+            ) { row throws(StorageFailure) in
+                (try row.text(), try row.optionalText(), try row.optionalInstant())
+            }
             let caughtUp = try connection.rows(
                 "SELECT 1 FROM app_stores WHERE caught_up_to_ms IS NOT NULL "
                     + "AND lease_holder IS NULL AND walk_lease_holder IS NULL", [])
             var seen = Seen()
             seen.isBackfilled = caughtUp.count == Environment.allCases.count
-            return try rows.reduce(into: seen) { seen, row in
+            for (purchase, holder, askedAt) in rows {
                 seen.count += 1
-                if try row.optionalInteger(2) == nil { seen.neverAsked += 1 }
-                guard let holder = try row.optionalText(1) else { return }
-                seen.taken[holder, default: []].insert(try row.text(0))
+                if askedAt == nil { seen.neverAsked += 1 }
+                guard let holder else { continue }
+                seen.taken[holder, default: []].insert(purchase)
             }
+            return seen
         }
     }
 

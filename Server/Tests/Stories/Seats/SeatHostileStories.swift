@@ -120,8 +120,9 @@ import Testing
             #expect(try await stage.claim("ben", used.token).status == 201)
             _ = try await stage.seatEvents()
             let rows = try await stage.shop.database.read { connection in
-                try connection.rows("SELECT invitation, digest FROM seat_invitations", []).map {
-                    (try $0.text(0), try $0.bytes(1))
+                try connection.rows("SELECT invitation, digest FROM seat_invitations", []) {
+                    row throws(StorageFailure) in
+                    (try row.text(), try row.bytes())
                 }
             }
             #expect(Set(rows.map(\.0)) == [used.id, open.id])

@@ -198,7 +198,9 @@ struct SeatReportStage: Sendable {
             try connection.rows(
                 "SELECT customer, apple_state, apple_claim FROM seat_claims "
                     + "ORDER BY claimed_at_ms, claim", []
-            ).map { (try $0.text(0), try $0.text(1), try $0.optionalText(2)) }
+            ) { row throws(StorageFailure) in
+                (try row.text(), try row.text(), try row.optionalText())
+            }
         }
     }
 

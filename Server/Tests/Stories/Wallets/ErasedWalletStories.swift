@@ -115,7 +115,7 @@ import Testing
             let log = try await shop.support.get("/v1/events?limit=500")
             #expect(!log.text.contains("anna"))
             let rows = try await shop.database.read { connection in
-                try connection.rows("SELECT reason FROM debits", []).map { try $0.text(0) }
+                try connection.texts("SELECT reason FROM debits")
             }
             #expect(rows == [""])
             let report = try await shop.engine.rebuild(verifyOnly: true)

@@ -124,9 +124,9 @@ import Testing
                 "SELECT kind, amount, balance, credit_id, reason FROM wallet_entries "
                     + "WHERE customer_id = 'anna' AND credit_id IS NOT NULL AND debit_id IS NULL",
                 []
-            ).map {
-                "\(try $0.text(0)) \(try $0.integer(1)) \(try $0.integer(2)) \(try $0.text(3)) "
-                    + (try $0.text(4))
+            ) { row throws(StorageFailure) in
+                "\(try row.text()) \(try row.integer()) \(try row.integer()) \(try row.text()) "
+                    + (try row.text())
             }
         }
         #expect(rows == ["credit 50 150 \(id) ticket 7"])
@@ -275,7 +275,7 @@ import Testing
             let log = try await shop.support.get("/v1/events?limit=500")
             #expect(!log.text.contains("anna") && !log.text.contains("ticket-7"))
             let reasons = try await shop.database.read { connection in
-                try connection.rows("SELECT reason FROM debits", []).map { try $0.text(0) }
+                try connection.texts("SELECT reason FROM debits")
             }
             #expect(reasons == ["", ""])
             // A refund goes on to count, under the pseudonym, and leaves what was given.

@@ -135,11 +135,11 @@ extension WalletLife {
     /// In the wallets of whoever was erased: what is left in them, and what is owed.
     private func balanceOfErased() async throws -> Int64 {
         try await assembly.database.read { connection in
-            try connection.rows(
+            try connection.number(
                 "SELECT CAST(coalesce(sum(balance), 0) AS BIGINT) FROM wallets "
                     + "WHERE NOT EXISTS (SELECT 1 FROM customer_ids "
                     + "WHERE customer_ids.app = wallets.app "
-                    + "AND customer_ids.customer = wallets.customer)", [])[0].integer(0)
+                    + "AND customer_ids.customer = wallets.customer)")
         }
     }
 
