@@ -98,18 +98,18 @@ extension DatabaseSession {
     private func operatorLinks(
         _ condition: String, _ values: [Value]
     ) throws(StorageFailure) -> [OperatorLink] {
-        let rows = try connection.rows(
+        try connection.rows(
             "SELECT \(Self.linkColumns) FROM operator_links WHERE app = '' AND \(condition) "
-                + "ORDER BY created_at_ms DESC, link", values)
-        return try rows.map { row throws(StorageFailure) in
-            guard let kind = OperatorLink.Kind(rawValue: try row.text(1)),
-                let roles = OperatorRoles(try row.text(3))
-            else { throw StorageFailure("unknown link: use a newer version of Perennial") }
+                + "ORDER BY created_at_ms DESC, link", values
+        ) { row throws(StorageFailure) in
+            let (hash, kind) = (try row.bytes(), OperatorLink.Kind(rawValue: try row.text()))
+            let (name, roles) = (try row.optionalText(), OperatorRoles(try row.text()))
+            guard let kind, let roles else {
+                throw StorageFailure("unknown link: use a newer version of Perennial")
+            }
             return OperatorLink(
-                hash: try row.bytes(0), kind: kind, operatorName: try row.optionalText(2),
-                roles: roles,
-                author: try row.text(4), createdAt: Instant(milliseconds: try row.integer(5)),
-                until: Instant(milliseconds: try row.integer(6)))
+                hash: hash, kind: kind, operatorName: name, roles: roles, author: try row.text(),
+                createdAt: try row.instant(), until: try row.instant())
         }
     }
 }

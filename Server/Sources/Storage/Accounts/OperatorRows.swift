@@ -52,23 +52,27 @@ extension DatabaseSession {
     }
 
     package func operatorNamed(_ name: String) throws(StorageFailure) -> Operator? {
-        let rows = try connection.rows(
+        let found = try connection.firstRow(
             "SELECT \(Self.operatorColumns) FROM operators WHERE app = '' AND operator = $1",
-            [.text(name)])
-        guard let row = rows.first else { return nil }
+            [.text(name)], Self.account)
+        guard var account = found else { return nil }
         let roles = try connection.rows(
             "SELECT operator, app, role FROM operator_roles WHERE operator = $1", [.text(name)])
-        return try Self.account(row, Self.roles(roles)[name])
+        account.roles = try Self.roles(roles)[name] ?? OperatorRoles()
+        return account
     }
 
     /// All operators, by name.
     package func operators() throws(StorageFailure) -> [Operator] {
-        let rows = try connection.rows(
-            "SELECT \(Self.operatorColumns) FROM operators WHERE app = '' ORDER BY operator", [])
+        let accounts = try connection.rows(
+            "SELECT \(Self.operatorColumns) FROM operators WHERE app = '' ORDER BY operator", [],
+            Self.account)
         let roles = try Self.roles(
             connection.rows("SELECT operator, app, role FROM operator_roles", []))
-        return try rows.map { row throws(StorageFailure) in
-            try Self.account(row, roles[try row.text(0)])
+        return accounts.map { account in
+            var account = account
+            account.roles = roles[account.name] ?? OperatorRoles()
+            return account
         }
     }
 
@@ -77,23 +81,22 @@ extension DatabaseSession {
         try !connection.rows("SELECT operator FROM operators WHERE app = '' LIMIT 1", []).isEmpty
     }
 
-    private static func account(_ row: Row, _ roles: OperatorRoles?) throws(StorageFailure)
-        -> Operator
-    {
+    /// Without roles, which are in another table.
+    private static func account(_ row: inout ColumnReader) throws(StorageFailure) -> Operator {
         Operator(
-            name: try row.text(0), roles: roles ?? OperatorRoles(),
-            createdAt: Instant(milliseconds: try row.integer(1)),
-            signedInAt: try row.optionalInteger(2).map(Instant.init(milliseconds:)),
-            blockedAt: try row.optionalInteger(3).map(Instant.init(milliseconds:)))
+            name: try row.text(), roles: OperatorRoles(), createdAt: try row.instant(),
+            signedInAt: try row.optionalInstant(), blockedAt: try row.optionalInstant())
     }
 
     private static func roles(_ rows: [Row]) throws(StorageFailure) -> [String: OperatorRoles] {
         var roles: [String: OperatorRoles] = [:]
         for row in rows {
-            guard let role = OperatorRole(rawValue: try row.text(2)) else {
+            let (name, app, word) = try row.read { row throws(StorageFailure) in
+                (try row.text(), try row.text(), try row.text())
+            }
+            guard let role = OperatorRole(rawValue: word) else {
                 throw StorageFailure("unknown role: use a newer version of Perennial")
             }
-            let (name, app) = (try row.text(0), try row.text(1))
             if app.isEmpty {
                 roles[name, default: OperatorRoles()].everywhere = role
             } else {
@@ -107,9 +110,8 @@ extension DatabaseSession {
 
     /// The stored form of an operator's password. Nil if there is no such operator.
     package func password(of name: String) throws(StorageFailure) -> String? {
-        try connection.rows(
-            "SELECT password FROM operators WHERE app = '' AND operator = $1", [.text(name)]
-        ).first?.text(0)
+        try connection.firstText(
+            "SELECT password FROM operators WHERE app = '' AND operator = $1", [.text(name)])
     }
 
     /// Replaces a password. Idempotent.

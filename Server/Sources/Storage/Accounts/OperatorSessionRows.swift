@@ -50,18 +50,16 @@ extension DatabaseSession {
 
     /// Looks up a session by the SHA-256 of its token, also one that has ended.
     package func session(hash: [UInt8]) throws(StorageFailure) -> OperatorSession? {
-        let rows = try connection.rows(
+        try connection.firstRow(
             "SELECT \(Self.sessionColumns) FROM operator_sessions WHERE app = '' AND session = $1",
-            [.bytes(hash)])
-        return try rows.first.map(Self.session)
+            [.bytes(hash)], Self.session)
     }
 
     /// The sessions of an operator, the newest first.
     package func sessions(of name: String) throws(StorageFailure) -> [OperatorSession] {
-        let rows = try connection.rows(
+        try connection.rows(
             "SELECT \(Self.sessionColumns) FROM operator_sessions WHERE app = '' AND operator = $1 "
-                + "ORDER BY created_at_ms DESC, session", [.text(name)])
-        return try rows.map(Self.session)
+                + "ORDER BY created_at_ms DESC, session", [.text(name)], Self.session)
     }
 
     /// Records a use of a session. Idempotent.
@@ -99,13 +97,13 @@ extension DatabaseSession {
             [.integer(now.milliseconds), .integer(idle.milliseconds)])
     }
 
-    private static func session(_ row: Row) throws(StorageFailure) -> OperatorSession {
+    private static func session(_ row: inout ColumnReader) throws(StorageFailure) -> OperatorSession {
+        let (hash, name) = (try row.bytes(), try row.text())
+        let (createdAt, usedAt) = (try row.instant(), try row.instant())
         var session = OperatorSession(
-            hash: try row.bytes(0), operatorName: try row.text(1),
-            createdAt: Instant(milliseconds: try row.integer(2)),
-            until: Instant(milliseconds: try row.integer(4)), address: try row.text(5),
-            agent: try row.text(6))
-        session.usedAt = Instant(milliseconds: try row.integer(3))
+            hash: hash, operatorName: name, createdAt: createdAt, until: try row.instant(),
+            address: try row.text(), agent: try row.text())
+        session.usedAt = usedAt
         return session
     }
 }

@@ -97,21 +97,19 @@ extension DatabaseSession {
         of app: AppID?, before position: RecordedAct.Position?, limit: Int
     ) throws(StorageFailure) -> [RecordedAct] {
         let start = position ?? RecordedAct.Position(at: Instant(milliseconds: .max), id: "~")
-        let rows = try connection.rows(
+        return try connection.rows(
             "SELECT \(Self.auditColumns) FROM audit_entries WHERE app = $1 "
                 + "AND (at_ms, entry) < ($2, $3) ORDER BY at_ms DESC, entry DESC LIMIT $4",
             [
                 .text(app?.rawValue ?? ""), .integer(start.at.milliseconds), .text(start.id),
                 .integer(Int64(limit)),
-            ])
-        return try rows.map { row throws(StorageFailure) in
+            ]
+        ) { row throws(StorageFailure) in
             RecordedAct(
-                app: app, at: Instant(milliseconds: try row.integer(0)), id: try row.text(1),
-                author: try row.text(2), act: try row.text(3),
-                environment: try row.optionalText(4).map(Environment.stored),
-                customer: try row.optionalText(5).map(CustomerID.init(rawValue:)),
-                subject: try row.optionalText(6), before: try row.optionalText(7),
-                after: try row.optionalText(8))
+                app: app, at: try row.instant(), id: try row.text(), author: try row.text(),
+                act: try row.text(), environment: try row.optionalText().map(Environment.stored),
+                customer: try row.optionalCustomer(), subject: try row.optionalText(),
+                before: try row.optionalText(), after: try row.optionalText())
         }
     }
 
@@ -131,19 +129,20 @@ extension DatabaseSession {
     private func replaceAuditStates(
         _ names: [CustomerID: CustomerID], in app: AppID
     ) throws(StorageFailure) {
-        let rows = try connection.rows(
+        try connection.eachRow(
             "SELECT at_ms, entry, state_before, state_after FROM audit_entries WHERE app = $1 "
-                + "AND act LIKE 'customers.transfers%'", [.text(app.rawValue)])
-        for row in rows {
-            let states = [try row.optionalText(2), try row.optionalText(3)]
+                + "AND act LIKE 'customers.transfers%'", [.text(app.rawValue)]
+        ) { row throws(StorageFailure) in
+            let (at, entry) = (try row.integer(), try row.text())
+            let states = [try row.optionalText(), try row.optionalText()]
             let replaced = states.map { $0.map { Self.replacing(names, in: $0) } }
-            guard replaced != states else { continue }
+            guard replaced != states else { return }
             try connection.run(
                 "UPDATE audit_entries SET state_before = $1, state_after = $2 "
                     + "WHERE app = $3 AND at_ms = $4 AND entry = $5",
                 [
-                    .text(replaced[0]), .text(replaced[1]), .text(app.rawValue), row.values[0],
-                    row.values[1],
+                    .text(replaced[0]), .text(replaced[1]), .text(app.rawValue), .integer(at),
+                    .text(entry),
                 ])
         }
     }

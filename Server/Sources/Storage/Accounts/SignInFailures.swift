@@ -22,14 +22,13 @@ extension DatabaseSession {
     package func signInFailures(
         of subject: String
     ) throws(StorageFailure) -> SignInFailures? {
-        let rows = try connection.rows(
+        try connection.firstRow(
             "SELECT failures, last_at_ms, shut_until_ms FROM sign_in_failures "
-                + "WHERE app = '' AND subject = $1", [.text(subject)])
-        return try rows.first.map { row throws(StorageFailure) in
+                + "WHERE app = '' AND subject = $1", [.text(subject)]
+        ) { row throws(StorageFailure) in
             SignInFailures(
-                subject: subject, count: Int(try row.integer(0)),
-                lastAt: Instant(milliseconds: try row.integer(1)),
-                shutUntil: try row.optionalInteger(2).map(Instant.init(milliseconds:)))
+                subject: subject, count: try row.count(), lastAt: try row.instant(),
+                shutUntil: try row.optionalInstant())
         }
     }
 

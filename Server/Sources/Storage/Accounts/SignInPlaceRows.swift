@@ -26,13 +26,13 @@ extension DatabaseSession {
             [.text(name), .text(network), .integer(now.milliseconds)])
         let kept = try connection.rows(
             "SELECT network, used_at_ms FROM sign_in_places WHERE app = '' AND operator = $1 "
-                + "ORDER BY used_at_ms DESC, network", [.text(name)])
-        for (index, row) in kept.enumerated() {
-            let usedAt = try row.integer(1)
-            guard index >= count || usedAt < moment.milliseconds else { continue }
+                + "ORDER BY used_at_ms DESC, network", [.text(name)]
+        ) { row throws(StorageFailure) in (network: try row.text(), usedAt: try row.instant()) }
+        for (index, place) in kept.enumerated() {
+            guard index >= count || place.usedAt < moment else { continue }
             try connection.run(
                 "DELETE FROM sign_in_places WHERE app = '' AND operator = $1 AND network = $2",
-                [.text(name), .text(try row.text(0))])
+                [.text(name), .text(place.network)])
         }
     }
 }
