@@ -83,42 +83,10 @@ package enum Value: Hashable, Sendable {
     }
 }
 
-/// One row of a result, with its columns in the order of the query.
+/// One row of a result, with its columns in the order of the query. They are read by a
+/// ``ColumnReader``.
 package struct Row: Hashable, Sendable {
     package var values: [Value]
 
     package init(_ values: [Value]) { self.values = values }
-
-    package func integer(_ column: Int) throws(StorageFailure) -> Int64 {
-        guard case .integer(let value) = values[column] else {
-            throw unexpected(column, "a number")
-        }
-        return value
-    }
-
-    package func text(_ column: Int) throws(StorageFailure) -> String {
-        guard case .text(let value) = values[column] else { throw unexpected(column, "text") }
-        return value
-    }
-
-    /// Returns nil if the column is null.
-    package func optionalInteger(_ column: Int) throws(StorageFailure) -> Int64? {
-        if case .null = values[column] { return nil }
-        return try integer(column)
-    }
-
-    /// Returns nil if the column is null.
-    package func optionalText(_ column: Int) throws(StorageFailure) -> String? {
-        if case .null = values[column] { return nil }
-        return try text(column)
-    }
-
-    package func bytes(_ column: Int) throws(StorageFailure) -> [UInt8] {
-        guard case .bytes(let value) = values[column] else { throw unexpected(column, "bytes") }
-        return value
-    }
-
-    private func unexpected(_ column: Int, _ expected: String) -> StorageFailure {
-        StorageFailure("column \(column) holds \(values[column]), expected \(expected)")
-    }
 }

@@ -13,6 +13,9 @@ enum Words {
         if file.path.hasPrefix("Server/Sources/Storage/"), !file.path.contains("/Schema/") {
             found += correlatedSelects(in: file)
         }
+        if file.path.contains(#/^Server\/Sources\/(Storage\w*|Engine)\//#) {
+            found += matches(of: position, in: file.codeLines, of: file)
+        }
         return found
     }
 
@@ -91,6 +94,13 @@ enum Words {
                 #/\bas[!]/#, "A forced cast ends the program.",
                 remedy: "use as? with guard, or a type that needs no cast."),
         ]
+    }
+
+    private static var position: Ban {
+        Ban(
+            #/\.values\[\w|[\w\])?]\.(text|integer|bytes|instant|optional\w+)[(](\w+ \+ )?[0-9]/#,
+            "A column is read by its position.",
+            remedy: "read the row with a ColumnReader, in the order of the query.")
     }
 
     private static var publicWord: Ban {

@@ -28,6 +28,24 @@ import Testing
         #expect(violations(line) == 0)
     }
 
+    @Test(arguments: [
+        "let id = try row.text(0)", "let at = try row.instant(first + 3)", "row.values[1] == .null",
+        "try connection.rows(sql, [])[0].integer(0)", "rows.map { $0.values[0] }",
+    ])
+    func `a column that is read by its position is a violation`(line: String) {
+        #expect(violations(line, in: "Server/Sources/Storage/Y.swift") == 1)
+        #expect(violations(line, in: "Server/Sources/Engine/Y.swift") == 1)
+        #expect(violations(line, in: "Server/Sources/HTTPServer/Y.swift") == 0)
+    }
+
+    @Test(arguments: [
+        "let id = try row.text()", "try row.skip(2)", "values += [.integer(0), .text(name)]",
+        "Array(row.values.prefix(2))",
+    ])
+    func `what only looks like a read by position is none`(line: String) {
+        #expect(violations(line, in: "Server/Sources/Storage/Y.swift") == 0)
+    }
+
     @Test func `a SELECT among the columns of another one is a violation`() {
         let nested = """
             "SELECT timeline, (SELECT customer FROM links "

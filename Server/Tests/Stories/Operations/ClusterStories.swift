@@ -2,6 +2,7 @@ import AppStoreFormats
 import Dice
 import Eventually
 import PostgresCluster
+import Storage
 import Synchronization
 import Testing
 

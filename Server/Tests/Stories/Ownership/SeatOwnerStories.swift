@@ -1,6 +1,7 @@
 import AppStoreFormats
 import Eventually
 import Ledger
+import Storage
 import Testing
 
 /// What becomes of groups when customers prove who they are, are merged, erased, or lose purchases.

@@ -1,4 +1,5 @@
 import AppStoreFormats
+import Storage
 import Testing
 
 /// Groups of people who cheat or make haste, and of documents that are lost.

@@ -5,6 +5,7 @@ import Engine
 import Ledger
 import Logging
 import Simulator
+import Storage
 import Synchronization
 import Testing
 
