@@ -17,8 +17,10 @@ import Testing
 
     private func texts(_ sql: String, _ database: any DatabaseDriver) async throws -> [[String]] {
         try await database.read { connection in
-            try connection.rows(sql, []).map { row in
-                try row.values.indices.map { try row.text($0) }
+            try connection.rows(sql, []) { row throws(StorageFailure) in
+                var texts: [String] = []
+                while row.left > 0 { texts.append(try row.text()) }
+                return texts
             }
         }
     }
