@@ -193,7 +193,7 @@ extension Connection {
         return try row.read { row throws(StorageFailure) in try row.integer() }
     }
 
-    /// The number in the one column of the first row. Returns nil if it is null, or there is no row.
+    /// The number in the one column of the first row. Returns nil if it is null or there is no row.
     package func firstNumber(
         _ sql: String, _ values: [Value]
     ) throws(StorageFailure) -> Int64? {
@@ -202,7 +202,7 @@ extension Connection {
         } ?? nil
     }
 
-    /// The text in the one column of the first row. Returns nil if it is null, or there is no row.
+    /// The text in the one column of the first row. Returns nil if it is null or there is no row.
     package func firstText(_ sql: String, _ values: [Value]) throws(StorageFailure) -> String? {
         try rows(sql, values).first?.read { row throws(StorageFailure) in
             try row.optionalText()
