@@ -12,7 +12,7 @@ import Testing
     private static let token = "0F4C7B9E-1D2A-4C3B-8E5F-6A7B8C9D0E1F"
 
     /// The example app, whose monthly product has an offer of each kind, and a key pair that signs.
-    private static func app() throws -> AppConfiguration {
+    static func app() throws -> AppConfiguration {
         var shop = try ExampleShop.file()
         let key = P256.Signing.PrivateKey().derRepresentation.base64EncodedString()
         shop.offersKey = StoreKitOffersKey(id: "CA75CA75", privateKey: key)

@@ -28,8 +28,12 @@ struct SeatAct: Sendable {
     }
 
     /// The group before is over.
-    static func buysAnew(_ seats: Int64) -> Self {
-        Self("anna buys \(seats) anew") { try await $0.buy(seats, "pro.monthly", isAnew: true) }
+    ///
+    /// - Parameter offer: the id of one that was made to her. Nil if the App Store chooses.
+    static func buysAnew(_ seats: Int64, offer: String? = nil) -> Self {
+        Self("anna buys \(seats) anew, offer \(offer ?? "none")") {
+            try await $0.buy(seats, "pro.monthly", offer: offer, isAnew: true)
+        }
     }
 
     static func cannotBuy(_ seats: Int64, _ code: String) -> Self {

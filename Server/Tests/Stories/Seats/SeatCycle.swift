@@ -40,10 +40,11 @@ struct SeatCycle: Sendable {
 
     /// A shop that sells months in seats, and years with a free week.
     static func with(
-        _ host: Host, on database: StoryDatabase, asks: Bool = false,
+        _ host: Host, on database: StoryDatabase, app: AppConfiguration = birds,
+        asks: Bool = false,
         _ story: @escaping @Sendable (inout SeatCycle) async throws -> Void
     ) async throws {
-        try await withShop(on: database, questions: asks ? .due : .none) { shop in
+        try await withShop(on: database, app: app, questions: asks ? .due : .none) { shop in
             try await shop.simulator.post(
                 "/_sim/reset",
                 [
@@ -72,10 +73,16 @@ struct SeatCycle: Sendable {
 
     /// Somebody buys on their device. Returns nil if the App Store refuses, for a reason of this
     /// name.
+    ///
+    /// - Parameter offer: the id of one that was made to them. Nil if the App Store chooses.
     func order(
-        _ product: String, _ seats: Int64, by name: String = "anna", refused: String? = nil
+        _ product: String, _ seats: Int64, by name: String = "anna", offer: String? = nil,
+        refused: String? = nil
     ) async throws -> JSON? {
-        let body: JSON = ["product_id": .string(product), "seats": .integer(seats)]
+        let body: JSON = [
+            "product_id": .string(product), "seats": .integer(seats),
+            "offer": offer.map { .string($0) } ?? .null,
+        ]
         let path = "/_sim/devices/\(name)-1/purchases"
         guard let refused else { return try await shop.simulator.post(path, body) }
         let answer = try await shop.simulator.send("POST", path, body: body.bytes)
@@ -87,8 +94,10 @@ struct SeatCycle: Sendable {
     /// Anna has so many seats afterwards.
     ///
     /// - Parameter isAnew: whether the members of the group before have no seat in this one.
-    mutating func buy(_ seats: Int64, _ product: String, isAnew: Bool = false) async throws {
-        let bought = try #require(try await order(product, seats))
+    mutating func buy(
+        _ seats: Int64, _ product: String, offer: String? = nil, isAnew: Bool = false
+    ) async throws {
+        let bought = try #require(try await order(product, seats, offer: offer))
         #expect(try await shop.post(bought, as: "anna") == 200)
         if isAnew { claims = [] }
         if isAnew || original.isEmpty { host = nextHost }

@@ -16,8 +16,8 @@ import Testing
 extension SeatRow {
     static let lifeCycle = [
         added, undone, renewedWithFewer, left, boughtAgain, billing, neverPaid, refundedSeats,
-        reversedByClaims, reversedByApple, refundedAddition, refundedFirst, refundedAll, raised,
-        declined, upgraded, switchedOff, assigned, family, trial,
+        reversedByClaims, reversedByApple, refundedAddition, refundedFirst, refundedAll,
+        allReversedByApple, raised, declined, upgraded, switchedOff, assigned, family, trial,
     ]
 
     private static let added = SeatRow(
@@ -130,6 +130,15 @@ extension SeatRow {
             (.buys(3), "anna ben"), (.joins("cleo"), "anna ben cleo"),
             (.refunds(1), "anna ben"), (.refunds(0), ""), (.waits("P2D"), ""),
             (.reverses(0), "anna ben"), (.reverses(1), "anna ben cleo"),
+        ])
+
+    private static let allReversedByApple = SeatRow(
+        "everything is refunded and reversed, and members whom Apple invites join again",
+        by: [.apple],
+        [
+            (.buys(3), "anna"), (.joins("ben"), "anna ben"), (.joins("cleo"), "anna ben cleo"),
+            (.waits("P2D"), "anna ben cleo"), (.refunds(0), ""), (.waits("P1D"), ""),
+            (.reverses(0), "anna"), (.joins("ben"), "anna ben"), (.waits("P1M"), "anna ben"),
         ])
 
     private static let raised = SeatRow(
