@@ -8,7 +8,7 @@ struct Finding {
     var until: Timestamp?
     var willRenew: Bool?
     var productID: String?
-    var basis: Judgement.Basis
+    var basis: AccessDecision.Basis
     var asOf: Timestamp
     var rule: Int
     var originalTransactionID: String?
@@ -33,7 +33,7 @@ struct Finding {
             < (other.originalTransactionID ?? "", other.productID ?? "", other.state.rawValue)
     }
 
-    var step: Judgement.Step {
+    var step: AccessDecision.Step {
         .init(rule: rule, basis: basis, originalTransactionID: originalTransactionID, text: text())
     }
 }
@@ -52,6 +52,6 @@ extension StoreStatus {
         return max(signedAt, firstLapse.seenAt)
     }
 
-    /// A lapse that was seen only once is no word.
-    var isWord: Bool { state != .expired || isConfirmed }
+    /// A lapse that was seen only once proves nothing.
+    var isReliable: Bool { state != .expired || isConfirmed }
 }

@@ -11,8 +11,8 @@ package struct ProductMeaning: Hashable, Sendable {
 package struct Evidence: Hashable, Sendable {
     /// The id of the customer. Nil if the customer is anonymous.
     package var person: String?
-    package var server: ServerWord?
-    package var store: StoreWord
+    package var server: ServerEvidence?
+    package var store: StoreEvidence
     /// Verdicts that were kept from earlier answers, by original transaction id.
     package var keptVerdicts: [String: Verdict]
     /// By product id. Empty before the offerings were read.
@@ -28,22 +28,22 @@ package struct Evidence: Hashable, Sendable {
     package var isStoreRead: Bool
     /// Whether the store was asked since the launch and has not answered for long.
     package var isStoreSilent: Bool
-    /// Whether something waits for the server that may open a right and is not among the store's
-    /// words: a receipt, or a log-in that joins two customers.
+    /// Whether something waits for the server that may open a right and is not in the store's
+    /// evidence: a receipt, or a log-in that joins two customers.
     package var isAnythingUnsent: Bool
-    /// Whether no server judges what this store sells, as with Xcode's local store.
+    /// Whether no server decides about what this store sells, as with Xcode's local store.
     package var isStoreAlone: Bool
     /// Right now, reckoned.
     package var now: Timestamp
-    package var holds: Holds
+    package var holdTimes: HoldTimes
 
     package init(
-        person: String?, server: ServerWord? = nil, store: StoreWord = StoreWord(),
+        person: String?, server: ServerEvidence? = nil, store: StoreEvidence = StoreEvidence(),
         keptVerdicts: [String: Verdict] = [:], meanings: [String: ProductMeaning] = [:],
         areMeaningsCurrent: Bool = true, termEnds: [String: Timestamp] = [:],
         serverAnsweredAt: Timestamp? = nil, isStoreRead: Bool = true,
         isStoreSilent: Bool = false, isAnythingUnsent: Bool = false, isStoreAlone: Bool = false,
-        now: Timestamp, holds: Holds = Holds()
+        now: Timestamp, holdTimes: HoldTimes = HoldTimes()
     ) {
         self.person = person
         self.server = server
@@ -58,11 +58,11 @@ package struct Evidence: Hashable, Sendable {
         self.isAnythingUnsent = isAnythingUnsent
         self.isStoreAlone = isStoreAlone
         self.now = now
-        self.holds = holds
+        self.holdTimes = holdTimes
     }
 
     /// How long a right stays open after its end while its renewal is not confirmed.
-    package struct Holds: Hashable, Sendable {
+    package struct HoldTimes: Hashable, Sendable {
         /// While the server or the store answers. Milliseconds.
         package var answered: Int64
         /// While neither has answered since the end. Milliseconds.
@@ -79,10 +79,10 @@ extension Evidence {
     /// How long what ended then is held open.
     ///
     /// - Parameter storeKnows: whether the store on this device would know of a renewal.
-    func hold(since end: Timestamp, storeKnows: Bool = true) -> Hold {
+    func hold(since end: Timestamp, storeKnows: Bool = true) -> HoldTime {
         lastAnswer(ofStoreToo: storeKnows).map { $0 >= end } == true
-            ? Hold(milliseconds: holds.answered, isSilent: false)
-            : Hold(milliseconds: holds.silent, isSilent: true)
+            ? HoldTime(milliseconds: holdTimes.answered, isSilent: false)
+            : HoldTime(milliseconds: holdTimes.silent, isSilent: true)
     }
 
     /// When the server, or the store, last answered.
@@ -93,7 +93,7 @@ extension Evidence {
 }
 
 /// How long a right stays open after its end while its renewal is not confirmed.
-struct Hold: Hashable {
+struct HoldTime: Hashable {
     var milliseconds: Int64
     /// Whether neither the server nor the store has answered since that end.
     var isSilent: Bool

@@ -1,115 +1,269 @@
-internal import PerennialContract
+package import PerennialContract
 
-/// The evidence, with the store's documents sorted into purchases, and each purchase's owner.
-struct StoreEvidence {
-    let evidence: Evidence
-    /// By purchase: the original transaction id, or a term's own. Sorted by time of purchase.
-    let purchases: [(id: String, documents: [StoreTransaction])]
-    /// Purchases whose documents count for this customer.
-    private let owned: Set<String>
-    /// Until when something that was bought may give a right that is not known of it: the offerings
-    /// are not read, or not current, and the server has not judged it. Nil if there is nothing.
-    let unjudgedEnd: StorePurchase.End?
+/// What the App Store on this device said about one transaction.
+package struct StoreTransaction: Hashable, Sendable {
+    package var id: String
+    package var originalID: String
+    package var productID: String
+    package var kind: Kind
+    package var purchasedAt: Timestamp
+    /// Nil for what has no end of its own.
+    package var expiresAt: Timestamp?
+    package var revokedAt: Timestamp?
+    /// Whether Family Sharing or an assignment ended, and not a payment was given back.
+    package var isRevokedByFamily: Bool
+    package var isUpgraded: Bool
+    package var isFamilyShared: Bool
+    /// How many units were bought at once.
+    package var quantity: Int
+    /// Nil unless the customer bought several seats. A member's transaction has none: it repeats
+    /// the purchaser's numbers.
+    package var seats: Seats?
+    package var offer: Offer
+    /// When the App Store signed this document.
+    package var signedAt: Timestamp
+    /// True while only the purchase itself returned it, and the store does not list it yet.
+    package var isHeld: Bool
+    /// Whether the server has said that it recorded this document.
+    package var isAcknowledged: Bool
+    /// The customer for whom this device first saw it; nil if that customer was anonymous.
+    package var firstSeenFor: String?
+    package var details: Details
 
-    init(_ evidence: Evidence) {
-        self.evidence = evidence
-        let all = evidence.store.transactions.values
-        let verdicts = evidence.verdicts
-        let byOriginal = Dictionary(grouping: all, by: \.originalID)
-        let owned = Set(
-            byOriginal.filter { original, documents in
-                evidence.isTheirs(documents, by: verdicts[original])
-            }.keys)
-        self.owned = owned
-        purchases = Dictionary(grouping: all.filter { $0.kind != .consumable }, by: \.purchase)
-            .map { id, documents in (id, documents.sorted(by: Self.precedes)) }
-            .sorted { $0.id < $1.id }
-        unjudgedEnd =
-            purchases.filter { owned.contains($0.documents[0].originalID) }
-            .compactMap { evidence.unjudgedEnd(of: $0.documents) }.max()
+    package init(
+        id: String, originalID: String, productID: String, kind: Kind, purchasedAt: Timestamp,
+        expiresAt: Timestamp? = nil, revokedAt: Timestamp? = nil, isRevokedByFamily: Bool = false,
+        isUpgraded: Bool = false, isFamilyShared: Bool = false, quantity: Int = 1,
+        seats: Seats? = nil, offer: Offer = .none,
+        signedAt: Timestamp, isHeld: Bool = false, isAcknowledged: Bool = false,
+        firstSeenFor: String? = nil, details: Details = Details()
+    ) {
+        self.id = id
+        self.originalID = originalID
+        self.productID = productID
+        self.kind = kind
+        self.purchasedAt = purchasedAt
+        self.expiresAt = expiresAt
+        self.revokedAt = revokedAt
+        self.isRevokedByFamily = isRevokedByFamily
+        self.isUpgraded = isUpgraded
+        self.isFamilyShared = isFamilyShared
+        self.quantity = quantity
+        self.seats = seats
+        self.offer = offer
+        self.signedAt = signedAt
+        self.isHeld = isHeld
+        self.isAcknowledged = isAcknowledged
+        self.firstSeenFor = firstSeenFor
+        self.details = details
     }
 
-    /// Whether the documents of a purchase count for this customer.
-    func isOwned(_ original: String) -> Bool { owned.contains(original) }
+    package enum Kind: String, Hashable, Sendable {
+        case renewing
+        case nonRenewing = "non_renewing"
+        case nonConsumable = "non_consumable"
+        case consumable
+    }
 
-    func verdict(on original: String) -> Verdict? { evidence.verdicts[original] }
+    package enum Offer: String, Hashable, Sendable {
+        case none
+        case trial
+        case other
+    }
 
-    private static func precedes(_ one: StoreTransaction, _ other: StoreTransaction) -> Bool {
-        (one.purchasedAt, one.id) < (other.purchasedAt, other.id)
+    /// The seats of one transaction. A period has several if seats were added within it.
+    package struct Seats: Hashable, Sendable {
+        package var bought: Int
+        /// How many of them a refund took.
+        package var revoked: Int
+
+        package init(bought: Int, revoked: Int = 0) {
+            self.bought = bought
+            self.revoked = revoked
+        }
+    }
+
+    /// What no rule asks for, and an app may want to show. Apple's values, also new ones.
+    package struct Details: Hashable, Sendable {
+        /// 1 introductory, 2 promotional, 3 code, 4 win-back. Nil without an offer.
+        package var offerType: Int?
+        package var offerID: String?
+        /// Such as `FREE_TRIAL`.
+        package var paymentMode: String?
+        /// By ISO 8601, such as `P1M`.
+        package var offerPeriod: String?
+        /// Such as `FAMILY_SHARED`. Nil if the document does not say.
+        package var ownership: String?
+        /// The product of the bundle that the subscription is a part of.
+        package var bundleProductID: String?
+        /// Nil unless the customer pays by the month for a longer time that was promised.
+        package var commitment: Commitment?
+
+        package init(
+            offerType: Int? = nil, offerID: String? = nil, paymentMode: String? = nil,
+            offerPeriod: String? = nil, ownership: String? = nil, bundleProductID: String? = nil,
+            commitment: Commitment? = nil
+        ) {
+            self.offerType = offerType
+            self.offerID = offerID
+            self.paymentMode = paymentMode
+            self.offerPeriod = offerPeriod
+            self.ownership = ownership
+            self.bundleProductID = bundleProductID
+            self.commitment = commitment
+        }
+    }
+
+    /// The month of a promise to pay for several.
+    package struct Commitment: Hashable, Sendable {
+        /// The number of the period's month, from 1.
+        package var month: Int
+        package var months: Int
+        /// When the last of them ends. Nil if the document does not say.
+        package var until: Timestamp?
+
+        package init(month: Int, months: Int, until: Timestamp?) {
+            self.month = month
+            self.months = months
+            self.until = until
+        }
     }
 }
 
 extension StoreTransaction {
-    /// The purchase that it belongs to. Each term is a purchase of its own.
-    var purchase: String { kind == .nonRenewing ? id : originalID }
-}
-
-extension Evidence {
-    /// The newest verdicts. What gives the customer a right is theirs.
-    fileprivate var verdicts: [String: Verdict] {
-        guard let server else { return keptVerdicts }
-        var named: [String: Verdict] = [:]
-        for right in server.rights.values where right.isActive {
-            if let original = right.originalTransactionID { named[original] = .theirs }
-        }
-        return keptVerdicts.merging(named) { $1 }.merging(server.verdicts) { $1 }
+    /// Whether it is the period of a subscription that is paid for at a moment.
+    package func isRunningSubscription(at now: Timestamp) -> Bool {
+        kind == .renewing && revokedAt == nil && !isUpgraded
+            && (expiresAt.map { $0 > now } ?? true)
     }
 
-    /// Without a verdict, a purchase counts for the customer for whom this device first saw it, and
-    /// for everybody if that customer was anonymous.
-    fileprivate func isTheirs(_ documents: [StoreTransaction], by verdict: Verdict?) -> Bool {
-        switch verdict {
-        case .theirs, .anonymous: true
-        case .anotherPerson: false
-        case nil: documents.allSatisfy { $0.firstSeenFor == nil || $0.firstSeenFor == person }
-        }
+    /// Whether two transactions are payments for one period: seats were added to it.
+    package func isPart(ofPeriodOf other: StoreTransaction) -> Bool {
+        id == other.id
+            || originalID == other.originalID && productID == other.productID && expiresAt != nil
+                && expiresAt == other.expiresAt
+    }
+
+    /// The seats that are left of this transaction. One if it is for one person.
+    package var seatsLeft: Int {
+        guard revokedAt == nil, !isUpgraded else { return 0 }
+        return seats.map { max(0, $0.bought - max(0, $0.revoked)) } ?? 1
     }
 }
 
-extension Evidence {
-    /// Until when a purchase may give a right that is not known of it. Nil if what it gives is
-    /// known, or if it gives nothing any more, whatever its product gives.
-    ///
-    /// Also by words that are not trusted: they open nothing, and they let nothing shut.
-    ///
-    /// - Parameter documents: all of one purchase, sorted by time of purchase.
-    fileprivate func unjudgedEnd(of documents: [StoreTransaction]) -> StorePurchase.End? {
-        let original = documents[0].originalID
-        let asOf = server.flatMap { $0.knows(original) ? $0.asOf : nil }
-        let isListed = documents[0].kind == .nonRenewing || !store.absent.contains(original)
-        let status = store.statuses[original].flatMap { $0.counts(beside: asOf) ? $0 : nil }
-        let purchase = StorePurchase(
-            id: original, all: documents,
-            counting: documents.filter { $0.counts(beside: asOf) && isUnexplained($0) },
-            status: status, isAbsent: !isListed)
-        guard isListed,
-            let last = purchase.counting.filter({ !$0.isUpgraded && !purchase.isRevoked($0) })
-                .map({ $0.paidEnd(termEnds) ?? .never }).max()
-        else { return nil }
-        guard let end = last.time, documents[0].kind == .renewing else { return last }
-        return max(last, lapseEnd(after: end, status))
-    }
-
-    /// Whether what a document gives is not known.
-    private func isUnexplained(_ document: StoreTransaction) -> Bool {
-        isStoreAlone ? meanings[document.productID] == nil : !areMeaningsCurrent
-    }
-
-    /// Until when a subscription may be open after the last end that is known.
-    private func lapseEnd(after end: Timestamp, _ status: StoreStatus?) -> StorePurchase.End {
-        if let status, status.isWord, status.saidAt >= end.adding(-Lapse.collectedAheadMax) {
-            if status.state == .grace { return .at(status.graceUntil ?? end) }
-            if status.state != .subscribed { return .at(end) }
+extension Collection<StoreTransaction> {
+    /// How many seats the period of a transaction has. Nil unless seats were bought.
+    package func seats(inPeriodOf transaction: StoreTransaction) -> Int? {
+        let parts = filter { $0.isPart(ofPeriodOf: transaction) }
+        guard parts.contains(where: { $0.seats != nil }) else { return nil }
+        return parts.map(\.seatsLeft).reduce(0) { sum, left in
+            let (total, isTooMany) = sum.addingReportingOverflow(left)
+            return isTooMany ? .max : total
         }
-        let hold = hold(since: end)
-        return hold.isSilent ? .never : .at(end.adding(hold.milliseconds))
+    }
+
+    /// Of all documents about one subscription, the one that shows its latest period: the first
+    /// payment for that period that is left. Nil if there are none.
+    package var latestPeriod: StoreTransaction? {
+        let inOrder = filter { !$0.isUpgraded }.sorted {
+            ($0.purchasedAt, $0.id) < ($1.purchasedAt, $1.id)
+        }
+        guard let newest = inOrder.last else { return nil }
+        return inOrder.first { $0.isPart(ofPeriodOf: newest) && $0.revokedAt == nil } ?? newest
     }
 }
 
-extension ServerWord {
-    /// Whether it was said with a purchase of the customer's in mind.
-    fileprivate func knows(_ purchase: String) -> Bool {
-        verdicts[purchase] == .theirs
-            || rights.values.contains { $0.isActive && $0.originalTransactionID == purchase }
+/// What the App Store on this device said about the renewal of one subscription.
+package struct StoreStatus: Hashable, Sendable {
+    package var originalID: String
+    package var state: State
+    /// Nil if the App Store has not said.
+    package var willRenew: Bool?
+    /// The product of the next period, if there is one. Nil if the App Store has not said.
+    package var renewsTo: String?
+    /// Whether another commitment follows the present one. Nil without one.
+    package var commitmentRenews: Bool?
+    /// How many seats the next period has, as is planned. Nil if the App Store has not said.
+    package var seatsAtRenewal: Int?
+    package var graceUntil: Timestamp?
+    /// When the renewal info was signed.
+    package var signedAt: Timestamp
+    /// Whether a lapse was seen again 30 seconds after it was first seen, or at the next launch.
+    /// Without that it proves nothing: devices report it for an instant while they renew.
+    package var isConfirmed: Bool
+    /// When a lapse was first seen. Nil if the status says none.
+    package var firstLapse: Sighting?
+
+    package init(
+        originalID: String, state: State, willRenew: Bool?, renewsTo: String? = nil,
+        commitmentRenews: Bool? = nil, seatsAtRenewal: Int? = nil, graceUntil: Timestamp? = nil,
+        signedAt: Timestamp, isConfirmed: Bool, firstLapse: Sighting? = nil
+    ) {
+        self.originalID = originalID
+        self.state = state
+        self.willRenew = willRenew
+        self.renewsTo = renewsTo
+        self.commitmentRenews = commitmentRenews
+        self.seatsAtRenewal = seatsAtRenewal
+        self.graceUntil = graceUntil
+        self.signedAt = signedAt
+        self.isConfirmed = isConfirmed
+        self.firstLapse = firstLapse
+    }
+
+    package enum State: String, Hashable, Sendable {
+        case subscribed
+        case expired
+        case retry
+        case grace
+        case revoked
+    }
+}
+
+extension StoreStatus {
+    /// Whether it was signed since a period began. An earlier one speaks of what came before.
+    package func isAbout(_ period: StoreTransaction) -> Bool { signedAt >= period.purchasedAt }
+}
+
+/// When something was seen that counts only if it is seen again.
+package struct Sighting: Hashable, Sendable {
+    package var seenAt: Timestamp
+    /// The launch of the app in which it was seen: a number that is another one in each process.
+    package var launch: Int
+
+    package init(seenAt: Timestamp, launch: Int) {
+        self.seenAt = seenAt
+        self.launch = launch
+    }
+}
+
+/// All that the App Store on this device has said, and when it was last heard.
+package struct StoreEvidence: Hashable, Sendable {
+    /// By transaction id, the newest document of each.
+    package var transactions: [String: StoreTransaction]
+    /// By original transaction id.
+    package var statuses: [String: StoreStatus]
+    /// Purchases that a list which was not empty did not contain, seen twice.
+    package var absent: Set<String>
+    /// Purchases that the last list which was not empty did not contain, and when that was first
+    /// seen. By original transaction id.
+    package var missing: [String: Sighting]
+    /// When the store last gave an answer that was not empty. Nil before the first.
+    package var answeredAt: Timestamp?
+    /// Whether this evidence can be trusted: the store has answered in this process, or the file
+    /// that kept it was not changed by anybody else. Without it nothing here opens anything.
+    package var isTrusted: Bool
+
+    package init(
+        transactions: [String: StoreTransaction] = [:], statuses: [String: StoreStatus] = [:],
+        absent: Set<String> = [], missing: [String: Sighting] = [:],
+        answeredAt: Timestamp? = nil, isTrusted: Bool = false
+    ) {
+        self.transactions = transactions
+        self.statuses = statuses
+        self.absent = absent
+        self.missing = missing
+        self.answeredAt = answeredAt
+        self.isTrusted = isTrusted
     }
 }

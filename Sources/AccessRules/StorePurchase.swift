@@ -4,17 +4,17 @@ internal import PerennialContract
 struct StorePurchase {
     /// The original transaction id; of a term, the transaction's own.
     var id: String
-    /// Sorted by time of purchase. All of them, also those that the server's word has replaced.
+    /// Sorted by time of purchase. All of them, also those that the server's answer has replaced.
     var all: [StoreTransaction]
-    /// Those that count beside the server's word.
+    /// Those that count beside the server's answer.
     var counting: [StoreTransaction]
-    /// Nil if there is none, or if the server's word has replaced it.
+    /// Nil if there is none, or if the server's answer has replaced it.
     var status: StoreStatus?
     /// Whether a list did not contain it.
     var isAbsent: Bool
     /// When the absence was first seen.
     var missingSince: Timestamp?
-    /// The end of the same purchase by the server's word, if that is later than every end here.
+    /// The end of the same purchase as the server says, if that is later than every end here.
     var serverEnd: End?
 
     enum End: Equatable, Comparable {
@@ -28,7 +28,7 @@ struct StorePurchase {
     ///   - hold: how long to hold what ended at a time.
     func finding(
         at now: Timestamp, ends: [String: Timestamp], gives: (String) -> Bool,
-        hold: (Timestamp) -> Hold
+        hold: (Timestamp) -> HoldTime
     ) -> Finding? {
         let giving = counting.filter {
             gives($0.productID) && !$0.isUpgraded && $0.paidEnd(ends) != nil
@@ -92,7 +92,7 @@ struct StorePurchase {
 
     private func lapsed(
         _ valid: [StoreTransaction], at now: Timestamp, _ ends: [String: Timestamp],
-        gives: (String) -> Bool, hold: (Timestamp) -> Hold
+        gives: (String) -> Bool, hold: (Timestamp) -> HoldTime
     ) -> Finding? {
         guard
             let latest = valid.max(by: {
@@ -114,26 +114,27 @@ struct StorePurchase {
         }
         let status = status.flatMap { isAbout(end, from: bought, $0) ? $0 : nil }
         let isOff = self.status.map { $0.willRenew == false && $0.signedAt >= bought } ?? false
-        let lapse = Lapse(end: end, status: status, mayRenew: !isOff, hold: hold(end))
-        return finding(about: latest, lapse.outcome(at: now))
+        let ended = EndedPeriod(end: end, status: status, mayRenew: !isOff, hold: hold(end))
+        return finding(about: latest, ended.outcome(at: now))
     }
 
-    /// A grace period that was reported after the server's word, when the documents of the period
-    /// before are older than that word.
+    /// A grace period that was reported after the server's answer, when the documents of the period
+    /// before are older than that answer.
     private func graceAlone(
-        at now: Timestamp, gives: (String) -> Bool, hold: (Timestamp) -> Hold
+        at now: Timestamp, gives: (String) -> Bool, hold: (Timestamp) -> HoldTime
     ) -> Finding? {
         guard let status, status.state == .grace, let until = status.graceUntil,
             let last = all.last, last.kind == .renewing, gives(last.productID), !isRevoked(last),
             let end = last.expiresAt, end <= now, isAbout(end, from: last.purchasedAt, status)
         else { return nil }
-        let lapse = Lapse(end: min(end, until), status: status, mayRenew: true, hold: hold(end))
-        return finding(about: last, lapse.outcome(at: now))
+        let ended = EndedPeriod(
+            end: min(end, until), status: status, mayRenew: true, hold: hold(end))
+        return finding(about: last, ended.outcome(at: now))
     }
 
     private func isAbout(_ end: Timestamp, from start: Timestamp, _ status: StoreStatus) -> Bool {
         let half = max(0, (end.milliseconds - start.milliseconds) / 2)
-        return status.saidAt >= end.adding(-min(Lapse.collectedAheadMax, half))
+        return status.saidAt >= end.adding(-min(EndedPeriod.collectedAheadMax, half))
     }
 
     /// The App Store does not list it, so its documents open nothing.
@@ -159,7 +160,7 @@ struct StorePurchase {
             about: last, isOpen: false, state: .expired, until: end, rule: 7, text: text())
     }
 
-    private func finding(about last: StoreTransaction, _ outcome: Lapse.Outcome) -> Finding {
+    private func finding(about last: StoreTransaction, _ outcome: EndedPeriod.Outcome) -> Finding {
         var finding = finding(
             about: last, isOpen: outcome.isOpen, state: outcome.state, until: outcome.until,
             rule: outcome.rule, text: outcome.text())
@@ -182,7 +183,7 @@ struct StorePurchase {
     private func willRenew(after transaction: StoreTransaction) -> Bool? {
         guard transaction.kind == .renewing else { return false }
         guard let status, status.isAbout(transaction) else { return nil }
-        return status.state == .expired && status.isWord ? false : status.willRenew
+        return status.state == .expired && status.isReliable ? false : status.willRenew
     }
 }
 

@@ -62,15 +62,19 @@ extension Perennial {
     /// The rows and the headline of a shop.
     ///
     /// - Throws: as ``offering(_:)``.
-    public func shelf(_ placement: PlacementID? = nil) async throws(Failure) -> Shelf {
-        Shelf(try await judgedOffering(placement), snapshot, at: now)
+    public func paywallContent(_ placement: PlacementID? = nil) async throws(Failure)
+        -> PaywallContent
+    {
+        PaywallContent(try await offeringWithEligibility(placement), snapshot, at: now)
     }
 
     /// An offering that says which of its offers the customer may take. Asks the server.
-    package func judgedOffering(_ placement: PlacementID?) async throws(Failure) -> Offering {
+    package func offeringWithEligibility(_ placement: PlacementID?) async throws(Failure)
+        -> Offering
+    {
         switch part {
         case .script(let script): try await script.offering(placement)
-        case .engine(let engine): try await engine.judgedOffering(placement)
+        case .engine(let engine): try await engine.offeringWithEligibility(placement)
         }
     }
 
@@ -151,7 +155,7 @@ extension Perennial {
     public func explain(_ entitlement: EntitlementID) -> Explanation {
         switch part {
         case .script(let script): script.explain(entitlement)
-        case .engine: picture.explain(entitlement)
+        case .engine: publisher.explain(entitlement)
         }
     }
 

@@ -13,6 +13,6 @@ extension Perennial: Observable {}
     /// For views before iOS 17: `@ObservedObject` and `@EnvironmentObject`.
     extension Perennial: ObservableObject {
         /// Fires on the main actor, when ``snapshot`` is the new one already.
-        public var objectWillChange: ObservableObjectPublisher { picture.objectWillChange }
+        public var objectWillChange: ObservableObjectPublisher { publisher.objectWillChange }
     }
 #endif

@@ -57,7 +57,8 @@ extension Perennial {
         let id = ProductID(rawValue: product.id)
         switch part {
         case .script(let script): return try await script.purchase(id, PurchaseOptions())
-        case .engine(let engine): return try await engine.receive(StorePurchase(result), for: id)
+        case .engine(let engine):
+            return try await engine.receive(StorePurchaseResult(result), for: id)
         }
     }
 

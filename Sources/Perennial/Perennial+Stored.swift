@@ -20,17 +20,17 @@ extension Perennial {
         _ configuration: Configuration, files: DeviceFiles, clock: any DeviceClock
     ) -> Snapshot {
         let stored = try? files.storedState(configuration)
-        var memory = Memory(launching: configuration, stored, clock: clock)
+        var state = EngineState(launching: configuration, stored, clock: clock)
         if let stored, let secrets = files.secrets.kept() {
-            memory.state.words.isTrusted = memory.prove(
+            state.device.storeEvidence.isTrusted = state.prove(
                 stored, by: secrets.code, in: files.state, named: configuration.namedCustomer,
                 device: clock)
         }
-        _ = memory.readOfferings(
+        _ = state.readOfferings(
             bundled: configuration.bundledOfferings, files.catalogue.read())
         // By the app, when it wrote the file.
-        memory.isStoreRead = true
-        let now = memory.clock.now(by: clock)
-        return memory.makeSnapshot(of: memory.makeEvidence(at: now)).snapshot
+        state.isStoreRead = true
+        let now = state.clock.now(by: clock)
+        return state.makeSnapshot(of: state.makeEvidence(at: now)).snapshot
     }
 }

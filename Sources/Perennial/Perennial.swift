@@ -15,7 +15,7 @@ public final class Perennial: Sendable {
     /// What the server is told with each purchase.
     static let libraryName = "perennial-swift/\(version)"
 
-    let picture: Picture
+    let publisher: SnapshotPublisher
     let part: Part
     /// Nil if a script plays.
     private let running: RunningEngine?
@@ -54,7 +54,7 @@ public final class Perennial: Sendable {
     private init(_ running: RunningEngine) {
         self.running = running
         part = .engine(running.engine)
-        picture = running.picture
+        publisher = running.publisher
     }
 
     /// Played by a script: never connects, reads and writes no file, and listens to no store.
@@ -63,11 +63,11 @@ public final class Perennial: Sendable {
     package init(playing script: any Script, showing snapshot: Snapshot, clock: any DeviceClock) {
         running = nil
         part = .script(script)
-        picture = Picture(scripted: snapshot, clock: clock)
+        publisher = SnapshotPublisher(scripted: snapshot, clock: clock)
     }
 
     /// Publishes what a script says. Not for one that has an engine.
-    package func show(_ snapshot: Snapshot) { picture.show(snapshot) }
+    package func show(_ snapshot: Snapshot) { publisher.show(snapshot) }
 
     /// What the app's coming to the foreground causes. Apple's systems tell of it by themselves.
     package func enterForeground() async { await running?.engine.enterForeground() }
@@ -81,20 +81,20 @@ public final class Perennial: Sendable {
 
     /// All that is known, of one moment.
     public var snapshot: Snapshot {
-        if #available(iOS 17, macOS 14, tvOS 17, watchOS 10, *) { picture.registerReading() }
-        return picture.snapshot
+        if #available(iOS 17, macOS 14, tvOS 17, watchOS 10, *) { publisher.registerReading() }
+        return publisher.snapshot
     }
 
     /// The time as far as it is proven: never before what Apple or the server has signed.
-    public var now: Date { picture.now.date }
+    public var now: Date { publisher.now.date }
 
-    /// Each new picture, the present one first. Equal ones are not repeated, and a late reader
+    /// Each new snapshot, the present one first. Equal ones are not repeated, and a late reader
     /// misses the middle.
-    public var changes: AsyncStream<Snapshot> { picture.changes() }
+    public var changes: AsyncStream<Snapshot> { publisher.changes() }
 
     /// Each change of one entitlement, the present state first.
     public func changes(of entitlement: EntitlementID) -> AsyncStream<Access> {
-        let changes = picture.changes()
+        let changes = publisher.changes()
         let (stream, continuation) = AsyncStream.makeStream(
             of: Access.self, bufferingPolicy: .bufferingNewest(1))
         let following = Task {
@@ -141,7 +141,7 @@ public final class Perennial: Sendable {
     private func first(
         withinSeconds seconds: TimeInterval, where fits: @escaping @Sendable (Snapshot) -> Bool
     ) async -> Snapshot {
-        let changes = picture.changes()
+        let changes = publisher.changes()
         let waiting = Task { () -> Snapshot? in
             for await snapshot in changes where fits(snapshot) { return snapshot }
             return nil

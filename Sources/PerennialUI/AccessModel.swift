@@ -65,7 +65,7 @@
             }
         }
 
-        /// What the offers of a placement depend on. When it changes, they are judged anew.
+        /// What the offers of a placement depend on. When it changes, they are checked anew.
         struct Basis: Hashable {
             var placement: Perennial.PlacementID?
             var customer: String
@@ -101,10 +101,10 @@
                     offerings[placement] = Offered(
                         offering: try await perennial.offering(placement))
                 }
-                let judged = try await perennial.judgedOffering(placement)
+                let offering = try await perennial.offeringWithEligibility(placement)
                 // If not, another load is under way.
                 guard basis == self.basis(of: placement) else { return }
-                offerings[placement] = Offered(offering: judged)
+                offerings[placement] = Offered(offering: offering)
             } catch {
                 // What was loaded before is still for sale.
                 let earlier = offerings[placement]?.offering
@@ -112,12 +112,12 @@
             }
         }
 
-        /// The shelf of a placement as it is now. Nil until the placement was loaded.
-        func shelf(
+        /// The content of a placement as it is now. Nil until the placement was loaded.
+        func paywallContent(
             _ placement: Perennial.PlacementID?, locale: Locale, calendar: Calendar
-        ) -> Perennial.Shelf? {
+        ) -> Perennial.PaywallContent? {
             offerings[placement]?.offering.map {
-                Perennial.Shelf(
+                Perennial.PaywallContent(
                     $0, perennial.snapshot, at: perennial.now, locale: locale, calendar: calendar)
             }
         }

@@ -6,7 +6,7 @@ import PerennialContract
 extension Dice {
     mutating func evidence() -> Evidence {
         var evidence = Evidence(
-            person: pick([nil, "anna", "ben"]), store: StoreWord(isTrusted: !once(in: 8)),
+            person: pick([nil, "anna", "ben"]), store: StoreEvidence(isTrusted: !once(in: 8)),
             meanings: Situation.meanings, now: Timestamp(milliseconds: 0))
         for number in 0..<Int.random(in: 0...4, using: &self) {
             purchase("\(number)00", &evidence)
@@ -76,23 +76,23 @@ extension Dice {
             signedAt: time(-720...0), isConfirmed: state != .expired || !once(in: 3))
     }
 
-    private mutating func server(_ evidence: Evidence) -> ServerWord {
-        var word = ServerWord(
+    private mutating func server(_ evidence: Evidence) -> ServerEvidence {
+        var answer = ServerEvidence(
             asOf: time(-720...0), isLive: once(in: 2),
             offlineUntil: once(in: 4) ? nil : time(-240...720), rights: [:], verdicts: [:])
         for id in evidence.originals where !once(in: 3) {
-            word.verdicts[id] = pick([.theirs, .theirs, .anonymous, .anotherPerson])
+            answer.verdicts[id] = pick([.theirs, .theirs, .anonymous, .anotherPerson])
         }
-        if !once(in: 4) { word.rights["pro"] = right(evidence) }
-        return word
+        if !once(in: 4) { answer.rights["pro"] = right(evidence) }
+        return answer
     }
 
-    private mutating func right(_ evidence: Evidence) -> ServerWord.Right {
+    private mutating func right(_ evidence: Evidence) -> ServerEvidence.Right {
         let state: AccessState = pick([
             .paid, .paid, .trial, .owned, .granted, .unconfirmed, .grace, .retry, .expired,
             .refunded,
         ])
-        var right = ServerWord.Right(
+        var right = ServerEvidence.Right(
             isActive: ![.retry, .expired, .refunded].contains(state), state: state,
             until: [.owned, .granted].contains(state) && !once(in: 4) ? nil : time(-480...480))
         if state != .granted {
@@ -108,9 +108,9 @@ extension Evidence {
     var originals: [String] { Set(store.transactions.values.map(\.originalID)).sorted() }
 }
 
-extension Judgement {
+extension AccessDecision {
     /// Without what explains it.
-    var answer: Judgement {
+    var answer: AccessDecision {
         var answer = self
         (answer.steps, answer.changesAt) = ([], nil)
         return answer

@@ -12,14 +12,15 @@ import Testing
     /// A month that ends in ten hours, renewal off, and a clock that was set by contact at 0.
     private func isOpen(at now: Timestamp) -> Bool {
         var evidence = Evidence(
-            person: nil, store: StoreWord(isTrusted: true), meanings: Situation.meanings, now: now)
-        evidence.server = ServerWord(
+            person: nil, store: StoreEvidence(isTrusted: true), meanings: Situation.meanings,
+            now: now)
+        evidence.server = ServerEvidence(
             asOf: at(0), isLive: false, offlineUntil: at(1000),
             rights: [
                 "pro": .init(
                     isActive: true, state: .paid, until: end, originalTransactionID: "1")
             ], verdicts: [:])
-        return AccessRules.judge("pro", by: evidence).isActive
+        return AccessRules.decision(on: "pro", by: evidence).isActive
     }
 
     private func contacted() -> ReckonedClock {

@@ -3,7 +3,7 @@ import Foundation
 import PerennialContract
 import Testing
 
-/// One row of the table of situations: what was heard, and the judgement of the right `pro`.
+/// One row of the table of situations: what was heard, and the decision of the right `pro`.
 struct Situation: Sendable, CustomTestStringConvertible {
     var claim: String
     var heard: String
@@ -41,9 +41,9 @@ struct Situation: Sendable, CustomTestStringConvertible {
     /// What was heard, as evidence of now, which is the moment 0.
     func evidence() throws -> Evidence {
         var evidence = Evidence(
-            person: nil, store: StoreWord(isTrusted: true), meanings: Self.meanings,
+            person: nil, store: StoreEvidence(isTrusted: true), meanings: Self.meanings,
             now: Timestamp(milliseconds: 0))
-        evidence.server = ServerWord(
+        evidence.server = ServerEvidence(
             asOf: Timestamp(milliseconds: -90 * 86_400_000), isLive: false, offlineUntil: nil,
             rights: [:], verdicts: [:])
         for phrase in heard.components(separatedBy: "; ") {
@@ -77,20 +77,20 @@ struct Situation: Sendable, CustomTestStringConvertible {
         return evidence
     }
 
-    /// The judgement, as the table writes it; only of the parts that the row expects.
-    func judged() throws -> String {
-        let judgement = AccessRules.judge("pro", by: try evidence())
-        var words = [!judgement.isKnown ? "unknown" : judgement.isActive ? "open" : "shut"]
-        if judgement.isKnown { words.append(judgement.state.rawValue) }
+    /// The decision, as the table writes it; only of the parts that the row expects.
+    func decided() throws -> String {
+        let decision = AccessRules.decision(on: "pro", by: try evidence())
+        var words = [!decision.isKnown ? "unknown" : decision.isActive ? "open" : "shut"]
+        if decision.isKnown { words.append(decision.state.rawValue) }
         func add(_ word: String, _ value: String) {
             if expected.contains(" \(word) ") { words.append("\(word) \(value)") }
         }
-        add("until", judgement.until.map(Words.text) ?? "never")
-        add("by", "\(judgement.basis)")
-        add("rule", "\(judgement.rule)")
-        add("renewal", judgement.willRenew.map { $0 ? "on" : "off" } ?? "unknown")
-        add("of", judgement.productID ?? "nothing")
-        add("changes", judgement.changesAt.map(Words.text) ?? "never")
+        add("until", decision.until.map(Words.text) ?? "never")
+        add("by", "\(decision.basis)")
+        add("rule", "\(decision.rule)")
+        add("renewal", decision.willRenew.map { $0 ? "on" : "off" } ?? "unknown")
+        add("of", decision.productID ?? "nothing")
+        add("changes", decision.changesAt.map(Words.text) ?? "never")
         return words.joined(separator: " ")
     }
 }
@@ -160,8 +160,8 @@ extension Words {
         }
     }
 
-    mutating func server(isLive: Bool) throws -> ServerWord {
-        ServerWord(
+    mutating func server(isLive: Bool) throws -> ServerEvidence {
+        ServerEvidence(
             asOf: try time(), isLive: isLive, offlineUntil: try time(after: "offline"), rights: [:],
             verdicts: [:])
     }
@@ -169,7 +169,7 @@ extension Words {
     mutating func right(_ evidence: inout Evidence) throws {
         let name = try next()
         let state = AccessState(rawValue: try next())
-        var right = ServerWord.Right(
+        var right = ServerEvidence.Right(
             isActive: ![.expired, .refunded, .revoked, .retry].contains(state), state: state,
             until: try time(after: "until"))
         if skip("of") {

@@ -4,8 +4,8 @@ import Testing
 
 @Suite struct SituationTests {
     @Test(arguments: try Situation.rows())
-    func `each situation is judged as the table says`(row: Situation) throws {
-        #expect(try row.judged() == row.expected)
+    func `each situation is decided as the table says`(row: Situation) throws {
+        #expect(try row.decided() == row.expected)
     }
 
     @Test func `each claim of the table is made once`() throws {
@@ -14,24 +14,24 @@ import Testing
         #expect(Set(claims).count == claims.count)
     }
 
-    @Test func `every right that a word names is judged`() {
+    @Test func `every right that any evidence names is decided`() {
         var evidence = Evidence(
-            person: nil, store: StoreWord(isTrusted: true), meanings: Situation.meanings,
+            person: nil, store: StoreEvidence(isTrusted: true), meanings: Situation.meanings,
             now: Timestamp(milliseconds: 0))
-        evidence.server = ServerWord(
+        evidence.server = ServerEvidence(
             asOf: evidence.now, isLive: true, offlineUntil: nil,
             rights: ["gift": .init(isActive: true, state: .granted, until: nil)], verdicts: [:])
         evidence.store.record(.bought("1", "basic", from: -1, to: 1))
-        let judged = AccessRules.judgeAll(evidence)
-        #expect(judged.filter(\.value.isActive).keys.sorted() == ["basic", "gift"])
-        for (name, judgement) in judged {
-            #expect(AccessRules.judge(name, by: evidence) == judgement)
+        let decisions = AccessRules.decisions(by: evidence)
+        #expect(decisions.filter(\.value.isActive).keys.sorted() == ["basic", "gift"])
+        for (name, decision) in decisions {
+            #expect(AccessRules.decision(on: name, by: evidence) == decision)
         }
     }
 
     @Test func `each step is a sentence with the number of its rule`() throws {
         for row in try Situation.rows() {
-            let steps = AccessRules.judge("pro", by: try row.evidence()).steps
+            let steps = AccessRules.decision(on: "pro", by: try row.evidence()).steps
             #expect(!steps.isEmpty, "\(row.claim)")
             for step in steps {
                 #expect((1...10).contains(step.rule))

@@ -60,7 +60,7 @@ struct ScriptedStoreTests {
         store.advance(days: 40)
         #expect(perennial["pro"].isKnown && perennial["pro"].state == .expired)
         #expect(try await perennial.offers(for: "pro.monthly").map(\.isEligible) == [false])
-        #expect(try await perennial.shelf().rows.first?.trial == nil)
+        #expect(try await perennial.paywallContent().rows.first?.trial == nil)
         #expect(perennial.now == ScriptedStore.firstNoon.addingTimeInterval(48 * 86_400))
         // Whoever had a trial gets no second one.
         try await perennial.purchase("pro.monthly")
@@ -349,9 +349,9 @@ struct ScriptedStoreTests {
         #expect(await perennial.advice(on: "guide").reason == .alreadyHad)
         #expect(try await perennial.purchase("guide").outcome == .alreadyHad)
         #expect(store.sheets.isEmpty)
-        let shelf = try await perennial.shelf()
-        #expect(shelf.rows.map(\.id.rawValue) == Self.all.map(\.id.rawValue))
-        #expect(shelf.rows.first { $0.id == "guide" }?.action == .owned)
+        let paywall = try await perennial.paywallContent()
+        #expect(paywall.rows.map(\.id.rawValue) == Self.all.map(\.id.rawValue))
+        #expect(paywall.rows.first { $0.id == "guide" }?.action == .owned)
     }
 
     @Test func `there is one Perennial for a store, and explanations say why`() async throws {
@@ -369,7 +369,7 @@ struct ScriptedStoreTests {
         #expect(perennial["pro"].isActive && !perennial["guide"].isActive)
         #expect(perennial.wallet("seeds").balance == 3)
         #expect(perennial.explain("pro").access.isActive)
-        #expect(try await perennial.shelf("paywall").rows.map(\.id) == ["pro.monthly"])
+        #expect(try await perennial.paywallContent("paywall").rows.map(\.id) == ["pro.monthly"])
         #expect(try await perennial.purchase("pro.monthly").outcome == .bought)
         #expect(try await perennial.restore().outcome == .nothingFound)
     }

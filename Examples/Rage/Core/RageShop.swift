@@ -46,9 +46,9 @@ extension RageShop {
 
 extension RageShop {
     /// Headline and products. Nil while nobody is logged in.
-    public func list() async throws(Perennial.Failure) -> Perennial.Shelf? {
+    public func list() async throws(Perennial.Failure) -> Perennial.PaywallContent? {
         guard account != nil else { return nil }
-        return try await perennial.shelf(Self.placement)
+        return try await perennial.paywallContent(Self.placement)
     }
 
     /// Only for who is logged in, so that a purchase has an account.

@@ -53,7 +53,7 @@ struct Menu {
     }
 
     private func list() async throws(Perennial.Failure) {
-        if let shelf = try await rage.list() { Screen.show(shelf) }
+        if let paywall = try await rage.list() { Screen.show(paywall) }
     }
 
     private func buy(_ number: Int) async throws(Perennial.Failure) {

@@ -13,10 +13,10 @@ enum Screen {
         return readLine()?.trimmingCharacters(in: .whitespaces)
     }
 
-    static func show(_ shelf: Perennial.Shelf) {
+    static func show(_ paywall: Perennial.PaywallContent) {
         say("")
-        say("  \(shelf.headline.text ?? "")")
-        for (index, row) in shelf.rows.enumerated() {
+        say("  \(paywall.headline.text ?? "")")
+        for (index, row) in paywall.rows.enumerated() {
             let button = row.actionTitle.map { "[\($0)]" } ?? "✓"
             let title = row.title.padding(toLength: 30, withPad: " ", startingAt: 0)
             let status = row.status.map { "  \($0)" } ?? ""

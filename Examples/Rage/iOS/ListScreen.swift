@@ -6,12 +6,12 @@ import SwiftUI
 struct ListScreen: View {
     let rage: RageShop
     @Binding var account: String?
-    @State private var shelf: Perennial.Shelf?
+    @State private var paywall: Perennial.PaywallContent?
 
     var body: some View {
         List {
             Section {
-                ForEach(shelf?.rows ?? []) { row in
+                ForEach(paywall?.rows ?? []) { row in
                     NavigationLink(destination: ProductScreen(rage: rage, row: row)) {
                         RowView(row: row)
                     }
@@ -29,7 +29,7 @@ struct ListScreen: View {
     /// Draws anew whenever something has changed: a purchase, a refund, another phone.
     private func follow() async {
         for await _ in rage.perennial.changes {
-            if let newest = try? await rage.list() { shelf = newest }
+            if let newest = try? await rage.list() { paywall = newest }
         }
     }
 
@@ -40,7 +40,7 @@ struct ListScreen: View {
 }
 
 struct RowView: View {
-    let row: Perennial.Shelf.Row
+    let row: Perennial.PaywallContent.Row
 
     var body: some View {
         HStack {

@@ -4,7 +4,7 @@ import SwiftUI
 /// A comic, or the faces.
 struct ProductScreen: View {
     let rage: RageShop
-    let row: Perennial.Shelf.Row
+    let row: Perennial.PaywallContent.Row
 
     var body: some View {
         Group {

@@ -14,7 +14,7 @@ extension Engine {
         findings += boughtFindings().filter { !known.contains($0.text) }
         findings += await outboxFindings()
         findings.append(clockFinding())
-        if memory.isXcode {
+        if state.isXcode {
             findings.append(
                 .init(
                     isProblem: false,
@@ -77,7 +77,7 @@ extension Engine {
 
     private func productFindings() async -> [Perennial.Diagnosis.Finding] {
         await fetchOfferings(within: configuration.patience)
-        let ids = (memory.offerings?.products ?? []).map {
+        let ids = (state.offerings?.products ?? []).map {
             Perennial.ProductID(rawValue: $0.productID)
         }
         guard let (found, missing) = try? await products(ids) else {
@@ -95,7 +95,7 @@ extension Engine {
 
     /// What the customer has bought that `perennial.yaml` does not list.
     private func boughtFindings() -> [Perennial.Diagnosis.Finding] {
-        guard let offerings = memory.offerings, memory.areOfferingsCurrent else {
+        guard let offerings = state.offerings, state.areOfferingsCurrent else {
             return [
                 .init(
                     isProblem: true,
@@ -106,7 +106,7 @@ extension Engine {
         let listed = Set(
             offerings.products.map(\.productID) + offerings.placements.flatMap(\.products))
         let bought = Dictionary(
-            memory.state.words.transactions.values.map { ($0.productID, $0.kind) },
+            state.device.storeEvidence.transactions.values.map { ($0.productID, $0.kind) },
             uniquingKeysWith: { first, _ in first })
         let right = offerings.products.lazy.flatMap(\.entitlements).first ?? "pro"
         return bought.filter { !listed.contains($0.key) }.sorted { $0.key < $1.key }
@@ -141,7 +141,7 @@ extension Engine {
 
     private func clockFinding() -> Perennial.Diagnosis.Finding {
         let difference = clock.now().milliseconds - now.milliseconds
-        guard abs(difference) > Picture.clockTolerance else {
+        guard abs(difference) > SnapshotPublisher.clockTolerance else {
             return .init(isProblem: false, text: "The device's clock is right.")
         }
         return .init(
@@ -151,20 +151,20 @@ extension Engine {
     }
 }
 
-extension Picture {
+extension SnapshotPublisher {
     /// Why an entitlement is open or shut, by what is known now.
     func explain(_ entitlement: Perennial.EntitlementID) -> Perennial.Explanation {
-        let judgement = judge(entitlement.rawValue)
+        let decision = decision(on: entitlement.rawValue)
         return Perennial.Explanation(
-            access: Perennial.Access(judgement, of: entitlement), rule: judgement.rule,
-            steps: judgement.steps.map {
+            access: Perennial.Access(decision, of: entitlement), rule: decision.rule,
+            steps: decision.steps.map {
                 Perennial.Explanation.Step(
                     rule: $0.rule, basis: Perennial.Basis($0.basis),
                     purchase: $0.originalTransactionID, text: $0.text)
             } + clockSteps)
     }
 
-    /// How far the device's clock may be off before it is worth a word. Milliseconds.
+    /// How far the device's clock may be off before it is worth a sentence. Milliseconds.
     static let clockTolerance: Int64 = 5 * 60_000
 
     /// What is to be said about the device's clock. Nothing if it is right.

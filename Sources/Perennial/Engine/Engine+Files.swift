@@ -53,11 +53,11 @@ extension Engine {
             }
             return
         }
-        if memory.state.salt.isEmpty { memory.state.salt = Self.randomBytes(16) }
-        if memory.state.customerID == nil { beAnonymous() }
+        if state.device.salt.isEmpty { state.device.salt = Self.randomBytes(16) }
+        if state.device.customerID == nil { beAnonymous() }
         requests.read()
         readOfferings()
-        memory.unconfirmedDebits = await waitingDebits()
+        state.unconfirmedDebits = await waitingDebits()
         await recordUnsent()
         if let named = configuration.customer, configuration.namedCustomer == nil {
             log.error(
@@ -78,34 +78,34 @@ extension Engine {
         let values = try files.secrets.values(random: Self.randomBytes)
         if stored == nil {
             stored = try files.storedState(configuration)
-            if let stored { memory.recall(stored) }
+            if let stored { state.recall(stored) }
         }
         secrets = values
-        let hasSignedOut = isCustomerChanged && memory.state.isAnonymous
+        let hasSignedOut = isCustomerChanged && state.device.isAnonymous
         prove(by: values)
         if hasSignedOut {
-            memory.state.forgetCustomer()
+            state.device.forgetCustomer()
             renewAnonymousID()
         }
     }
 
-    /// Takes the App Store's words from the file if this device wrote it, and forgets them if not.
+    /// Takes the App Store's evidence from the file if this device wrote it, and forgets it if not.
     private func prove(by secrets: DeviceSecrets.Values) {
         if let stored,
-            !memory.prove(
+            !state.prove(
                 stored, by: secrets.code, in: files.state,
-                named: isCustomerChanged ? memory.person : configuration.namedCustomer,
+                named: isCustomerChanged ? state.person : configuration.namedCustomer,
                 device: clock)
         {
             log.notice("access", "The state file was changed by another program, and was dropped.")
         }
-        memory.state.words.isTrusted = true
+        state.device.storeEvidence.isTrusted = true
     }
 
     /// A new anonymous customer, or the one that this device had.
     private func beAnonymous() {
         guard configuration.allowsAnonymous, let secrets else { return }
-        memory.state.customerID = secrets.anonymousID
-        memory.state.isAnonymous = true
+        state.device.customerID = secrets.anonymousID
+        state.device.isAnonymous = true
     }
 }

@@ -12,7 +12,7 @@ extension Engine {
 
     /// Asks the server to say when something changes, if the app wants that. Idempotent.
     func follow() {
-        guard configuration.waitsForChanges, !isOver, let id = memory.state.customerID,
+        guard configuration.waitsForChanges, !isOver, let id = state.device.customerID,
             following?.id != id
         else { return }
         following?.task.cancel()
@@ -24,7 +24,7 @@ extension Engine {
     /// Whatever an answer says: if it comes at once, the next question waits, and longer each time.
     private func followChanges(of id: String) async {
         var early = 0
-        while !Task.isCancelled, memory.state.customerID == id, mayPost, let known = etag {
+        while !Task.isCancelled, state.device.customerID == id, mayPost, let known = etag {
             let started = RequestBudget.Moment(by: clock)
             var pause: Int64 = 0
             do {
@@ -56,7 +56,7 @@ extension Engine {
         request.headers["If-None-Match"] = known
         let number = try countRequest(isAwaited: false)
         let answer = try await server.send(request)
-        guard !isOver, memory.state.customerID == id else { return }
+        guard !isOver, state.device.customerID == id else { return }
         recordTime(answer.serverTime)
         if answer.status == 304 {
             if isETagOfAnswer {

@@ -9,9 +9,9 @@ extension Engine {
     func identify(_ customer: String) async throws(Perennial.Failure) -> Perennial.Snapshot {
         guard Self.mayIdentify(customer) else { throw Self.meaninglessID }
         await open()
-        let before = memory.state.customerID
-        guard customer != before || memory.state.isAnonymous else { return picture.snapshot }
-        let anonymous = memory.state.isAnonymous ? before : nil
+        let before = state.device.customerID
+        guard customer != before || state.device.isAnonymous else { return publisher.snapshot }
+        let anonymous = state.device.isAnonymous ? before : nil
         let hadSomething = anonymous != nil && hasAnything
         await change(to: customer, isAnonymous: false)
         if let anonymous, hadSomething {
@@ -70,14 +70,14 @@ extension Engine {
     /// what was bought under it is not kept for it. Who was anonymous before is so again.
     func leaveMeaninglessID(_ id: String) async {
         // Two answers may say so at a time.
-        guard memory.state.customerID == id, !memory.state.isAnonymous, !isLeaving else { return }
+        guard state.device.customerID == id, !state.device.isAnonymous, !isLeaving else { return }
         isLeaving = true
         defer { isLeaving = false }
         log.error("identity", "The server says that this customer id does not identify a person.")
-        let own = KeptVerdict.person(id, salt: memory.state.salt)
-        let bought = memory.state.words.transactions.values.filter { $0.firstSeenFor == id }
-        for transaction in bought { memory.state.words.transactions[transaction.id] = nil }
-        memory.state.verdicts = memory.state.verdicts.filter { $0.value != own }
+        let own = KeptVerdict.person(id, salt: state.device.salt)
+        let bought = state.device.storeEvidence.transactions.values.filter { $0.firstSeenFor == id }
+        for transaction in bought { state.device.storeEvidence.transactions[transaction.id] = nil }
+        state.device.verdicts = state.device.verdicts.filter { $0.value != own }
         let wasAnonymous = await isToJoinAnonymous(id)
         unwritten.removeAll { $0.customerID == id }
         // What waits under it is unfinished, and the store lists it anew for the next customer.
@@ -125,7 +125,7 @@ extension Engine {
     /// Forgets the person on the server and here.
     func erase() async throws(Perennial.Failure) {
         await open()
-        guard let id = memory.state.customerID else { return }
+        guard let id = state.device.customerID else { return }
         await post(isAwaited: true)
         do {
             _ = try await send(
@@ -150,24 +150,24 @@ extension Engine {
 
     /// Whether the anonymous customer has anything that the next one should keep.
     private var hasAnything: Bool {
-        !memory.state.words.transactions.isEmpty || !(memory.answer?.wallets.isEmpty ?? true)
-            || !(memory.answer?.purchases.isEmpty ?? true)
-            || memory.serverWord?.rights.values.contains(where: \.isActive) == true
+        !state.device.storeEvidence.transactions.isEmpty || !(state.answer?.wallets.isEmpty ?? true)
+            || !(state.answer?.purchases.isEmpty ?? true)
+            || state.serverEvidence?.rights.values.contains(where: \.isActive) == true
     }
 
     private func change(to customer: String?, isAnonymous: Bool) async {
         isCustomerChanged = true
-        memory.state.forgetCustomer()
-        memory.state.customerID = customer
-        memory.state.isAnonymous = isAnonymous
-        memory.serverWord = nil
-        memory.answer = nil
-        (memory.serverAnsweredAt, memory.customerAnsweredAt) = (nil, nil)
-        memory.aliases = []
-        memory.waiting = []
-        memory.unconfirmedDebits = [:]
+        state.device.forgetCustomer()
+        state.device.customerID = customer
+        state.device.isAnonymous = isAnonymous
+        state.serverEvidence = nil
+        state.answer = nil
+        (state.serverAnsweredAt, state.customerAnsweredAt) = (nil, nil)
+        state.aliases = []
+        state.waiting = []
+        state.unconfirmedDebits = [:]
         etag = nil
-        memory.unconfirmedDebits = await waitingDebits()
+        state.unconfirmedDebits = await waitingDebits()
         await recordUnsent()
         await publish()
     }
@@ -184,7 +184,7 @@ extension Engine {
         guard customer.isFresh else {
             // The two may have been joined before, without an answer.
             await accept(customer, for: person, by: answer.number)
-            if memory.state.customerID == person { recordUnrestored() }
+            if state.device.customerID == person { recordUnrestored() }
             return
         }
         _ = try await send(
@@ -197,15 +197,15 @@ extension Engine {
     }
 
     private func recordUnrestored() {
-        for transaction in memory.state.words.transactions.values
-        where memory.state.verdicts[transaction.originalID] == .anonymous {
+        for transaction in state.device.storeEvidence.transactions.values
+        where state.device.verdicts[transaction.originalID] == .anonymous {
             recordWaiting(.restore, .init(rawValue: transaction.productID))
         }
     }
 
     /// Asks the server whose the present purchases of the store account are.
     private func postEntitlements() async {
-        guard let id = memory.state.customerID, mayPost else { return }
+        guard let id = state.device.customerID, mayPost else { return }
         let documents = await store.documents(.entitlements) ?? []
         let jws = documents.filter(\.isVerified).map(\.jws).prefix(Self.batchMax)
         guard !jws.isEmpty else { return }

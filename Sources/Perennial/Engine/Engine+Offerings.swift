@@ -8,7 +8,7 @@ extension Engine {
     func readOfferings() {
         let cached = files.catalogue.read()
         for product in cached?.products ?? [] { products[product.id] = StoreProduct(product) }
-        guard memory.readOfferings(bundled: configuration.bundledOfferings, cached) else { return }
+        guard state.readOfferings(bundled: configuration.bundledOfferings, cached) else { return }
         signedOfferings = cached?.offerings
         offeringsETag = cached?.version
     }
@@ -18,9 +18,9 @@ extension Engine {
     ///
     /// Shows at once what follows from them: until then nothing that the store lists has a meaning.
     func fetchOfferings(within timeout: TimeInterval, isAwaited: Bool = true) async {
-        let (before, wereCurrent) = (memory.offerings, memory.areOfferingsCurrent)
+        let (before, wereCurrent) = (state.offerings, state.areOfferingsCurrent)
         await loadOfferings(within: timeout, isAwaited: isAwaited)
-        guard memory.offerings != before || memory.areOfferingsCurrent != wereCurrent else {
+        guard state.offerings != before || state.areOfferingsCurrent != wereCurrent else {
             return
         }
         await publish()
@@ -28,13 +28,13 @@ extension Engine {
 
     private func loadOfferings(within timeout: TimeInterval, isAwaited: Bool) async {
         mustFetchOfferings = false
-        guard !memory.isXcode else { return }
+        guard !state.isXcode else { return }
         var request = ServerRequest.get(
             Paths.offerings, query: environmentQuery, within: timeout)
-        if let offeringsETag, memory.offerings != nil {
+        if let offeringsETag, state.offerings != nil {
             request.headers["If-None-Match"] = offeringsETag
         }
-        let environment = memory.contractEnvironment
+        let environment = state.contractEnvironment
         let answer: ServerAnswer
         do { answer = try await send(request, isAwaited: isAwaited) } catch {
             // What will fail again is fetched again when the app comes to the foreground.
@@ -42,26 +42,26 @@ extension Engine {
             return
         }
         // If it has changed meanwhile, they are fetched once more.
-        guard environment == memory.contractEnvironment else { return }
+        guard environment == state.contractEnvironment else { return }
         if answer.status == 304 {
-            memory.areOfferingsCurrent = memory.offerings != nil
+            state.areOfferingsCurrent = state.offerings != nil
             return
         }
         guard let offerings = Offerings(json: answer.body), offerings.environment == environment
         else { return }
         guard let text = offerings.jws else {
             // An app without tokens signs nothing. One that has keys does not accept unsigned ones.
-            guard memory.state.keys.keys.isEmpty else { return }
-            (memory.offerings, memory.areOfferingsCurrent) = (offerings, true)
+            guard state.device.keys.keys.isEmpty else { return }
+            (state.offerings, state.areOfferingsCurrent) = (offerings, true)
             return
         }
-        if memory.verify(offerings: text) == nil { await fetchKeys() }
-        guard let signed = memory.verify(offerings: text) else {
+        if state.verify(offerings: text) == nil { await fetchKeys() }
+        guard let signed = state.verify(offerings: text) else {
             log.error("server", "The offerings are signed by a key that is not trusted.")
             return
         }
-        memory.state.app = signed.app
-        (memory.offerings, memory.areOfferingsCurrent) = (signed.offerings, true)
+        state.device.app = signed.app
+        (state.offerings, state.areOfferingsCurrent) = (signed.offerings, true)
         signedOfferings = text
         offeringsETag = answer.etag
         saveCatalogue()
@@ -82,8 +82,8 @@ extension Engine {
         _ placement: Perennial.PlacementID?
     ) async throws(Perennial.Failure) -> Perennial.Offering {
         await open()
-        if memory.offerings == nil { await fetchOfferings(within: configuration.patience) }
-        guard let offerings = memory.offerings else {
+        if state.offerings == nil { await fetchOfferings(within: configuration.patience) }
+        guard let offerings = state.offerings else {
             throw Perennial.Failure(
                 .serverUnreachable,
                 remedy: "The offerings are not known yet. Put a file of `perennial config export` "
@@ -136,7 +136,7 @@ extension Engine {
     }
 
     private func makeProduct(_ product: StoreProduct) -> Perennial.Product {
-        let meaning = memory.offerings?.products.first { $0.productID == product.id }
+        let meaning = state.offerings?.products.first { $0.productID == product.id }
         return Perennial.Product(
             id: .init(rawValue: product.id), kind: product.kind, name: product.name,
             details: product.details, price: product.price, displayPrice: product.displayPrice,
@@ -165,40 +165,43 @@ extension Engine {
             throw Perennial.Failure(
                 .productUnknown, remedy: "The App Store does not know \(product.rawValue).")
         }
-        return await judge(known.offers(of: plan), of: known, by: await offerWords())
+        return await eligibleFirst(
+            known.offers(of: plan), of: known, by: await offersByServer())
     }
 
     /// An offering that says which of its offers the customer may take. Without the server it is
     /// none of them, so that no trial is promised.
-    func judgedOffering(
+    func offeringWithEligibility(
         _ placement: Perennial.PlacementID?
     ) async throws(Perennial.Failure) -> Perennial.Offering {
         var offering = try await offering(placement)
         guard offering.products.contains(where: \.hasOffers) else { return offering }
-        let words = await offerWords()
+        let answered = await offersByServer()
         for index in offering.products.indices {
             var product = offering.products[index]
-            product.offers = await judge(product.offers, of: product, by: words)
+            product.offers = await eligibleFirst(product.offers, of: product, by: answered)
             for plan in product.plans.indices {
-                product.plans[plan].offers = await judge(
-                    product.plans[plan].offers, of: product, by: words)
+                product.plans[plan].offers = await eligibleFirst(
+                    product.plans[plan].offers, of: product, by: answered)
             }
             offering.products[index] = product
         }
         return offering
     }
 
-    private func judge(
-        _ offers: [Perennial.Offer], of product: Perennial.Product, by words: [OfferList.Offer]?
+    private func eligibleFirst(
+        _ offers: [Perennial.Offer], of product: Perennial.Product, by answered: [OfferList.Offer]?
     ) async -> [Perennial.Offer] {
-        var judged: [Perennial.Offer] = []
-        for offer in offers { judged.append(await judge(offer, of: product, by: words)) }
-        return judged.filter(\.isEligible) + judged.filter { !$0.isEligible }
+        var checked: [Perennial.Offer] = []
+        for offer in offers {
+            checked.append(await withEligibility(offer, of: product, by: answered))
+        }
+        return checked.filter(\.isEligible) + checked.filter { !$0.isEligible }
     }
 
     /// What the server says of the customer's offers. Nil if it could not be asked.
-    private func offerWords() async -> [OfferList.Offer]? {
-        guard mayPost, let id = memory.state.customerID else { return nil }
+    private func offersByServer() async -> [OfferList.Offer]? {
+        guard mayPost, let id = state.device.customerID else { return nil }
         let request = ServerRequest.get(
             "\(Paths.customer(id))/offers", query: environmentQuery, for: id,
             within: configuration.patience)
@@ -210,20 +213,20 @@ extension Engine {
 
     /// An introductory offer needs three times yes: from the store, from the server, and because no
     /// subscription of the group runs.
-    private func judge(
-        _ offer: Perennial.Offer, of product: Perennial.Product, by words: [OfferList.Offer]?
+    private func withEligibility(
+        _ offer: Perennial.Offer, of product: Perennial.Product, by answered: [OfferList.Offer]?
     ) async -> Perennial.Offer {
         var offer = offer
-        guard let words else {
+        guard let answered else {
             offer.reason = .serverNotAsked
             return offer
         }
-        let word = words.first {
+        let own = answered.first {
             $0.productID == product.id.rawValue && $0.kind == offer.kind.rawValue
                 && $0.offerID == offer.id
         }
-        offer.isEligible = word?.eligible ?? false
-        offer.reason = word.map { .init(rawValue: $0.why) } ?? .unknown
+        offer.isEligible = own?.eligible ?? false
+        offer.reason = own.map { .init(rawValue: $0.why) } ?? .unknown
         guard offer.kind == .introductory, offer.isEligible, let group = product.group else {
             return offer
         }
@@ -239,9 +242,9 @@ extension Engine {
 
     private func isSubscribed(in group: String) -> Bool {
         let now = now
-        return memory.state.words.transactions.values.contains { transaction in
+        return state.device.storeEvidence.transactions.values.contains { transaction in
             transaction.isRunningSubscription(at: now)
-                && memory.groups[transaction.originalID] == group
+                && state.groups[transaction.originalID] == group
         }
     }
 }

@@ -159,7 +159,7 @@ extension Engine {
                 TransactionPayload(StoreDocument(jws: $0.text, isVerified: true))?
                     .originalTransactionId
             })
-        let infos = ids.sorted().compactMap { memory.renewalInfos[$0] }
+        let infos = ids.sorted().compactMap { state.renewalInfos[$0] }
         let fitting = Array(infos.prefix(Self.batchMax - documents.count))
         return fitting.isEmpty ? nil : fitting
     }
@@ -204,8 +204,9 @@ extension Engine {
             guard case .document(let document) = entry.content else { continue }
             let posted = StoreDocument(jws: document.text, isVerified: true)
             guard let payload = TransactionPayload(posted) else { continue }
-            let isVerified = memory.state.words.transactions[payload.transactionId] != nil
-            memory.state.words.acknowledge(payload.makeWord(isHeld: false, firstSeenFor: nil))
+            let isVerified = state.device.storeEvidence.transactions[payload.transactionId] != nil
+            state.device.storeEvidence.acknowledge(
+                payload.makeTransaction(isHeld: false, firstSeenFor: nil))
             // What StoreKit has not verified is never finished.
             if isVerified || !isOfPresent(entry), mayFinish(payload) { finished.append(posted) }
         }
@@ -228,27 +229,27 @@ extension Engine {
     /// What waits and says the same as one of these entries, for the same customer: the store signs
     /// a transaction anew for each of its lists.
     private func copies(of entries: [OutboxEntry]) async -> [OutboxEntry] {
-        let said = Dictionary(
-            entries.compactMap { entry in entry.word.map { ($0.id, $0) } },
+        let known = Dictionary(
+            entries.compactMap { entry in entry.transaction.map { ($0.id, $0) } },
             uniquingKeysWith: { $1 })
         return (await outbox?.entries ?? []).filter { other in
             guard other.state == .waiting, other.customerID == entries.first?.customerID,
-                let id = other.transactionID, let word = said[id]
+                let id = other.transactionID, let transaction = known[id]
             else { return false }
-            return other.word?.hasSameContent(as: word) == true
+            return other.transaction?.hasSameContent(as: transaction) == true
         }
     }
 
-    /// Of a customer who has logged out, the words are gone: then the server has verified it.
+    /// Of a customer who has logged out, the evidence is gone: then the server has verified it.
     private func isOfPresent(_ entry: OutboxEntry) -> Bool {
-        entry.customerID == memory.state.customerID
+        entry.customerID == state.device.customerID
     }
 
     /// An observer never finishes, and beside another seller only what is ours is finished.
     private func mayFinish(_ payload: TransactionPayload) -> Bool {
         guard configuration.role == .seller else { return false }
         if ownPurchases.contains(payload.transactionId) { return true }
-        guard let offerings = memory.offerings else { return false }
+        guard let offerings = state.offerings else { return false }
         return offerings.products.contains { $0.productID == payload.productId }
             || offerings.placements.contains { $0.products.contains(payload.productId) }
     }
@@ -257,17 +258,17 @@ extension Engine {
     func finishAcknowledged(_ unfinished: [StoreDocument]) async {
         let finished = unfinished.filter { document in
             guard document.isVerified, let payload = TransactionPayload(document),
-                let word = memory.state.words.transactions[payload.transactionId]
+                let transaction = state.device.storeEvidence.transactions[payload.transactionId]
             else { return false }
-            return word.isAcknowledged && isKnown(document, payload) && mayFinish(payload)
+            return transaction.isAcknowledged && isKnown(document, payload) && mayFinish(payload)
         }
         if outbox != nil, !finished.isEmpty { await store.finish(finished) }
     }
 
     func recordWaiting() async {
         let entries = await outbox?.entries ?? []
-        var waiting = memory.waiting.filter { $0.reason != .server }
-        for entry in entries where entry.customerID == memory.state.customerID {
+        var waiting = state.waiting.filter { $0.reason != .server }
+        for entry in entries where entry.customerID == state.device.customerID {
             guard case .document(let document) = entry.content, entry.state == .waiting,
                 document.intent == .purchase, let product = document.productID
             else { continue }
@@ -276,24 +277,24 @@ extension Engine {
                     product: .init(rawValue: product), reason: .server,
                     since: entry.firstSeen.date))
         }
-        memory.waiting = waiting
-        memory.unconfirmedDebits = await waitingDebits()
+        state.waiting = waiting
+        state.unconfirmedDebits = await waitingDebits()
         await recordUnsent()
     }
 
-    /// Notes whether anything waits that may open a right and is not among the store's words.
+    /// Notes whether anything waits that may open a right and is not in the store's evidence.
     func recordUnsent() async {
         let waiting = unwritten + (await outbox?.entries ?? [])
-        memory.isAnythingUnsent = waiting.contains {
-            $0.customerID == memory.state.customerID && $0.state == .waiting
-                && $0.opensWhatNoWordNames
+        state.isAnythingUnsent = waiting.contains {
+            $0.customerID == state.device.customerID && $0.state == .waiting
+                && $0.opensWhatNoEvidenceNames
         }
     }
 }
 
 extension OutboxEntry {
     /// A receipt, or a log-in after which a person has what an anonymous customer had.
-    fileprivate var opensWhatNoWordNames: Bool {
+    fileprivate var opensWhatNoEvidenceNames: Bool {
         switch content {
         case .document(let document): document.kind != .transaction
         case .alias: true
@@ -324,12 +325,12 @@ extension OutboxEntry {
     }
 
     /// What its transaction says. Nil if it has none.
-    fileprivate var word: StoreTransaction? {
+    fileprivate var transaction: StoreTransaction? {
         guard case .document(let document) = content, document.kind == .transaction else {
             return nil
         }
         let posted = StoreDocument(jws: document.text, isVerified: true)
-        return TransactionPayload(posted)?.makeWord(isHeld: false, firstSeenFor: nil)
+        return TransactionPayload(posted)?.makeTransaction(isHeld: false, firstSeenFor: nil)
     }
 
     /// Whether it is one of these signed texts.

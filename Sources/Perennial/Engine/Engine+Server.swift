@@ -14,8 +14,8 @@ extension Engine {
     static let clockErrorMin: Int64 = 60
 
     var environmentQuery: [String: String] {
-        memory.contractEnvironment == .production
-            ? [:] : ["environment": memory.contractEnvironment.rawValue]
+        state.contractEnvironment == .production
+            ? [:] : ["environment": state.contractEnvironment.rawValue]
     }
 
     /// Sends a request, takes the server's time from the answer, and obeys `Retry-After`.
@@ -63,8 +63,8 @@ extension Engine {
     /// clock by it: see ``recordTime(of:serverTime:)``.
     func recordTime(_ time: Timestamp?) {
         guard let time else { return }
-        if memory.state.keys.keys.isEmpty { anchor(at: time) }
-        memory.serverAnsweredAt = now
+        if state.device.keys.keys.isEmpty { anchor(at: time) }
+        state.serverAnsweredAt = now
     }
 
     /// Sets the clock by a token that has just come. An earlier one than the last is no news: who
@@ -72,8 +72,8 @@ extension Engine {
     ///
     /// - Parameter serverTime: when the server answered, unsigned.
     private func recordTime(of token: CustomerToken, serverTime: Timestamp?) {
-        guard token.asOf >= memory.lastToken ?? token.asOf else { return }
-        memory.lastToken = token.asOf
+        guard token.asOf >= state.lastToken ?? token.asOf else { return }
+        state.lastToken = token.asOf
         var time = token.asOf
         if let serverTime, serverTime > time,
             serverTime.milliseconds - time.milliseconds <= Self.unsignedMax
@@ -85,10 +85,10 @@ extension Engine {
 
     private func anchor(at time: Timestamp) {
         let seconds = (time.milliseconds - now.milliseconds) / 1000
-        if memory.clock.anchor != nil, abs(seconds) >= Self.clockErrorMin {
+        if state.clock.anchor != nil, abs(seconds) >= Self.clockErrorMin {
             log.notice("clock", "The time was off by \(seconds) s, and is the server's now.")
         }
-        memory.clock.anchor(
+        state.clock.anchor(
             signed: time, monotonic: clock.monotonic(), bootID: clock.bootID(), isContact: true)
     }
 
@@ -97,10 +97,10 @@ extension Engine {
         within timeout: TimeInterval, isAwaited: Bool = true
     ) async throws(Perennial.Failure) {
         await open()
-        guard mayPost, let id = memory.state.customerID else { return }
+        guard mayPost, let id = state.device.customerID else { return }
         var request = ServerRequest.get(
             Paths.customer(id), query: environmentQuery, for: id, within: timeout)
-        if let etag, isETagOfAnswer, memory.answer != nil {
+        if let etag, isETagOfAnswer, state.answer != nil {
             request.headers["If-None-Match"] = etag
         }
         // Before the request, so that the answer contains what does not wait any more.
@@ -116,11 +116,11 @@ extension Engine {
                     (etag, isETagOfAnswer) = (answer.etag, true)
                 }
             }
-            if memory.state.customerID == id { mustAsk = false }
+            if state.device.customerID == id { mustAsk = false }
             follow()
         } catch {
             // What will fail again is asked again when the app comes to the foreground.
-            if memory.state.customerID == id { mustAsk = error.failure.isTemporary }
+            if state.device.customerID == id { mustAsk = error.failure.isTemporary }
             if error.failure.code == .customerIDNotValid { await leaveMeaninglessID(id) }
             throw error.failure
         }
@@ -129,11 +129,11 @@ extension Engine {
 
     /// Nothing has changed since the last answer.
     func confirm(_ id: String) {
-        guard memory.state.customerID == id, var word = memory.serverWord else { return }
-        word.asOf = max(word.asOf, now)
-        word.isLive = true
-        memory.serverWord = word
-        memory.customerAnsweredAt = max(memory.customerAnsweredAt ?? word.asOf, now)
+        guard state.device.customerID == id, var evidence = state.serverEvidence else { return }
+        evidence.asOf = max(evidence.asOf, now)
+        evidence.isLive = true
+        state.serverEvidence = evidence
+        state.customerAnsweredAt = max(state.customerAnsweredAt ?? evidence.asOf, now)
     }
 
     /// Takes an answer about a customer. An older one, or one about somebody else, is dropped.
@@ -145,36 +145,36 @@ extension Engine {
         _ customer: PerennialContract.Customer, for id: String, by request: Int
     ) async -> Bool {
         let token = await readToken(of: customer, for: id)
-        guard memory.state.customerID == id,
-            customer.environment == memory.contractEnvironment
+        guard state.device.customerID == id,
+            customer.environment == state.contractEnvironment
         else { return false }
         let order = AnswerOrder(
             asOf: customer.asOf, sequence: token?.sequence ?? 0, request: request)
-        if memory.answer != nil, let last = memory.answerOrder, order < last {
+        if state.answer != nil, let last = state.answerOrder, order < last {
             // Of the same instant: the server may have answered the later request first.
             if order.asOf == last.asOf { isOrderUnclear = true }
             return false
         }
-        if memory.state.keys.isPinned, token == nil,
+        if state.device.keys.isPinned, token == nil,
             customer.entitlements.contains(where: { $0.value.active })
         {
             log.error("server", "An answer without a token of a trusted key was not taken.")
             return false
         }
-        memory.answerOrder = order
+        state.answerOrder = order
         isETagOfAnswer = false
         if let token { recordTime(of: token, serverTime: customer.serverTime) }
         save(token)
-        memory.answer = customer
-        memory.aliases = ([customer.customerID] + customer.aliases).filter { $0 != id }
-        memory.state.accountToken = customer.accountToken ?? memory.state.accountToken
-        memory.serverAnsweredAt = max(memory.serverAnsweredAt ?? customer.asOf, now)
-        memory.customerAnsweredAt = max(memory.customerAnsweredAt ?? customer.asOf, now)
-        memory.recordOwners(customer.purchases)
-        var word = ServerWord(customer, offlineUntil: token?.offlineUntil)
-        if let token { word.restrict(to: token) }
-        memory.serverWord = word
-        memory.state.closed = customer.entitlements.filter { !$0.value.active }
+        state.answer = customer
+        state.aliases = ([customer.customerID] + customer.aliases).filter { $0 != id }
+        state.device.accountToken = customer.accountToken ?? state.device.accountToken
+        state.serverAnsweredAt = max(state.serverAnsweredAt ?? customer.asOf, now)
+        state.customerAnsweredAt = max(state.customerAnsweredAt ?? customer.asOf, now)
+        state.recordOwners(customer.purchases)
+        var evidence = ServerEvidence(customer, offlineUntil: token?.offlineUntil)
+        if let token { evidence.restrict(to: token) }
+        state.serverEvidence = evidence
+        state.device.closed = customer.entitlements.filter { !$0.value.active }
             .mapValues { ClosedNote(state: $0.state, until: $0.until) }
         return true
     }
@@ -198,16 +198,16 @@ extension Engine {
     private func verify(
         _ text: String, for id: String, at now: Timestamp
     ) -> CustomerToken? {
-        let audience = Audience(app: memory.state.app, environment: memory.contractEnvironment)
+        let audience = Audience(app: state.device.app, environment: state.contractEnvironment)
         return CustomerToken(
-            text, by: memory.state.keys,
+            text, by: state.device.keys,
             expected: CustomerToken.Expectation(
                 audience: audience, customerIDs: [id], now: now))
     }
 
     private func save(_ token: CustomerToken?) {
-        memory.state.token = token?.text
-        memory.state.app = token?.app ?? memory.state.app
+        state.device.token = token?.text
+        state.device.app = token?.app ?? state.device.app
     }
 
     /// Fetches the keys that sign tokens, at most once a minute.
@@ -225,7 +225,7 @@ extension Engine {
         guard let answer = try? await send(request),
             let keys = try? answer.decode(TokenKeySet.self)
         else { return }
-        _ = memory.state.keys.learn(from: keys, app: memory.state.app)
+        _ = state.device.keys.learn(from: keys, app: state.device.app)
     }
 }
 
@@ -241,7 +241,7 @@ struct AnswerOrder: Comparable, Sendable {
     }
 }
 
-extension Memory {
+extension EngineState {
     /// Keeps whose purchases are, so that the next person on this device gets nothing of the last
     /// one's.
     mutating func recordOwners(_ verdicts: [PurchaseVerdict]) {
@@ -250,28 +250,28 @@ extension Memory {
             switch verdict.verdict {
             case .another, .refused:
                 if verdict.owner == .anonymous {
-                    state.verdicts[id] = .anonymous
+                    device.verdicts[id] = .anonymous
                 } else if verdict.owner == .person || verdict.why == "names_another" {
                     recordAnotherPerson(id)
                 }
             default:
-                state.verdicts[id] =
-                    person.map { KeptVerdict.person($0, salt: state.salt) } ?? .anonymous
+                device.verdicts[id] =
+                    person.map { KeptVerdict.person($0, salt: device.salt) } ?? .anonymous
             }
         }
     }
 
     private mutating func recordAnotherPerson(_ purchase: String) {
-        if case .person = state.verdicts[purchase],
-            state.verdicts[purchase]?.verdict(for: person, salt: state.salt) == .anotherPerson
+        if case .person = device.verdicts[purchase],
+            device.verdicts[purchase]?.verdict(for: person, salt: device.salt) == .anotherPerson
         {
             return
         }
-        state.verdicts[purchase] = .unnamedPerson
+        device.verdicts[purchase] = .unnamedPerson
     }
 }
 
-extension ServerWord {
+extension ServerEvidence {
     /// What an answer says.
     init(_ customer: PerennialContract.Customer, offlineUntil: Timestamp?) {
         let subscriptions = Dictionary(
@@ -289,7 +289,7 @@ extension ServerWord {
     }
 }
 
-extension ServerWord {
+extension ServerEvidence {
     /// Opens only what the signed token opens, and no longer: nobody between the app and the server
     /// can add to it.
     fileprivate mutating func restrict(to token: CustomerToken) {
@@ -308,7 +308,7 @@ extension ServerWord {
     }
 }
 
-extension ServerWord.Right {
+extension ServerEvidence.Right {
     fileprivate init(
         _ entitlement: Entitlement, subscription: PerennialContract.Subscription?
     ) {

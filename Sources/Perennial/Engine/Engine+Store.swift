@@ -54,14 +54,14 @@ extension Engine {
         await collect(unfinished + entitlements, intent: .sync)
         await finishAcknowledged(unfinished)
         let current = entitlements.compactMap { $0.isVerified ? TransactionPayload($0) : nil }
-        memory.state.words.recordList(
+        state.device.storeEvidence.recordList(
             of: Set(current.map(\.originalTransactionId)), at: now, launch: launch)
-        if let renewals = await store.renewals(of: Set(memory.groups.values)) {
+        if let renewals = await store.renewals(of: Set(state.groups.values)) {
             record(renewals)
             await recordLapsed(renewals)
             await collectChanged(renewals)
         }
-        memory.isStoreRead = true
+        state.isStoreRead = true
         await publish()
     }
 
@@ -78,10 +78,10 @@ extension Engine {
         var entries: [OutboxEntry] = []
         for renewal in renewals where renewal.renewalInfo.isVerified {
             guard let payload = RenewalPayload(renewal.renewalInfo),
-                let known = memory.answer?.subscriptions.first(where: {
+                let known = state.answer?.subscriptions.first(where: {
                     $0.originalTransactionID == payload.originalTransactionId
                 }), payload.changes(known), let id = buyer.id,
-                renewal.transaction.isVerified, !memory.isXcode,
+                renewal.transaction.isVerified, !state.isXcode,
                 let transaction = TransactionPayload(renewal.transaction),
                 postedRenewals.insert(renewal.renewalInfo.jws).inserted
             else { continue }
@@ -97,18 +97,18 @@ extension Engine {
     private func record(_ renewals: [StoreRenewal]) {
         for renewal in renewals where renewal.renewalInfo.isVerified {
             guard let payload = RenewalPayload(renewal.renewalInfo) else { continue }
-            memory.renewalInfos[payload.originalTransactionId] = renewal.renewalInfo.jws
+            state.renewalInfos[payload.originalTransactionId] = renewal.renewalInfo.jws
         }
-        for word in renewals.compactMap({ $0.makeWord() }) {
-            memory.state.words.record(word, at: now, launch: launch)
+        for status in renewals.compactMap({ $0.makeStatus() }) {
+            state.device.storeEvidence.record(status, at: now, launch: launch)
             // Without a network StoreKit repeats what it knew: an answer of that time.
-            let answeredAt = min(word.signedAt, now)
-            memory.state.words.answeredAt = max(
-                memory.state.words.answeredAt ?? answeredAt, answeredAt)
+            let answeredAt = min(status.signedAt, now)
+            state.device.storeEvidence.answeredAt = max(
+                state.device.storeEvidence.answeredAt ?? answeredAt, answeredAt)
         }
-        let isUnconfirmed = memory.state.words.statuses.values.contains { !$0.isConfirmed }
-        let isMissing = memory.state.words.missing.keys.contains {
-            !memory.state.words.absent.contains($0)
+        let isUnconfirmed = state.device.storeEvidence.statuses.values.contains { !$0.isConfirmed }
+        let isMissing = state.device.storeEvidence.missing.keys.contains {
+            !state.device.storeEvidence.absent.contains($0)
         }
         if isUnconfirmed || isMissing, secondLookAt == nil {
             secondLookAt = clock.monotonic() + Self.secondLook
@@ -133,7 +133,7 @@ extension Engine {
             removeApproval(by: document, payload)
             let isNews = record(document, payload, isHeld: isHeld, for: buyer)
             // A purchase made here is posted as one, even if an update recorded it first.
-            guard isNews || intent == .purchase, !memory.isXcode, let customer = buyer.id,
+            guard isNews || intent == .purchase, !state.isXcode, let customer = buyer.id,
                 intent != .sync || !isWaiting && !ofOthers.contains(payload.transactionId)
             else { continue }
             // The store's lists contain a transaction more than once, signed anew for each.
@@ -159,9 +159,9 @@ extension Engine {
     /// A transaction that is new to this device ends the wait for somebody who had to agree.
     private func removeApproval(by document: StoreDocument, _ payload: TransactionPayload) {
         guard document.isVerified,
-            memory.state.words.transactions[payload.transactionId] == nil
+            state.device.storeEvidence.transactions[payload.transactionId] == nil
         else { return }
-        memory.waiting.removeAll {
+        state.waiting.removeAll {
             $0.reason == .approval && $0.product.rawValue == payload.productId
         }
     }
@@ -180,7 +180,7 @@ extension Engine {
         var waiting: Set<String> = []
         for entry in await outbox?.entries ?? [] where entry.state == .waiting {
             guard let id = entry.transactionID else { continue }
-            if entry.customerID == memory.state.customerID {
+            if entry.customerID == state.device.customerID {
                 waiting.insert(id)
             } else {
                 ofOthers.insert(id)
@@ -204,9 +204,9 @@ extension Engine {
     /// Whether a document says what is known already. StoreKit may sign the same anew.
     func isKnown(_ document: StoreDocument, _ payload: TransactionPayload) -> Bool {
         guard document.isVerified,
-            let old = memory.state.words.transactions[payload.transactionId]
+            let old = state.device.storeEvidence.transactions[payload.transactionId]
         else { return false }
-        return old.hasSameContent(as: payload.makeWord(isHeld: false, firstSeenFor: nil))
+        return old.hasSameContent(as: payload.makeTransaction(isHeld: false, firstSeenFor: nil))
     }
 
     /// Returns whether the server has to hear of it.
@@ -214,15 +214,17 @@ extension Engine {
         _ document: StoreDocument, _ payload: TransactionPayload, isHeld: Bool, for buyer: Buyer
     ) -> Bool {
         guard document.isVerified else { return true }
-        var word = payload.makeWord(isHeld: isHeld, firstSeenFor: buyer.person)
-        let old = memory.state.words.transactions[word.id]
-        if let old, old.isAcknowledged, old.hasSameContent(as: word) { word.isAcknowledged = true }
-        memory.state.words.record(word)
-        memory.groups[word.originalID] = payload.subscriptionGroupIdentifier
-        memory.clock.anchor(
-            signed: word.signedAt, monotonic: clock.monotonic(), bootID: clock.bootID(),
+        var transaction = payload.makeTransaction(isHeld: isHeld, firstSeenFor: buyer.person)
+        let old = state.device.storeEvidence.transactions[transaction.id]
+        if let old, old.isAcknowledged, old.hasSameContent(as: transaction) {
+            transaction.isAcknowledged = true
+        }
+        state.device.storeEvidence.record(transaction)
+        state.groups[transaction.originalID] = payload.subscriptionGroupIdentifier
+        state.clock.anchor(
+            signed: transaction.signedAt, monotonic: clock.monotonic(), bootID: clock.bootID(),
             isContact: false)
-        return !word.isAcknowledged
+        return !transaction.isAcknowledged
     }
 
     /// Before the first purchase, the app's own transaction says where purchases are made.
@@ -236,10 +238,10 @@ extension Engine {
     private func recordEnvironment(_ name: String?) {
         switch name {
         case "Xcode", "LocalTesting":
-            if !memory.isXcode {
+            if !state.isXcode {
                 log.notice("store", "Xcode's local store signs here: nothing is posted.")
             }
-            memory.isXcode = true
+            state.isXcode = true
         case "Sandbox": enter(.sandbox)
         case "Production": enter(.production)
         default: break
@@ -248,15 +250,15 @@ extension Engine {
 
     /// What was said in one environment counts nothing in the other.
     private func enter(_ environment: PerennialContract.StoreEnvironment) {
-        let before = memory.contractEnvironment
-        memory.state.environment = environment
+        let before = state.contractEnvironment
+        state.device.environment = environment
         guard before != environment else { return }
-        memory.serverWord = nil
-        memory.answer = nil
-        memory.state.token = nil
-        memory.state.closed = [:]
-        memory.state.words = StoreWord(isTrusted: memory.state.words.isTrusted)
-        (memory.offerings, memory.areOfferingsCurrent) = (nil, false)
+        state.serverEvidence = nil
+        state.answer = nil
+        state.device.token = nil
+        state.device.closed = [:]
+        state.device.storeEvidence = StoreEvidence(isTrusted: state.device.storeEvidence.isTrusted)
+        (state.offerings, state.areOfferingsCurrent) = (nil, false)
         etag = nil
         offeringsETag = nil
         mustAsk = true

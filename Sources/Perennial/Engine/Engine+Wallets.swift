@@ -13,7 +13,7 @@ extension Engine {
             throw Perennial.Failure(
                 "amount_not_positive", remedy: "Spend an amount of at least 1.")
         }
-        guard let id = memory.state.customerID else {
+        guard let id = state.device.customerID else {
             throw Perennial.Failure(.customerMissing, remedy: "Call `identify` first.")
         }
         let debit = OutboxEntry.Debit(
@@ -41,17 +41,17 @@ extension Engine {
     }
 
     private func publishWallet(_ wallet: Perennial.WalletID) async -> Perennial.Wallet {
-        memory.unconfirmedDebits = await waitingDebits()
+        state.unconfirmedDebits = await waitingDebits()
         await publish()
-        return picture.snapshot[wallet: wallet]
+        return publisher.snapshot[wallet: wallet]
     }
 
     /// Without the server, as much may be spent as the owner allows.
     private func postponeOrRefuse(
         _ error: ServerError, _ entry: OutboxEntry, _ debit: OutboxEntry.Debit
     ) async throws(Perennial.Failure) {
-        let limit = memory.offerings?.wallets[debit.wallet]?.maxOffline ?? 0
-        let balance = memory.answer?.wallets[debit.wallet]?.balance ?? 0
+        let limit = state.offerings?.wallets[debit.wallet]?.maxOffline ?? 0
+        let balance = state.answer?.wallets[debit.wallet]?.balance ?? 0
         let waiting =
             await outbox?.waitingDebits(from: debit.wallet, of: entry.customerID) ?? 0
         if error.failure.isTemporary, waiting <= limit, waiting <= balance { return }
@@ -70,8 +70,8 @@ extension Engine {
         request.headers["Idempotency-Key"] = debit.key
         do {
             let answer = try await send(request, isAwaited: isAwaited).decode(Debit.self)
-            if memory.state.customerID == entry.customerID {
-                memory.answer?.wallets[debit.wallet] = PerennialContract.Wallet(
+            if state.device.customerID == entry.customerID {
+                state.answer?.wallets[debit.wallet] = PerennialContract.Wallet(
                     balance: answer.balance)
                 isETagOfAnswer = false
             }
@@ -86,7 +86,7 @@ extension Engine {
     func waitingDebits() async -> [String: Int64] {
         var sums: [String: Int64] = [:]
         for entry in await outbox?.entries ?? []
-        where entry.customerID == memory.state.customerID {
+        where entry.customerID == state.device.customerID {
             guard case .debit(let debit) = entry.content else { continue }
             sums[debit.wallet, default: 0] += debit.amount
         }
@@ -111,7 +111,7 @@ extension Engine {
 
     private func contentList() async throws(Perennial.Failure) -> [Content] {
         await open()
-        guard let id = memory.state.customerID else {
+        guard let id = state.device.customerID else {
             throw Perennial.Failure(.customerMissing, remedy: "Call `identify` first.")
         }
         do {
@@ -128,7 +128,7 @@ extension Engine {
     /// Whether the App Store may be told how much was used, if the customer asks for a refund.
     func setRefundConsent(_ consents: Bool) async throws(Perennial.Failure) {
         await open()
-        guard let id = memory.state.customerID else {
+        guard let id = state.device.customerID else {
             throw Perennial.Failure(.customerMissing, remedy: "Call `identify` first.")
         }
         do {

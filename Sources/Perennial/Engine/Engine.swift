@@ -3,7 +3,7 @@ internal import Foundation
 internal import PerennialContract
 
 /// Keeps what is known in step with the server and the App Store, and sends what the server must
-/// hear. Everything that changes memory happens here, one thing after the other.
+/// hear. Everything that changes the state happens here, one thing after the other.
 actor Engine {
     /// The shortest and the longest time between two attempts. Milliseconds.
     static let retryMin: Int64 = 1_000
@@ -16,11 +16,11 @@ actor Engine {
     let store: any DeviceStore
     let clock: any DeviceClock
     let server: ServerClient
-    let picture: Picture
+    let publisher: SnapshotPublisher
     let files: DeviceFiles
     let log: Log
 
-    var memory: Memory
+    var state: EngineState
     var outbox: Outbox?
     /// Who has signed in, where that could not be written down yet.
     var unwritten: [OutboxEntry] = []
@@ -47,7 +47,7 @@ actor Engine {
     var postedAlone: Set<String> = []
     /// The documents of purchases that post themselves, so that they are not posted twice.
     var postedAtOnce: Set<String> = []
-    var purchasing: [Tap: Task<PurchaseOutcome, Never>] = [:]
+    var purchasing: [PurchaseKey: Task<PurchaseOutcome, Never>] = [:]
     var lastPurchase: Task<PurchaseOutcome, Never>?
     /// Nothing is sent in the background before: the server has said so. Monotonic milliseconds.
     var silentUntil: Int64?
@@ -93,7 +93,8 @@ actor Engine {
 
     init(
         _ configuration: Perennial.Configuration, store: any DeviceStore,
-        clock: any DeviceClock, files: DeviceFiles, memory: Memory, picture: Picture,
+        clock: any DeviceClock, files: DeviceFiles, state: EngineState,
+        publisher: SnapshotPublisher,
         stored: StoredState?, answering: SignpostInterval, transport: ServerClient.Transport?,
         after predecessor: Task<Void, Never>?
     ) {
@@ -101,8 +102,8 @@ actor Engine {
         self.store = store
         self.clock = clock
         self.files = files
-        self.memory = memory
-        self.picture = picture
+        self.state = state
+        self.publisher = publisher
         server = ServerClient(
             base: configuration.server, key: configuration.key, proof: configuration.proof,
             transport: transport)
@@ -111,7 +112,7 @@ actor Engine {
         requests = RequestFile(folder: files.folder)
         self.stored = stored
         self.predecessor = predecessor
-        logged = picture.snapshot
+        logged = publisher.snapshot
         self.answering = logged.isAnythingKnown ? nil : answering
         if logged.isAnythingKnown { answering.close() }
     }
@@ -170,14 +171,14 @@ extension Engine {
         var person: String?
     }
 
-    var buyer: Buyer { Buyer(id: memory.state.customerID, person: memory.person) }
+    var buyer: Buyer { Buyer(id: state.device.customerID, person: state.person) }
 
-    var now: Timestamp { memory.clock.now(by: clock) }
+    var now: Timestamp { state.clock.now(by: clock) }
 
     /// Shows what is known now, keeps it, and sets the timer.
     @discardableResult
     func publish() async -> Perennial.Snapshot {
-        let snapshot = picture.publish(memory)
+        let snapshot = publisher.publish(state)
         if snapshot.isAnythingKnown {
             answering?.close()
             answering = nil
@@ -194,7 +195,7 @@ extension Engine {
         logged = after
         for (name, access) in after.access.sorted(by: { $0.key.rawValue < $1.key.rawValue })
         where before[name].isActive != access.isActive || before[name].state != access.state {
-            let rule = picture.judge(name.rawValue).rule
+            let rule = publisher.decision(on: name.rawValue).rule
             log.notice(
                 "access",
                 "\(name.rawValue) is \(access.isActive ? "open" : "shut") "
@@ -204,12 +205,12 @@ extension Engine {
 
     private func save() {
         guard let secrets, outbox?.isWriter == true else { return }
-        memory.clock.advance(monotonic: clock.monotonic(), bootID: clock.bootID())
-        memory.state.anchor = memory.clock.anchor.map {
+        state.clock.advance(monotonic: clock.monotonic(), bootID: clock.bootID())
+        state.device.anchor = state.clock.anchor.map {
             TimeAnchor(
                 signedAt: $0.signed, monotonicMilliseconds: $0.monotonic, bootID: $0.bootID)
         }
-        do { try files.state.write(memory.state, code: secrets.code) } catch {
+        do { try files.state.write(state.device, code: secrets.code) } catch {
             log.error("store", "The state could not be saved: \(error).")
         }
     }
@@ -233,7 +234,7 @@ extension Engine {
     func nextWait() async -> Int64? {
         var waits: [Int64] = []
         let now = now
-        if let changesAt = picture.changesAt {
+        if let changesAt = publisher.changesAt {
             waits.append(changesAt.milliseconds - now.milliseconds)
         }
         let monotonic = clock.monotonic()
@@ -259,7 +260,7 @@ extension Engine {
 
     private func tick() async {
         // What has ended may go on by now: the server knows.
-        if let changesAt = picture.changesAt, changesAt <= now { mustAsk = true }
+        if let changesAt = publisher.changesAt, changesAt <= now { mustAsk = true }
         let monotonic = clock.monotonic()
         if let at = secondLookAt, at <= monotonic {
             secondLookAt = nil
@@ -298,7 +299,7 @@ extension Engine {
     }
 
     /// Whether there is somebody to speak for, and a store whose documents the server accepts.
-    var mayPost: Bool { memory.state.customerID != nil && !memory.isXcode && outbox != nil }
+    var mayPost: Bool { state.device.customerID != nil && !state.isXcode && outbox != nil }
 }
 
 // MARK: - Looking anew
@@ -306,7 +307,7 @@ extension Engine {
 extension Engine {
     /// Asks the server, and looks at the store. Throws nothing: what fails is tried again.
     func refresh(within timeout: TimeInterval) async {
-        let environment = memory.contractEnvironment
+        let environment = state.contractEnvironment
         // A slow server holds up nothing of what the store says.
         async let offerings: Void = fetchOfferings(within: timeout, isAwaited: false)
         // The store first: the server may not have heard of a purchase yet.
@@ -316,7 +317,7 @@ extension Engine {
         await reading.value
         await offerings
         // The store may be the first to say which of the two it is.
-        if environment != memory.contractEnvironment {
+        if environment != state.contractEnvironment {
             await fetchOfferings(within: timeout, isAwaited: false)
         }
     }
@@ -337,7 +338,7 @@ extension Engine {
             end.yield(false)
         }
         for await isRead in ends {
-            memory.isStoreSilent = !isRead
+            state.isStoreSilent = !isRead
             break
         }
         waiting.cancel()
@@ -361,7 +362,7 @@ extension Engine {
         await outbox?.hurry()
         mustAsk = true
         try? await fetchCustomer(within: configuration.patience, isAwaited: false)
-        if !memory.areOfferingsCurrent {
+        if !state.areOfferingsCurrent {
             await fetchOfferings(within: configuration.patience, isAwaited: false)
         }
         await readStore()

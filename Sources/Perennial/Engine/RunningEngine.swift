@@ -3,7 +3,7 @@ internal import Foundation
 /// An engine that runs as long as somebody keeps this.
 final class RunningEngine: Sendable {
     let engine: Engine
-    let picture: Picture
+    let publisher: SnapshotPublisher
     private let running: Task<Void, Never>
     private let path: String
 
@@ -16,14 +16,14 @@ final class RunningEngine: Sendable {
         let answering = SignpostInterval("first-answer")
         defer { starting.close() }
         let stored = try? files.storedState(configuration)
-        let memory = Memory(launching: configuration, stored, clock: clock)
-        let picture = Picture(memory, clock: clock)
+        let state = EngineState(launching: configuration, stored, clock: clock)
+        let publisher = SnapshotPublisher(state, clock: clock)
         let engine = Engine(
-            configuration, store: store, clock: clock, files: files, memory: memory,
-            picture: picture, stored: stored, answering: answering, transport: transport,
+            configuration, store: store, clock: clock, files: files, state: state,
+            publisher: publisher, stored: stored, answering: answering, transport: transport,
             after: predecessor)
         self.engine = engine
-        self.picture = picture
+        self.publisher = publisher
         path = files.folder.lasting
         running = Task { await engine.run() }
     }

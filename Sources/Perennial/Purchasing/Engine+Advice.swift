@@ -24,22 +24,22 @@ extension Engine {
 
     /// By what is known here.
     func advice(on product: Perennial.ProductID) -> Perennial.Advice {
-        let words = memory.state.words.transactions.values
-        let own = words.filter { $0.productID == product.rawValue && $0.revokedAt == nil }
+        let transactions = state.device.storeEvidence.transactions.values
+        let own = transactions.filter { $0.productID == product.rawValue && $0.revokedAt == nil }
         if own.contains(where: { $0.kind == .nonConsumable && isTheirs($0.originalID) }) {
             return Perennial.Advice(product: product, buy: false, reason: .alreadyHad)
         }
         let now = now
         let running = own.filter { $0.isRunningSubscription(at: now) }
         if let held = running.first(where: { isTheirs($0.originalID) }),
-            memory.state.words.statuses[held.originalID]?.willRenew != false
+            state.device.storeEvidence.statuses[held.originalID]?.willRenew != false
         {
             return Perennial.Advice(product: product, buy: false, reason: .alreadyHad)
         }
         if isPaidForAnother(product) {
             return Perennial.Advice(product: product, buy: false, reason: .storeAccountOfAnother)
         }
-        if memory.offerings?.overlap == "refuse", hasRunningTerm(like: product) {
+        if state.offerings?.overlap == "refuse", hasRunningTerm(like: product) {
             return Perennial.Advice(product: product, buy: false, reason: .termRuns)
         }
         return Perennial.Advice(product: product, buy: true)
@@ -47,9 +47,9 @@ extension Engine {
 
     /// Whose a purchase is, by its original transaction id. Nil if the server has not said.
     func verdict(on purchase: String) -> Verdict? {
-        memory.serverWord?.verdicts[purchase]
-            ?? memory.state.verdicts[purchase]?
-            .verdict(for: memory.person, salt: memory.state.salt)
+        state.serverEvidence?.verdicts[purchase]
+            ?? state.device.verdicts[purchase]?
+            .verdict(for: state.person, salt: state.device.salt)
     }
 
     private func isTheirs(_ purchase: String) -> Bool { verdict(on: purchase) != .anotherPerson }
@@ -59,21 +59,21 @@ extension Engine {
     private func isPaidForAnother(_ product: Perennial.ProductID) -> Bool {
         let group = products[product.rawValue]?.group
         let now = now
-        return memory.state.words.transactions.values.contains { transaction in
+        return state.device.storeEvidence.transactions.values.contains { transaction in
             transaction.isRunningSubscription(at: now)
                 && (transaction.productID == product.rawValue
-                    || group != nil && memory.groups[transaction.originalID] == group)
+                    || group != nil && state.groups[transaction.originalID] == group)
                 && verdict(on: transaction.originalID) == .anotherPerson
         }
     }
 
     private func hasRunningTerm(like product: Perennial.ProductID) -> Bool {
-        guard let offerings = memory.offerings,
+        guard let offerings = state.offerings,
             let chain = offerings.products.first(where: { $0.productID == product.rawValue })?
                 .term?.chain
         else { return false }
         let chained = Set(offerings.products.filter { $0.term?.chain == chain }.map(\.productID))
-        return picture.snapshot.terms.contains {
+        return publisher.snapshot.terms.contains {
             chained.contains($0.product.rawValue) && ($0.until.map { $0 > now.date } ?? false)
         }
     }

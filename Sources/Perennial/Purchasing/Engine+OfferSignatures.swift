@@ -44,7 +44,7 @@ extension Engine {
 
     /// The id of a transaction that the customer has posted.
     private var newestTransaction: String? {
-        memory.state.words.transactions.values.filter(\.isAcknowledged)
+        state.device.storeEvidence.transactions.values.filter(\.isAcknowledged)
             .max { ($0.signedAt, $0.id) < ($1.signedAt, $1.id) }?.id
     }
 
@@ -52,7 +52,7 @@ extension Engine {
         _ kind: String, offerID: String?, of product: Perennial.ProductID,
         naming transaction: String?
     ) async throws(Perennial.Failure) -> OfferSignature? {
-        guard let id = memory.state.customerID else { return nil }
+        guard let id = state.device.customerID else { return nil }
         let body = OfferSignatureRequest(
             customerID: id, productID: product.rawValue, kind: kind, offerID: offerID,
             transactionID: transaction)

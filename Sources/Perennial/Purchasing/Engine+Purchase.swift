@@ -12,24 +12,24 @@ extension Engine {
         anchor: PurchaseAnchor?
     ) async -> PurchaseOutcome {
         await open()
-        let (tap, buyer) = (
-            Tap(product: product, customer: buyer.id, seats: options.seats), buyer
+        let (key, buyer) = (
+            PurchaseKey(product: product, customer: buyer.id, seats: options.seats), buyer
         )
-        if let running = purchasing[tap] { return await running.value }
+        if let running = purchasing[key] { return await running.value }
         let before = lastPurchase
         let task = Task { () -> PurchaseOutcome in
             _ = await before?.value
             return await buy(product, options, for: buyer, anchor: anchor)
         }
-        purchasing[tap] = task
+        purchasing[key] = task
         lastPurchase = task
         let outcome = await task.value
-        purchasing[tap] = nil
+        purchasing[key] = nil
         return outcome
     }
 
     /// What is bought, and for whom.
-    struct Tap: Hashable, Sendable {
+    struct PurchaseKey: Hashable, Sendable {
         var product: Perennial.ProductID
         var customer: String?
         /// Another number of seats is another purchase.
@@ -63,7 +63,7 @@ extension Engine {
             throw Perennial.Failure(
                 .observing, remedy: "Buy with StoreKit, and call `receive` with the result.")
         }
-        guard memory.state.customerID != nil else {
+        guard state.device.customerID != nil else {
             throw Perennial.Failure(
                 .customerMissing, remedy: "Call `identify` before the first purchase.")
         }
@@ -71,7 +71,7 @@ extension Engine {
 
     /// What somebody asked for is not done for the next person on this device.
     func checkStays(_ customer: String?) throws(Perennial.Failure) {
-        guard memory.state.customerID == customer else {
+        guard state.device.customerID == customer else {
             throw Perennial.Failure(
                 .customerChanged,
                 remedy: "Another customer signed in meanwhile. Nothing was done: ask them again.")
@@ -84,10 +84,10 @@ extension Engine {
     ) async throws(Perennial.Failure) -> Perennial.Purchase {
         let storeOptions = try await makeOptions(product, options)
         try checkStays(buyer.id)
-        let sheet = Sheet(
+        let sheet = PaymentSheet(
             product: product, buyer: buyer, placement: options.placement,
-            known: Set(memory.state.words.transactions.keys), shownAt: now)
-        let result: StorePurchase
+            known: Set(state.device.storeEvidence.transactions.keys), shownAt: now)
+        let result: StorePurchaseResult
         do {
             result = try await store.purchase(product.rawValue, storeOptions, anchor: anchor)
         } catch {
@@ -100,7 +100,7 @@ extension Engine {
     }
 
     /// What was so when the payment sheet was shown.
-    struct Sheet: Sendable {
+    struct PaymentSheet: Sendable {
         var product: Perennial.ProductID
         var buyer: Buyer
         var placement: Perennial.PlacementID?
@@ -111,7 +111,7 @@ extension Engine {
 
     /// Takes what a purchase returned: writes it down, posts it, and only then finishes it.
     private func receive(
-        _ document: StoreDocument, of sheet: Sheet
+        _ document: StoreDocument, of sheet: PaymentSheet
     ) async throws(Perennial.Failure) -> Perennial.Purchase {
         guard document.isVerified, let payload = TransactionPayload(document) else {
             await collect(
@@ -126,11 +126,11 @@ extension Engine {
         postedAtOnce.insert(document.jws)
         await collect(
             [document], intent: .purchase, isHeld: true, for: sheet.buyer, at: sheet.placement)
-        memory.waiting.removeAll { $0.product == sheet.product && $0.reason == .approval }
+        state.waiting.removeAll { $0.product == sheet.product && $0.reason == .approval }
         await publish()
         let isKept = await postAtOnce(document, for: payload, of: sheet)
         postedAtOnce.remove(document.jws)
-        guard memory.state.customerID == sheet.buyer.id else {
+        guard state.device.customerID == sheet.buyer.id else {
             throw Perennial.Failure(
                 .customerChanged,
                 remedy: "Another customer signed in while the sheet was shown. "
@@ -138,7 +138,7 @@ extension Engine {
                 charged: .yes)
         }
         // What else waits is posted by itself: nobody waits for that here.
-        let outcome = try judge(payload, of: sheet)
+        let outcome = try outcome(of: payload, sheet)
         var purchase = await makePurchase(outcome, sheet.product)
         purchase.transactionID = payload.transactionId
         purchase.isKeptByServer = isKept
@@ -147,10 +147,10 @@ extension Engine {
 
     /// Posts one document before everything else that waits. Returns whether the server has it.
     private func postAtOnce(
-        _ document: StoreDocument, for payload: TransactionPayload, of sheet: Sheet
+        _ document: StoreDocument, for payload: TransactionPayload, of sheet: PaymentSheet
     ) async -> Bool {
         guard mayPost, (silentUntil ?? 0) <= clock.monotonic() else { return false }
-        if memory.offerings == nil { await fetchOfferings(within: configuration.patience) }
+        if state.offerings == nil { await fetchOfferings(within: configuration.patience) }
         var entries = (await outbox?.entries ?? []).filter {
             guard case .document(let waiting) = $0.content else { return false }
             return waiting.text == document.jws
@@ -177,12 +177,12 @@ extension Engine {
     }
 
     private func isAcknowledged(_ payload: TransactionPayload) -> Bool {
-        memory.state.words.transactions[payload.transactionId]?.isAcknowledged ?? false
+        state.device.storeEvidence.transactions[payload.transactionId]?.isAcknowledged ?? false
     }
 
     /// Compares what was asked for with what the store returned.
-    private func judge(
-        _ payload: TransactionPayload, of sheet: Sheet
+    private func outcome(
+        of payload: TransactionPayload, _ sheet: PaymentSheet
     ) throws(Perennial.Failure) -> Perennial.Purchase.Outcome {
         if verdict(on: payload.originalTransactionId) == .anotherPerson {
             return .belongsToAnother
@@ -205,17 +205,18 @@ extension Engine {
 
     /// What Apple's views or the app's own code bought.
     func receive(
-        _ result: StorePurchase, for product: Perennial.ProductID
+        _ result: StorePurchaseResult, for product: Perennial.ProductID
     ) async throws(Perennial.Failure) -> Perennial.Purchase {
         await open()
-        let sheet = Sheet(
-            product: product, buyer: buyer, known: Set(memory.state.words.transactions.keys),
+        let sheet = PaymentSheet(
+            product: product, buyer: buyer,
+            known: Set(state.device.storeEvidence.transactions.keys),
             shownAt: now)
         return try await receive(result, of: sheet)
     }
 
     private func receive(
-        _ result: StorePurchase, of sheet: Sheet
+        _ result: StorePurchaseResult, of sheet: PaymentSheet
     ) async throws(Perennial.Failure) -> Perennial.Purchase {
         switch result {
         case .bought(let document):
@@ -238,7 +239,7 @@ extension Engine {
         appReceipt: Data, because intent: Perennial.Intent
     ) async throws(Perennial.Failure) {
         await open()
-        guard let id = memory.state.customerID else {
+        guard let id = state.device.customerID else {
             throw Perennial.Failure(.customerMissing, remedy: "Call `identify` first.")
         }
         let entry = OutboxEntry(
@@ -269,9 +270,9 @@ extension Engine {
     }
 
     func recordWaiting(_ reason: Perennial.WaitingPurchase.Reason, _ product: Perennial.ProductID) {
-        guard !memory.waiting.contains(where: { $0.product == product && $0.reason == reason })
+        guard !state.waiting.contains(where: { $0.product == product && $0.reason == reason })
         else { return }
-        memory.waiting.append(
+        state.waiting.append(
             Perennial.WaitingPurchase(product: product, reason: reason, since: now.date))
     }
 }
@@ -301,16 +302,16 @@ extension Engine {
     /// What purchases carry, so that they belong to the customer even if the app is killed before
     /// it can post them. Nil if the server cannot be asked.
     private func accountToken() async -> String? {
-        if let token = memory.state.accountToken { return token }
-        guard let id = memory.state.customerID, mayPost, (silentUntil ?? 0) <= clock.monotonic()
+        if let token = state.device.accountToken { return token }
+        guard let id = state.device.customerID, mayPost, (silentUntil ?? 0) <= clock.monotonic()
         else { return nil }
         let request = ServerRequest(
             method: "POST", path: "\(Paths.customer(id))/account_token", body: Data("{}".utf8),
             customer: id, timeout: configuration.patience / 2)
         guard let answer = try? await send(request),
-            let token = try? answer.decode(AccountToken.self), memory.state.customerID == id
+            let token = try? answer.decode(AccountToken.self), state.device.customerID == id
         else { return nil }
-        memory.state.accountToken = token.accountToken
+        state.device.accountToken = token.accountToken
         return token.accountToken
     }
 }

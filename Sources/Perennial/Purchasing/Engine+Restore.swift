@@ -64,7 +64,7 @@ extension Engine {
     }
 
     private func presentCustomer() throws(Perennial.Failure) -> String {
-        guard let id = memory.state.customerID else {
+        guard let id = state.device.customerID else {
             throw Perennial.Failure(.customerMissing, remedy: "Call `identify` first.")
         }
         return id
@@ -124,7 +124,7 @@ extension Engine {
                 throw error.failure
             }
         }
-        memory.waiting.removeAll { $0.reason == .restore }
+        state.waiting.removeAll { $0.reason == .restore }
         await publish()
         return await makeRestoration(preview.outcome, preview)
     }
@@ -132,7 +132,7 @@ extension Engine {
     private func makeRestoration(
         _ outcome: Perennial.Restoration.Outcome, _ preview: Perennial.RestorePreview
     ) async -> Perennial.Restoration {
-        Perennial.Restoration(outcome: outcome, preview: preview, snapshot: picture.snapshot)
+        Perennial.Restoration(outcome: outcome, preview: preview, snapshot: publisher.snapshot)
     }
 }
 

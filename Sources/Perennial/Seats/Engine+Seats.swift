@@ -27,12 +27,12 @@ extension Engine {
     /// product does not run.
     private func presentSeats(of product: Perennial.ProductID) -> Int? {
         let now = now
-        let words = memory.state.words.transactions.values
-        return words.filter {
+        let transactions = state.device.storeEvidence.transactions.values
+        return transactions.filter {
             $0.productID == product.rawValue && $0.isRunningSubscription(at: now)
                 && !$0.isPaidByAnother && verdict(on: $0.originalID) != .anotherPerson
         }.max { ($0.purchasedAt, $0.id) < ($1.purchasedAt, $1.id) }
-            .map { words.seats(inPeriodOf: $0) ?? 1 }
+            .map { transactions.seats(inPeriodOf: $0) ?? 1 }
     }
 }
 
@@ -140,12 +140,12 @@ extension Engine {
     private func fetchSeatChange() async throws(Perennial.Failure) -> Perennial.Snapshot {
         mustAsk = true
         try await fetchCustomer(within: configuration.patience)
-        return picture.snapshot
+        return publisher.snapshot
     }
 
     private func seatHolder() async throws(Perennial.Failure) -> String {
         await open()
-        guard let id = memory.state.customerID else {
+        guard let id = state.device.customerID else {
             throw Perennial.Failure(.customerMissing, remedy: "Call `identify` first.")
         }
         return id

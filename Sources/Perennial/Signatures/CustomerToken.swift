@@ -48,7 +48,7 @@ struct CustomerToken: Hashable, Sendable {
     }
 
     /// Returns nil if a key of the ring did not sign it, or if it is not what is expected. Whether
-    /// it has expired is for the rules of access to judge.
+    /// it has expired is for the rules of access to decide.
     init?(_ text: String, by ring: KeyRing, expected: Expectation) {
         guard let payload = ring.verify(text, type: Self.type), let claims = SignedJSON(payload),
             let app = expected.audience.app(of: claims), let customerID = claims["sub"]?.string,
@@ -112,12 +112,12 @@ extension CustomerToken {
         return isSameSecond ? Timestamp(milliseconds: sequence) : issuedAt
     }
 
-    /// What the rules of access judge.
-    var serverWord: ServerWord {
-        ServerWord(
+    /// What the rules of access decide by.
+    var serverEvidence: ServerEvidence {
+        ServerEvidence(
             asOf: asOf, isLive: false, offlineUntil: offlineUntil,
             rights: entitlements.mapValues { entitlement in
-                ServerWord.Right(
+                ServerEvidence.Right(
                     isActive: true, state: entitlement.state, until: entitlement.until,
                     mayRenew: entitlement.mayRenew,
                     originalTransactionID: entitlement.originalTransactionID)

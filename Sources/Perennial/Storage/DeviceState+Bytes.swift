@@ -4,7 +4,7 @@ internal import PerennialContract
 extension DeviceState {
     /// What may move to the second file, in the order in which it does.
     enum Part: CaseIterable {
-        case words, notes, introductions, token
+        case storeEvidence, notes, introductions, token
     }
 
     /// The keys that are kept of a ring that is not pinned.
@@ -66,7 +66,7 @@ extension DeviceState {
         else { throw Damaged() }
         try state.readParts(&reader)
         guard reader.isAtEnd else { throw Damaged() }
-        state.words.isTrusted = true
+        state.storeEvidence.isTrusted = true
         return state
     }
 
@@ -83,7 +83,7 @@ extension DeviceState {
             writer.write(parts.contains(part))
             guard parts.contains(part) else { continue }
             switch part {
-            case .words: writer.write(words)
+            case .storeEvidence: writer.write(storeEvidence)
             case .notes:
                 writer.write(closed)
                 writer.write(verdicts)
@@ -97,7 +97,7 @@ extension DeviceState {
     private mutating func readParts(_ reader: inout ByteReader) throws(ByteReader.Damaged) {
         for part in Part.allCases where try reader.bool() {
             switch part {
-            case .words: words = try reader.words()
+            case .storeEvidence: storeEvidence = try reader.storeEvidence()
             case .notes:
                 closed = try reader.closedNotes()
                 verdicts = try reader.verdicts()

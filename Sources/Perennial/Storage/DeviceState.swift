@@ -27,7 +27,7 @@ struct DeviceState: Hashable, Sendable {
     /// Whose purchases are, by original transaction id.
     var verdicts: [String: KeptVerdict] = [:]
     /// What the App Store said. Not to be trusted before the seal was checked.
-    var words = StoreWord()
+    var storeEvidence = StoreEvidence()
 
     init(keys: KeyRing) { self.keys = keys }
 
@@ -41,16 +41,16 @@ struct DeviceState: Hashable, Sendable {
         token = nil
         closed = [:]
         guard let person else { return }
-        let gone = words.transactions.values.filter { $0.firstSeenFor == person }
+        let gone = storeEvidence.transactions.values.filter { $0.firstSeenFor == person }
         for transaction in gone {
             // It stays theirs until the server says otherwise, also if the store lists it anew.
             if verdicts[transaction.originalID] == nil {
                 verdicts[transaction.originalID] = .person(person, salt: salt)
             }
-            words.transactions[transaction.id] = nil
+            storeEvidence.transactions[transaction.id] = nil
         }
-        let left = Set(words.transactions.values.map(\.originalID))
-        words.statuses = words.statuses.filter { left.contains($0.key) }
+        let left = Set(storeEvidence.transactions.values.map(\.originalID))
+        storeEvidence.statuses = storeEvidence.statuses.filter { left.contains($0.key) }
     }
 
     /// Deletes what nobody but this device has signed, because its seal is broken or missing.
@@ -59,7 +59,7 @@ struct DeviceState: Hashable, Sendable {
         anchor = nil
         closed = [:]
         verdicts = [:]
-        words = StoreWord()
+        storeEvidence = StoreEvidence()
     }
 }
 

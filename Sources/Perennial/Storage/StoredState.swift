@@ -1,6 +1,6 @@
 /// A state as it stood in the file.
 struct StoredState: Hashable, Sendable {
-    /// What may be used at once. The token proves itself by its signature; the words of the App
+    /// What may be used at once. The token proves itself by its signature; the evidence of the App
     /// Store, the anchor, the closed rights and the verdicts may have been edited and must open
     /// nothing. Without pinned keys the ring is empty.
     private(set) var state: DeviceState
@@ -24,13 +24,13 @@ struct StoredState: Hashable, Sendable {
         self.content = content
     }
 
-    /// The whole state, with words that can be trusted. Returns nil if this device did not write
+    /// The whole state, with evidence that can be trusted. Returns nil if this device did not write
     /// it: then call ``DeviceState/forgetUnproven()``.
     func proven(by code: MessageCode) -> DeviceState? {
         guard content.isSealed(by: code) else { return nil }
         var proven = state
         proven.keys = keysAsWritten
-        proven.words.isTrusted = true
+        proven.storeEvidence.isTrusted = true
         return proven
     }
 

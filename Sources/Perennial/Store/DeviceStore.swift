@@ -6,7 +6,7 @@ package protocol DeviceStore: Sendable {
     func products(_ ids: [String]) async throws(StoreError) -> [StoreProduct]
     func purchase(
         _ product: String, _ options: StorePurchaseOptions, anchor: PurchaseAnchor?
-    ) async throws(StoreError) -> StorePurchase
+    ) async throws(StoreError) -> StorePurchaseResult
 
     /// The lists of StoreKit. Nil if the task was cancelled: that is no answer.
     func documents(_ list: StoreList) async -> [StoreDocument]?
@@ -67,7 +67,7 @@ package enum StoreUpdate: Sendable {
     case storefront
 }
 
-package enum StorePurchase: Sendable {
+package enum StorePurchaseResult: Sendable {
     case bought(StoreDocument)
     case pending
     case cancelled

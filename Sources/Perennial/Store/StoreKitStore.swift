@@ -16,7 +16,7 @@ package struct StoreKitStore: DeviceStore {
 
     package func purchase(
         _ product: String, _ options: StorePurchaseOptions, anchor: PurchaseAnchor?
-    ) async throws(StoreError) -> StorePurchase {
+    ) async throws(StoreError) -> StorePurchaseResult {
         do {
             guard let product = try await StoreKit.Product.products(for: [product]).first else {
                 throw StoreError.productUnavailable
@@ -26,7 +26,7 @@ package struct StoreKitStore: DeviceStore {
                 if let anchor { try await anchor.buy(product, options) } else {
                     try await product.purchase(options: options)
                 }
-            return StorePurchase(result)
+            return StorePurchaseResult(result)
         } catch {
             throw StoreError(error)
         }
@@ -167,7 +167,7 @@ extension StoreRenewal {
     }
 }
 
-extension StorePurchase {
+extension StorePurchaseResult {
     init(_ result: StoreKit.Product.PurchaseResult) {
         switch result {
         case .success(let transaction): self = .bought(StoreDocument(transaction))

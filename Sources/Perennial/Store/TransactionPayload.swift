@@ -50,8 +50,8 @@ struct TransactionPayload: Decodable, Hashable, Sendable {
         self = value
     }
 
-    /// The word of the store that it contains.
-    func makeWord(isHeld: Bool, firstSeenFor: String?) -> StoreTransaction {
+    /// The store's evidence that it contains.
+    func makeTransaction(isHeld: Bool, firstSeenFor: String?) -> StoreTransaction {
         let isFamilyShared = inAppOwnershipType == "FAMILY_SHARED"
         return StoreTransaction(
             id: transactionId, originalID: originalTransactionId, productID: productId, kind: kind,
@@ -66,7 +66,7 @@ struct TransactionPayload: Decodable, Hashable, Sendable {
             details: StoreTransaction.Details(
                 offerType: offerType, offerID: offerIdentifier, paymentMode: offerDiscountType,
                 offerPeriod: offerPeriod, ownership: inAppOwnershipType,
-                bundleProductID: bundleProductId, commitment: commitmentInfo?.makeWord()))
+                bundleProductID: bundleProductId, commitment: commitmentInfo?.makeCommitment()))
     }
 
     var kind: StoreTransaction.Kind {
@@ -92,7 +92,7 @@ struct TransactionPayload: Decodable, Hashable, Sendable {
 
 extension TransactionPayload.Commitment {
     /// Nil if the document lacks a number.
-    fileprivate func makeWord() -> StoreTransaction.Commitment? {
+    fileprivate func makeCommitment() -> StoreTransaction.Commitment? {
         guard let month = billingPeriodNumber, let months = totalBillingPeriods else { return nil }
         return StoreTransaction.Commitment(
             month: month, months: months,
@@ -125,13 +125,14 @@ struct RenewalPayload: Decodable, Hashable, Sendable {
 }
 
 extension StoreRenewal {
-    /// The word of the store that it contains. Nil if it is not verified or not understood.
-    func makeWord() -> StoreStatus? {
-        guard renewalInfo.isVerified, let payload = RenewalPayload(renewalInfo), let word else {
+    /// The store's evidence that it contains. Nil if it is not verified or not understood.
+    func makeStatus() -> StoreStatus? {
+        guard renewalInfo.isVerified, let payload = RenewalPayload(renewalInfo), let stateOfRenewal
+        else {
             return nil
         }
         return StoreStatus(
-            originalID: payload.originalTransactionId, state: word,
+            originalID: payload.originalTransactionId, state: stateOfRenewal,
             willRenew: payload.autoRenewStatus.map { $0 == 1 },
             renewsTo: payload.autoRenewProductId,
             commitmentRenews: payload.commitmentInfo?.commitmentAutoRenewStatus.map { $0 != 0 },
@@ -140,7 +141,7 @@ extension StoreRenewal {
             signedAt: Timestamp(milliseconds: payload.signedDate), isConfirmed: false)
     }
 
-    private var word: StoreStatus.State? {
+    private var stateOfRenewal: StoreStatus.State? {
         switch state {
         case .subscribed: .subscribed
         case .expired: .expired

@@ -77,7 +77,7 @@ extension Perennial {
         public static let unknown = Self(rawValue: "unknown")
     }
 
-    /// On whose word access is as it is.
+    /// What the answer rests on.
     public struct Basis: RawRepresentable, Hashable, Sendable {
         public let rawValue: String
         public init(rawValue: String) { self.rawValue = rawValue }

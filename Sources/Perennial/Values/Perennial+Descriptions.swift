@@ -84,11 +84,11 @@ extension Perennial.SeatStanding: CustomStringConvertible {
     public var description: String { rawValue }
 }
 
-extension Perennial.Shelf.Action: CustomStringConvertible {
+extension Perennial.PaywallContent.Action: CustomStringConvertible {
     public var description: String { rawValue }
 }
 
-extension Perennial.Shelf.Headline.Kind: CustomStringConvertible {
+extension Perennial.PaywallContent.Headline.Kind: CustomStringConvertible {
     public var description: String { rawValue }
 }
 

@@ -16,8 +16,8 @@ extension Perennial {
         /// Purchases that wait for a parent, for a bank, or for the server.
         public var waiting: [WaitingPurchase]
         /// Whether an entitlement that is not in ``access`` is shut. False until the server has
-        /// said something about this customer on this installation, and while it has not judged
-        /// what was bought.
+        /// said something about this customer on this installation, and while it has not decided
+        /// about what was bought.
         public var isKnown: Bool
         /// When the server last answered. Nil if it did not yet.
         public var serverAnswered: Date?

@@ -182,11 +182,11 @@ extension ScriptedBooks {
 
 extension ScriptedBooks {
     /// What seats in other people's groups open.
-    var seatRights: [String: ServerWord.Right] {
-        var rights: [String: ServerWord.Right] = [:]
+    var seatRights: [String: ServerEvidence.Right] {
+        var rights: [String: ServerEvidence.Right] = [:]
         for membership in memberships[customer.id] ?? [] {
             for entitlement in product(membership.product)?.entitlements ?? [] {
-                rights[entitlement.rawValue] = ServerWord.Right(
+                rights[entitlement.rawValue] = ServerEvidence.Right(
                     isActive: true, state: .paid, until: nil,
                     productID: membership.product.rawValue,
                     originalTransactionID: membership.claim)

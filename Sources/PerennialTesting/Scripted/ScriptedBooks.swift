@@ -4,7 +4,7 @@ internal import Perennial
 internal import PerennialContract
 
 /// What a scripted App Store and server know: a value that each event of the script changes, and
-/// from which the picture follows.
+/// from which the snapshot follows.
 struct ScriptedBooks: Sendable {
     let products: [Perennial.Product]
     private(set) var now: Timestamp
@@ -20,7 +20,7 @@ struct ScriptedBooks: Sendable {
     /// What an invitation of somebody else gives, by its token.
     var invitationsOfOthers: [String: Perennial.ProductID] = [:]
     /// By customer.
-    private(set) var grants: [String: [String: ServerWord.Right]] = [:]
+    private(set) var grants: [String: [String: ServerEvidence.Right]] = [:]
     /// By customer.
     var wallets: [String: [Perennial.WalletID: Int]] = [:]
     /// How the purchases that wait were ordered.
@@ -224,12 +224,12 @@ struct ScriptedBooks: Sendable {
     }
 
     mutating func grant(_ entitlement: String, until: Timestamp?) {
-        grants[customer.id, default: [:]][entitlement] = ServerWord.Right(
+        grants[customer.id, default: [:]][entitlement] = ServerEvidence.Right(
             isActive: true, state: .granted, until: until)
     }
 
     mutating func revoke(_ entitlement: String) {
-        grants[customer.id, default: [:]][entitlement] = ServerWord.Right(
+        grants[customer.id, default: [:]][entitlement] = ServerEvidence.Right(
             isActive: false, state: .revoked, until: now)
     }
 

@@ -81,7 +81,7 @@ public final class ScriptedStore: Sendable {
             let value = try body(&state)
             if state.reach == .up { state.heard = state.books.snapshot() }
             clock.set(state.books.now)
-            // Under the lock, so that no older picture follows a newer one. It calls nothing here.
+            // Under the lock, so that no older snapshot follows a newer one. It calls nothing here.
             state.perennial?.show(state.heard)
             return value
         }

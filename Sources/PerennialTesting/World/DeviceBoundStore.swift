@@ -50,7 +50,7 @@ struct DeviceBoundStore: DeviceStore {
 
     func purchase(
         _ product: String, _ options: StorePurchaseOptions, anchor: PurchaseAnchor?
-    ) async throws(StoreError) -> StorePurchase {
+    ) async throws(StoreError) -> StorePurchaseResult {
         try await trying { () throws(StoreError) in
             try await store.purchase(product, options, anchor: anchor)
         }

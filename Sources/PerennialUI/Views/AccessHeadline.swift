@@ -23,13 +23,13 @@
                 .modifier(LoadModifier(placement: placement))
             }
 
-            private var headline: Shelf.Headline? {
-                let shelf = model.shelf(placement, locale: locale, calendar: calendar)
-                if let shelf { return shelf.headline }
+            private var headline: PaywallContent.Headline? {
+                let paywall = model.paywallContent(placement, locale: locale, calendar: calendar)
+                if let paywall { return paywall.headline }
                 guard model.offerings[placement]?.failure != nil else { return nil }
                 // Without the offering, whatever is open counts.
                 let empty = Offering(id: "", products: [])
-                return Shelf(
+                return PaywallContent(
                     empty, model.perennial.snapshot, at: model.perennial.now, locale: locale,
                     calendar: calendar
                 ).headline
@@ -37,7 +37,7 @@
         }
     }
 
-    /// Loads a placement when the view appears, and when its offers have to be judged anew.
+    /// Loads a placement when the view appears, and when its offers have to be checked anew.
     struct LoadModifier: ViewModifier {
         let placement: Perennial.PlacementID?
         @EnvironmentObject private var model: AccessModel

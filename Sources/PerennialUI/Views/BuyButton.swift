@@ -10,16 +10,16 @@
         /// Buys a row's product, or shows a checkmark. Spins while it buys; of all these buttons
         /// one buys at a time.
         public struct BuyButton: View {
-            private let row: Shelf.Row
+            private let row: PaywallContent.Row
             private let options: PurchaseOptions
 
-            public init(_ row: Shelf.Row, _ options: PurchaseOptions = PurchaseOptions()) {
+            public init(_ row: PaywallContent.Row, _ options: PurchaseOptions = PurchaseOptions()) {
                 self.row = row
                 self.options = options
             }
 
             /// Buys a row's product by one of the row's plans.
-            public init(_ row: Shelf.Row, _ plan: Shelf.PlanRow) {
+            public init(_ row: PaywallContent.Row, _ plan: PaywallContent.PlanRow) {
                 self.init(row, PurchaseOptions(plan: plan.plan))
             }
 
@@ -39,7 +39,7 @@
     /// Says in which window the payment sheet belongs.
     @available(iOS 17.0, macOS 14.0, *)
     private struct SceneBuyButton: View {
-        let row: Perennial.Shelf.Row
+        let row: Perennial.PaywallContent.Row
         let options: Perennial.PurchaseOptions
         @Environment(\.purchase) private var action
 
@@ -52,7 +52,7 @@
     }
 
     private struct PlainBuyButton: View {
-        let row: Perennial.Shelf.Row
+        let row: Perennial.PaywallContent.Row
         let plan: Perennial.Plan.Kind?
         let purchase: @MainActor (Perennial) async throws(Perennial.Failure) -> Perennial.Purchase
         @EnvironmentObject private var model: AccessModel

@@ -39,9 +39,10 @@
             }
 
             @ViewBuilder private var shop: some View {
-                if let shelf = model.shelf(placement, locale: locale, calendar: calendar) {
-                    ForEach(shelf.rows) { row in
-                        if row.plans.isEmpty { ShelfRow(row: row) } else { PlansRow(row: row) }
+                if let paywall = model.paywallContent(placement, locale: locale, calendar: calendar)
+                {
+                    ForEach(paywall.rows) { row in
+                        if row.plans.isEmpty { ProductRow(row: row) } else { PlansRow(row: row) }
                     }
                 } else if model.offerings[placement] == nil {
                     ProgressView()
@@ -53,8 +54,8 @@
     }
 
     /// One product.
-    private struct ShelfRow: View {
-        let row: Perennial.Shelf.Row
+    private struct ProductRow: View {
+        let row: Perennial.PaywallContent.Row
 
         var body: some View {
             VStack(alignment: .leading, spacing: 4) {
@@ -77,7 +78,7 @@
 
     /// One product that can be paid in more than one way.
     private struct PlansRow: View {
-        let row: Perennial.Shelf.Row
+        let row: Perennial.PaywallContent.Row
 
         var body: some View {
             VStack(alignment: .leading, spacing: 8) {
@@ -90,8 +91,8 @@
 
     /// One way to pay: the price of a payment, and beside it what is promised in all.
     private struct PlanOffer: View {
-        let row: Perennial.Shelf.Row
-        let plan: Perennial.Shelf.PlanRow
+        let row: Perennial.PaywallContent.Row
+        let plan: Perennial.PaywallContent.PlanRow
 
         var body: some View {
             VStack(alignment: .leading, spacing: 4) {

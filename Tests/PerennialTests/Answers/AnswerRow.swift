@@ -6,7 +6,7 @@ import Testing
 /// A customer on a new installation, and what the app says of `pro` before and after the server has
 /// answered.
 struct AnswerRow: Sendable, CustomTestStringConvertible {
-    enum Word: String, Sendable {
+    enum Answer: String, Sendable {
         case open, shut, unknown
 
         init(_ access: Perennial.Access) {
@@ -26,8 +26,8 @@ struct AnswerRow: Sendable, CustomTestStringConvertible {
     var bundled: [String: [String]]?
     /// The server's.
     var gives: [String: [String]]
-    var before: Word
-    var after: Word
+    var before: Answer
+    var after: Answer
 
     var testDescription: String { claim }
 
@@ -41,7 +41,7 @@ struct AnswerRow: Sendable, CustomTestStringConvertible {
     init(
         _ claim: String, person: String? = nil, listed: [Sale] = [], elsewhere: [Sale] = [],
         granted: [String] = [], bundled: [String: [String]]? = nil,
-        gives: [String: [String]] = shop, before: Word, after: Word
+        gives: [String: [String]] = shop, before: Answer, after: Answer
     ) {
         self.claim = claim
         self.person = person

@@ -25,9 +25,9 @@ import Testing
         let engine = try app.engine
         if !row.granted.isEmpty {
             try await eventually("the device has a customer") {
-                await engine.memory.state.customerID != nil
+                await engine.state.device.customerID != nil
             }
-            let id = try #require(await engine.memory.state.customerID)
+            let id = try #require(await engine.state.device.customerID)
             server.change { $0.grants[id] = row.granted }
         }
         try await app.untilStoreIsRead()
@@ -40,13 +40,13 @@ import Testing
         if let delay {
             try await app.untilAnswered(delay)
             #expect(app.pro == row.after)
-            #expect(AnswerRow.Word(await waiting.value) != .unknown)
+            #expect(AnswerRow.Answer(await waiting.value) != .unknown)
         }
         waiting.cancel()
         try await app.stop()
-        #expect(app.words.first == .unknown)
+        #expect(app.answers.first == .unknown)
         if row.after == .open {
-            #expect(!app.words.contains(.shut), "\(app.words)")
+            #expect(!app.answers.contains(.shut), "\(app.answers)")
         }
     }
 

@@ -38,7 +38,7 @@ final class AnsweredApp: Sendable {
         self.perennial = perennial
         let shown = shown
         shown.withLock { $0.append(perennial["pro"]) }
-        let changes = perennial.picture.changes(buffering: .unbounded)
+        let changes = perennial.publisher.changes(buffering: .unbounded)
         watching = Task {
             for await snapshot in changes {
                 guard snapshot.customer.id != Self.end else { return }
@@ -48,13 +48,13 @@ final class AnsweredApp: Sendable {
     }
 
     /// What it has shown of `pro`, without repetitions.
-    var words: [AnswerRow.Word] {
-        shown.withLock { $0 }.map(AnswerRow.Word.init).reduce(into: []) { words, word in
-            if words.last != word { words.append(word) }
+    var answers: [AnswerRow.Answer] {
+        shown.withLock { $0 }.map(AnswerRow.Answer.init).reduce(into: []) { answers, answer in
+            if answers.last != answer { answers.append(answer) }
         }
     }
 
-    var pro: AnswerRow.Word { AnswerRow.Word(perennial["pro"]) }
+    var pro: AnswerRow.Answer { AnswerRow.Answer(perennial["pro"]) }
 
     var engine: Engine {
         get throws { try #require(perennial.engine) }
@@ -63,7 +63,7 @@ final class AnsweredApp: Sendable {
     /// Waits until the store was read, and until nothing goes on but requests.
     func untilStoreIsRead() async throws {
         let engine = try engine
-        try await eventually("the store was read") { await engine.memory.isStoreRead }
+        try await eventually("the store was read") { await engine.state.isStoreRead }
     }
 
     /// Lets the server answer, one request after the other, until it has nothing more to answer.
@@ -93,12 +93,12 @@ final class AnsweredApp: Sendable {
         return value
     }
 
-    /// Ends the app. Then ``words`` has everything that it has shown.
+    /// Ends the app. Then ``answers`` has everything that it has shown.
     func stop() async throws {
         await perennial.stop()
         var mark = perennial.snapshot
         mark.customer.id = Self.end
-        perennial.picture.show(mark)
+        perennial.publisher.show(mark)
         await watching.value
     }
 }
@@ -107,7 +107,7 @@ extension Engine {
     /// Whether the server has said what it says, and has all that it must hear.
     fileprivate var isAtRest: Bool {
         get async {
-            guard memory.answer != nil, !mustAsk, !isPosting, memory.areOfferingsCurrent,
+            guard state.answer != nil, !mustAsk, !isPosting, state.areOfferingsCurrent,
                 let outbox
             else { return false }
             return await outbox.entries.isEmpty

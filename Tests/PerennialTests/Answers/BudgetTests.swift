@@ -136,7 +136,7 @@ import Testing
         }
         let engine = try #require(perennial.engine)
         try await eventually("the launch is over") {
-            await engine.memory.isStoreRead && !server.requests.isEmpty
+            await engine.state.isStoreRead && !server.requests.isEmpty
         }
         var steps = 0
         while clock.elapsed < Self.minutes * Self.minute {

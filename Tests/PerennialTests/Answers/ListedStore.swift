@@ -56,7 +56,7 @@ final class ListedStore: DeviceStore {
 
     func purchase(
         _ product: String, _ options: StorePurchaseOptions, anchor: PurchaseAnchor?
-    ) async throws(StoreError) -> StorePurchase {
+    ) async throws(StoreError) -> StorePurchaseResult {
         let sale = state.withLock { state in
             let sale = Sale("\(900 + state.listed.count)", product)
             state.listed.append((sale, sale.document))

@@ -39,7 +39,7 @@ import Testing
         try await app.untilStoreIsRead()
         #expect(app.pro == .open)
         try await app.stop()
-        #expect(app.words == [.unknown, .open])
+        #expect(app.answers == [.unknown, .open])
     }
 
     @Test func `a kept token shuts once the store has nothing else to say`() async throws {
@@ -49,7 +49,7 @@ import Testing
         try await app.untilStoreIsRead()
         try await eventually("it is shut") { app.pro == .shut }
         try await app.stop()
-        #expect(app.words == [.unknown, .shut])
+        #expect(app.answers == [.unknown, .shut])
     }
 
     @Test func `a store that does not answer lets a kept token shut nothing`() async throws {
@@ -72,7 +72,7 @@ import Testing
         let engine = try app.engine
         try await eventually("the server has answered") {
             clock.advance(milliseconds: Engine.storeWait)
-            return await engine.memory.answer != nil
+            return await engine.state.answer != nil
         }
         #expect(app.pro == .unknown)
         let login = Task { try await app.perennial.identify("ann") }
@@ -99,10 +99,10 @@ import Testing
         let next = try AnsweredApp(ListedStore(), server, in: app.folder)
         let engine = try next.engine
         try await next.untilStoreIsRead()
-        try await eventually("the offerings were read") { await engine.memory.areOfferingsCurrent }
+        try await eventually("the offerings were read") { await engine.state.areOfferingsCurrent }
         try await eventually("it is held open") { next.pro == .open }
         try await next.stop()
-        #expect(!next.words.contains(.shut), "\(next.words)")
+        #expect(!next.answers.contains(.shut), "\(next.answers)")
     }
 
     @Test func `a server that answers before the store does not shut`() async throws {
@@ -113,12 +113,12 @@ import Testing
         let engine = try app.engine
         // As when the app comes to the foreground at once.
         try await engine.fetchCustomer(within: 1)
-        #expect(await engine.memory.answer != nil && app.pro == .unknown)
+        #expect(await engine.state.answer != nil && app.pro == .unknown)
         store.isSilent(false)
         await engine.readStore()
         try await eventually("it is open") { app.pro == .open }
         try await app.stop()
-        #expect(app.words == [.unknown, .open])
+        #expect(app.answers == [.unknown, .open])
     }
 
     @Test func `a new product is not known to an earlier launch's offerings`() async throws {
@@ -133,7 +133,7 @@ import Testing
         try await app.untilAnswered(3_000)
         #expect(app.pro == .open)
         try await app.stop()
-        #expect(app.words == [.unknown, .open])
+        #expect(app.answers == [.unknown, .open])
     }
 
     @Test func `what was bought while the server was down is open after the next launch`()
@@ -151,10 +151,11 @@ import Testing
         try await app.untilStoreIsRead()
         try await eventually("it is open") { app.pro == .open }
         try await app.stop()
-        #expect(app.words == [.unknown, .open])
+        #expect(app.answers == [.unknown, .open])
     }
 
-    @Test func `a purchase that the offerings at hand lack shuts nothing until it is judged`()
+    @Test
+    func `a purchase that the offerings at hand lack shuts nothing until it is decided about`()
         async throws
     {
         let store = ListedStore()
@@ -180,7 +181,7 @@ import Testing
         let login = try await app.whileAnswered(50) { try await perennial.identify("ann") }
         #expect(login["pro"].isActive)
         try await app.stop()
-        #expect(app.pro == .open && !app.words.contains(.shut), "\(app.words)")
+        #expect(app.pro == .open && !app.answers.contains(.shut), "\(app.answers)")
     }
 
     @Test func `what an anonymous customer was granted is never shut while they sign in`()
@@ -190,16 +191,16 @@ import Testing
         let app = try AnsweredApp(ListedStore(), server)
         let engine = try app.engine
         try await app.untilAnswered(50)
-        let id = try #require(await engine.memory.state.customerID)
+        let id = try #require(await engine.state.device.customerID)
         server.change { $0.grants[id] = ["pro"] }
         let perennial = app.perennial
         let granted = try await app.whileAnswered(50) { try await perennial.refresh() }
         #expect(granted["pro"].isActive)
-        let before = app.words.count
+        let before = app.answers.count
         let login = try await app.whileAnswered(50) { try await perennial.identify("ann") }
         #expect(login["pro"].isActive)
         try await app.stop()
-        #expect(!app.words[before...].contains(.shut), "\(app.words)")
+        #expect(!app.answers[before...].contains(.shut), "\(app.answers)")
     }
 
     @Test func `nobody is told a certain no while their receipt waits`() async throws {
@@ -218,7 +219,7 @@ import Testing
         let next = try AnsweredApp(ListedStore(), server, in: app.folder)
         try await next.untilAnswered(0)
         try await next.stop()
-        #expect(next.pro == .open && next.words == [.unknown, .open], "\(next.words)")
+        #expect(next.pro == .open && next.answers == [.unknown, .open], "\(next.answers)")
     }
 
     @Test func `a second process says no once the first one has sent the receipt`() async throws {
@@ -269,14 +270,14 @@ import Testing
             server: URL(string: "http://late.test")!, key: "pk_birds")
         configuration.folder = folder.url
         configuration.trustedKeys = [signer.trusted]
-        #expect(AnswerRow.Word(Perennial.stored(configuration, clock: clock)["pro"]) == .shut)
+        #expect(AnswerRow.Answer(Perennial.stored(configuration, clock: clock)["pro"]) == .shut)
         store.list([Sale("1", "month")])
         let server = server(shop)
         server.isDown(true)
         let app = try AnsweredApp(store, server, in: folder)
         try await app.untilStoreIsRead()
         try await eventually("it is written down") {
-            AnswerRow.Word(Perennial.stored(configuration, clock: clock)["pro"]) == .unknown
+            AnswerRow.Answer(Perennial.stored(configuration, clock: clock)["pro"]) == .unknown
         }
         try await app.stop()
     }

@@ -8,7 +8,7 @@ struct SilentStore: DeviceStore {
 
     func purchase(
         _ product: String, _ options: StorePurchaseOptions, anchor: PurchaseAnchor?
-    ) async throws(StoreError) -> StorePurchase { throw .unreachable }
+    ) async throws(StoreError) -> StorePurchaseResult { throw .unreachable }
 
     func documents(_ list: StoreList) async -> [StoreDocument]? { [] }
     func renewals(of groups: Set<String>) async -> [StoreRenewal]? { nil }

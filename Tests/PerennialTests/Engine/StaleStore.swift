@@ -35,7 +35,7 @@ final class StaleStore: DeviceStore {
 
     func purchase(
         _ product: String, _ options: StorePurchaseOptions, anchor: PurchaseAnchor?
-    ) async throws(StoreError) -> StorePurchase { throw .unreachable }
+    ) async throws(StoreError) -> StorePurchaseResult { throw .unreachable }
 
     func renewals(of groups: Set<String>) async -> [StoreRenewal]? { [] }
     func isEligibleForIntroductoryOffer(group: String) async -> Bool { false }

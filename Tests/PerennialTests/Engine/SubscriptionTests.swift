@@ -24,7 +24,7 @@ import Testing
 
     private func subscription(_ fields: String = "") throws -> Perennial.Subscription {
         Perennial.Subscription(
-            try payload(fields).makeWord(isHeld: false, firstSeenFor: nil), nil)
+            try payload(fields).makeTransaction(isHeld: false, firstSeenFor: nil), nil)
     }
 
     /// What is shown where the server has answered, and the store has listed these transactions.
@@ -32,9 +32,9 @@ import Testing
         _ transactions: [StoreTransaction], ownership: PerennialContract.Ownership = .purchased,
         isTrusted: Bool = true
     ) throws -> Perennial.Subscription {
-        var memory = Memory(
-            state: DeviceState(keys: KeyRing()), clock: ReckonedClock(), silentHold: 0)
-        memory.answer = PerennialContract.Customer(
+        var state = EngineState(
+            device: DeviceState(keys: KeyRing()), clock: ReckonedClock(), silentHold: 0)
+        state.answer = PerennialContract.Customer(
             customerID: "anna", environment: .production, asOf: noon,
             subscriptions: [
                 PerennialContract.Subscription(
@@ -43,11 +43,11 @@ import Testing
                     renewsTo: nil, graceUntil: nil, price: nil, ownership: ownership,
                     environment: .production)
             ])
-        memory.state.words = StoreWord(
+        state.device.storeEvidence = StoreEvidence(
             transactions: Dictionary(uniqueKeysWithValues: transactions.map { ($0.id, $0) }),
             isTrusted: isTrusted)
-        let evidence = memory.makeEvidence(at: noon)
-        return try #require(memory.makeSnapshot(of: evidence).snapshot.subscriptions.first)
+        let evidence = state.makeEvidence(at: noon)
+        return try #require(state.makeSnapshot(of: evidence).snapshot.subscriptions.first)
     }
 
     private static let code = """
@@ -68,7 +68,7 @@ import Testing
         #expect(trial.state == .trial)
     }
 
-    @Test func `words of a later StoreKit survive`() throws {
+    @Test func `values of a later StoreKit survive`() throws {
         let fields = """
             , "offerType": 9, "offerDiscountType": "BARTER", "offerPeriod": "P1Y2M", \
             "inAppOwnershipType": "BORROWED"
@@ -95,7 +95,7 @@ import Testing
     @Test func `the end of an assignment is no refund`() throws {
         func isRefund(_ ownership: String) throws -> Bool {
             try !payload(#", "inAppOwnershipType": "\#(ownership)""#)
-                .makeWord(isHeld: false, firstSeenFor: nil).isRevokedByFamily
+                .makeTransaction(isHeld: false, firstSeenFor: nil).isRevokedByFamily
         }
         #expect(try isRefund("PURCHASED"))
         #expect(try !isRefund("FAMILY_SHARED"))
@@ -106,11 +106,11 @@ import Testing
         throws
     {
         let fields = Self.code + #", "bundleProductId": "all""#
-        let bought = try payload(fields).makeWord(isHeld: false, firstSeenFor: nil)
+        let bought = try payload(fields).makeTransaction(isHeld: false, firstSeenFor: nil)
         #expect(try shown([]).offer == nil)
         let both = try shown([bought])
         #expect(both.offer == Self.spring && both.bundle == "all" && both.state == .offer)
-        // An earlier period, another purchase, and words that are not proven yet say nothing of it.
+        // An earlier period, another purchase, and evidence that is not proven yet say nothing of it.
         var earlier = bought
         (earlier.purchasedAt, earlier.expiresAt) = (Timestamp(milliseconds: 1), noon)
         #expect(try shown([earlier]).offer == nil)
@@ -131,10 +131,10 @@ import Testing
             """
         let body = Data(text.utf8).base64EncodedString().replacing("=", with: "")
         let document = StoreDocument(jws: "e30.\(body).e30", isVerified: true)
-        let word = StoreRenewal(state: state, transaction: document, renewalInfo: document)
+        let renewal = StoreRenewal(state: state, transaction: document, renewalInfo: document)
         return Perennial.Subscription(
-            try payload(fields).makeWord(isHeld: false, firstSeenFor: nil),
-            word.makeWord())
+            try payload(fields).makeTransaction(isHeld: false, firstSeenFor: nil),
+            renewal.makeStatus())
     }
 
     @Test func `the store's renewal info names the product of the next period`() throws {

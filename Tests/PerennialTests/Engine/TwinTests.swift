@@ -25,7 +25,7 @@ import Testing
                 lines.withLock { $0.append(line) }
             }
             let second = Perennial(configuration)
-            #expect(first.engine === second.engine && first.picture === second.picture)
+            #expect(first.engine === second.engine && first.publisher === second.publisher)
             #expect(lines.withLock { $0.filter { $0.contains("twin") }.count } == 1)
             let other = Perennial(self.configuration(in: folder, key: "pk_b"))
             #expect(other.engine !== first.engine)

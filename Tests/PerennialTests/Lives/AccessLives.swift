@@ -5,7 +5,7 @@ import Testing
 @testable import Perennial
 
 /// Random lives of one customer with up to two phones, with servers that are slow, down or silent,
-/// stores that are empty or offline, and offerings in the app that are old. Every picture that an
+/// stores that are empty or offline, and offerings in the app that are old. Every snapshot that an
 /// app ever shows is compared with the App Store's books: nobody who has paid is told a certain no.
 ///
 /// `PERENNIAL_LIVES` says how many lives are played; `PERENNIAL_SEED` plays an earlier run's, as
@@ -32,21 +32,21 @@ struct AccessLives {
             }
         }
         print("Lives: \(tally)")
-        #expect(tally.lives == Self.count && tally.pictures > 0)
+        #expect(tally.lives == Self.count && tally.snapshots > 0)
     }
 }
 
 /// What was played and seen.
 struct LifeTally: CustomStringConvertible {
     private(set) var lives = 0
-    private(set) var pictures = 0
-    private var words: [String: Int] = [:]
+    private(set) var snapshots = 0
+    private var answers: [String: Int] = [:]
     private var acts: [String: Int] = [:]
 
     mutating func add(_ life: Life) {
         lives += 1
-        pictures += life.pictures
-        words.merge(life.words) { $0 + $1 }
+        snapshots += life.snapshots
+        answers.merge(life.answers) { $0 + $1 }
         acts.merge(life.acts) { $0 + $1 }
     }
 
@@ -55,7 +55,7 @@ struct LifeTally: CustomStringConvertible {
             counts.sorted { $0.key < $1.key }.map { "\($0.value) \($0.key)" }
                 .joined(separator: ", ")
         }
-        return "\(lives) lives, \(pictures) pictures: \(list(words)); acts: \(list(acts))"
+        return "\(lives) lives, \(snapshots) snapshots: \(list(answers)); acts: \(list(acts))"
     }
 }
 

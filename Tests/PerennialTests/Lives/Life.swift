@@ -23,8 +23,8 @@ struct Life {
     /// Whether time has passed in the last act. What the server answers meanwhile is its affair.
     private var isTimePassing = false
 
-    private(set) var pictures = 0
-    private(set) var words: [String: Int] = [:]
+    private(set) var snapshots = 0
+    private(set) var answers: [String: Int] = [:]
     private(set) var acts: [String: Int] = [:]
     /// What has happened, in order, for a message.
     private var journal: [String] = []
@@ -162,24 +162,24 @@ struct Life {
         for phone in phones {
             // Before what was shown is looked at: what comes meanwhile counts as not known yet.
             let knowledge = try await phone.knowledge(in: world)
-            for picture in try await phone.shown() { judge(picture, of: phone, since: before) }
+            for shown in try await phone.shown() { check(shown, of: phone, since: before) }
             phone.note(
                 knowledge, open: Set(open.filter(\.value).keys), at: try await now(phone))
         }
     }
 
-    private mutating func judge(
-        _ picture: LifePhone.Picture, of phone: LifePhone, since before: [String: Bool]
+    private mutating func check(
+        _ shown: LifePhone.ShownSnapshot, of phone: LifePhone, since before: [String: Bool]
     ) {
-        pictures += 1
+        snapshots += 1
         for right in Self.rights {
-            let access = picture.snapshot[.init(rawValue: right)]
-            let word = access.isActive ? "open" : access.isKnown ? "shut" : "unknown"
-            words[word, default: 0] += 1
-            guard word == "shut", before[right] == true, open[right] == true,
+            let access = shown.snapshot[.init(rawValue: right)]
+            let answer = access.isActive ? "open" : access.isKnown ? "shut" : "unknown"
+            answers[answer, default: 0] += 1
+            guard answer == "shut", before[right] == true, open[right] == true,
                 !isTimePassing || access.basis != .server
             else { continue }
-            let isExcused = phone.isExcused(right, in: picture)
+            let isExcused = phone.isExcused(right, in: shown)
             #expect(
                 isExcused,
                 """
@@ -187,7 +187,7 @@ struct Life {
                 (\(access.state.rawValue), by \(access.basis.rawValue)).
                 \(journal.joined(separator: "; "))
                 """)
-            if isExcused { words["shut by an earlier word", default: 0] += 1 }
+            if isExcused { answers["shut by an earlier answer", default: 0] += 1 }
         }
     }
 

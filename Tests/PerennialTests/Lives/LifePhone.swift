@@ -12,7 +12,7 @@ final class LifePhone: Sendable {
         var perennial: Perennial?
         var isLaunched = false
         var isOnline = true
-        var pictures: [Picture] = []
+        var snapshots: [ShownSnapshot] = []
         /// The last one, also if it was looked at.
         var last: Perennial.Snapshot?
         var watching: Task<Void, Never>?
@@ -25,7 +25,7 @@ final class LifePhone: Sendable {
     }
 
     /// What the app has shown at a moment.
-    struct Picture: Sendable {
+    struct ShownSnapshot: Sendable {
         var snapshot: Perennial.Snapshot
         /// As in the state, at that moment.
         var isListed: Bool
@@ -34,7 +34,7 @@ final class LifePhone: Sendable {
     /// What the app could know at the last look.
     struct Knowledge: Sendable {
         /// When the server has last said something about the customer. Nil: never.
-        var word: Date?
+        var answeredAt: Date?
         /// Rights that a transaction gives which the app has read.
         var read: Set<String> = []
         /// Rights that the server gives the app's customer.
@@ -69,7 +69,7 @@ final class LifePhone: Sendable {
         } else {
             app = try await device.launch(change)
         }
-        let changes = app.picture.changes(buffering: .unbounded)
+        let changes = app.publisher.changes(buffering: .unbounded)
         state.withLock { state in
             state.isLaunched = true
             state.perennial = app
@@ -79,8 +79,8 @@ final class LifePhone: Sendable {
                 for await snapshot in changes {
                     self.state.withLock { state in
                         state.last = snapshot
-                        state.pictures.append(
-                            Picture(snapshot: snapshot, isListed: state.isListed))
+                        state.snapshots.append(
+                            ShownSnapshot(snapshot: snapshot, isListed: state.isListed))
                     }
                 }
             }
@@ -111,7 +111,7 @@ final class LifePhone: Sendable {
     }
 
     /// What the app has shown since the last time. The first line after a launch is among it.
-    func shown() async throws -> [Picture] {
+    func shown() async throws -> [ShownSnapshot] {
         if let app = perennial {
             try await eventually("what \(device.id) shows has arrived", within: 30) {
                 let now = app.snapshot
@@ -119,33 +119,33 @@ final class LifePhone: Sendable {
             }
         }
         return state.withLock { state in
-            defer { state.pictures = [] }
-            return state.pictures
+            defer { state.snapshots = [] }
+            return state.snapshots
         }
     }
 
     /// Whether nobody could have told the app that a right is open: it has not read the purchase;
     /// it has not read the store's lists since; and the server did not know it of the app's
     /// customer by the last look, or was not heard since.
-    func isExcused(_ right: String, in picture: Picture) -> Bool {
+    func isExcused(_ right: String, in shown: ShownSnapshot) -> Bool {
         state.withLock { state in
             guard let opened = state.opened[right] else { return true }
             let known = state.knowledge
-            let isRead = picture.snapshot.storeAnswered.map { $0 > opened } == true
-            let isHeard = known.word.map { $0 > opened } == true
-            return !known.read.contains(right) && !(picture.isListed && isRead)
+            let isRead = shown.snapshot.storeAnswered.map { $0 > opened } == true
+            let isHeard = known.answeredAt.map { $0 > opened } == true
+            return !known.read.contains(right) && !(shown.isListed && isRead)
                 && !(known.served.contains(right) && isHeard)
         }
     }
 
     /// What the app knows by now. Nil if it does not run.
     func knowledge(in world: World) async throws -> Knowledge? {
-        guard let app = perennial, let memory = await app.engine?.memory else { return nil }
+        guard let app = perennial, let state = await app.engine?.state else { return nil }
         let id = app.snapshot.customer.id
         let server = id.isEmpty ? nil : try await world.serverTruth(of: id)
-        let products = memory.state.words.transactions.values.map(\.productID)
+        let products = state.device.storeEvidence.transactions.values.map(\.productID)
         return Knowledge(
-            word: memory.serverWord?.asOf.date,
+            answeredAt: state.serverEvidence?.asOf.date,
             read: Set(
                 Life.rights.filter { right in
                     products.contains { $0 == right || $0.hasPrefix(right + ".") }
@@ -160,7 +160,7 @@ final class LifePhone: Sendable {
                 state.opened[right] = open.contains(right) ? state.opened[right] ?? now : nil
             }
             guard var knowledge else { return }
-            knowledge.word = knowledge.word ?? state.knowledge.word
+            knowledge.answeredAt = knowledge.answeredAt ?? state.knowledge.answeredAt
             state.knowledge = knowledge
         }
     }

@@ -32,19 +32,19 @@ import Testing
         let body = Base64URL.encode(try JSONSerialization.data(withJSONObject: fields))
         let payload = try #require(
             TransactionPayload(StoreDocument(jws: "e30.\(body).e30", isVerified: true)))
-        return payload.makeWord(isHeld: false, firstSeenFor: nil)
+        return payload.makeTransaction(isHeld: false, firstSeenFor: nil)
     }
 
     private func shown(
         _ documents: [StoreTransaction], _ status: StoreStatus? = nil
     ) throws -> Perennial.Subscription {
-        var memory = Memory(
-            state: DeviceState(keys: KeyRing()), clock: ReckonedClock(), silentHold: 0)
-        memory.state.words = StoreWord(
+        var state = EngineState(
+            device: DeviceState(keys: KeyRing()), clock: ReckonedClock(), silentHold: 0)
+        state.device.storeEvidence = StoreEvidence(
             transactions: Dictionary(uniqueKeysWithValues: documents.map { ($0.id, $0) }),
             statuses: status.map { ["1": $0] } ?? [:], isTrusted: true)
-        let evidence = memory.makeEvidence(at: Timestamp(milliseconds: Self.noon + 2))
-        let snapshot = memory.makeSnapshot(of: evidence).snapshot
+        let evidence = state.makeEvidence(at: Timestamp(milliseconds: Self.noon + 2))
+        let snapshot = state.makeSnapshot(of: evidence).snapshot
         return try #require(snapshot.subscriptions.first)
     }
 
@@ -103,7 +103,7 @@ import Testing
                 jws: "e30.\(Base64URL.encode(text.utf8)).e30", isVerified: true)
             return StoreRenewal(
                 state: .subscribed, transaction: document, renewalInfo: document
-            ).makeWord()
+            ).makeStatus()
         }
         let planned = try shown([try part("1", 5)], try renewal(#", "renewalQuantity": 3"#))
         #expect(planned.seats == .init(count: 5, atRenewal: 3))
@@ -139,13 +139,13 @@ import Testing
         var seat = subscription("claim-1")
         (seat.ownership, seat.purchaseID) = (.init(rawValue: "assigned"), "claim-1")
         seat.seat = .init(claimID: "claim-1", standing: .waiting)
-        var memory = Memory(
-            state: DeviceState(keys: KeyRing()), clock: ReckonedClock(), silentHold: 0)
-        memory.answer = PerennialContract.Customer(
+        var state = EngineState(
+            device: DeviceState(keys: KeyRing()), clock: ReckonedClock(), silentHold: 0)
+        state.answer = PerennialContract.Customer(
             customerID: "anna", environment: .production,
             asOf: Timestamp(milliseconds: Self.noon), subscriptions: [paid, seat])
-        let evidence = memory.makeEvidence(at: Timestamp(milliseconds: Self.noon))
-        let snapshot = memory.makeSnapshot(of: evidence).snapshot
+        let evidence = state.makeEvidence(at: Timestamp(milliseconds: Self.noon))
+        let snapshot = state.makeSnapshot(of: evidence).snapshot
         #expect(snapshot.groups.map(\.id) == ["1"])
         #expect(snapshot.groups.first?.seats == .init(count: 8, atRenewal: 6, members: 5))
         #expect(snapshot.memberships.map(\.id) == ["claim-1"])

@@ -90,8 +90,8 @@ import Testing
     }
 
     @Test func `a shop says that somebody else pays`() {
-        let shelf = RageShop.shelf(RageShop.plan { $0.ownership = .assigned })
-        let row = shelf.rows.first { $0.id == "monthly" }
+        let paywall = RageShop.paywallContent(RageShop.plan { $0.ownership = .assigned })
+        let row = paywall.rows.first { $0.id == "monthly" }
         #expect(row?.action == .included && row?.status == "Somebody else pays for you")
     }
 

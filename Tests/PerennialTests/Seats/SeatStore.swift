@@ -56,7 +56,7 @@ final class SeatStore: DeviceStore {
 
     func purchase(
         _ product: String, _ options: StorePurchaseOptions, anchor: PurchaseAnchor?
-    ) async throws(StoreError) -> StorePurchase {
+    ) async throws(StoreError) -> StorePurchaseResult {
         let (number, failure) = books.withLock { books in
             books.sheets.append(options)
             return (books.sheets.count, books.failure)

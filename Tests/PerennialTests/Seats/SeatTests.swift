@@ -180,7 +180,7 @@ import Testing
         #expect(joined["pro"].isActive && joined["pro"].basis == .server)
         #expect(joined.memberships.map(\.seat) == [.init(id: "claim-1", standing: .held)])
         // The device's App Store cannot be asked about it.
-        let right = await first.engine?.memory.serverWord?.rights["pro"]
+        let right = await first.engine?.state.serverEvidence?.rights["pro"]
         #expect(right?.isActive == true && right?.originalTransactionID == nil)
         let asked = server.requests.last
         #expect(asked?.line == "POST /v1/seats/claims" && asked?.proof == "proof of ben")
@@ -192,7 +192,7 @@ import Testing
         let offline = try app("ben", isOffline: true)
         #expect(offline["pro"].isActive && offline["pro"].basis == .token)
         try await eventually("the store was read") {
-            await offline.engine?.memory.isStoreRead == true
+            await offline.engine?.state.isStoreRead == true
         }
         #expect(offline["pro"].isActive && offline["pro"].basis == .token)
         await offline.stop()

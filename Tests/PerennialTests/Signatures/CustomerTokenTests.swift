@@ -18,17 +18,17 @@ struct CustomerTokenTests {
                 now: Timestamp(milliseconds: now * 1000)))
     }
 
-    @Test func `a token says what the rules of access judge`() throws {
+    @Test func `a token says what the rules of access decide by`() throws {
         let token = try #require(read(signer.token()))
         #expect(token.app == "birds")
-        let word = token.serverWord
-        #expect(!word.isLive)
-        #expect(word.asOf == Timestamp(milliseconds: 1_798_000_000_123))
-        #expect(word.offlineUntil == Timestamp(milliseconds: 1_800_592_000_000))
-        #expect(word.verdicts == ["200": .theirs, "201": .theirs])
+        let evidence = token.serverEvidence
+        #expect(!evidence.isLive)
+        #expect(evidence.asOf == Timestamp(milliseconds: 1_798_000_000_123))
+        #expect(evidence.offlineUntil == Timestamp(milliseconds: 1_800_592_000_000))
+        #expect(evidence.verdicts == ["200": .theirs, "201": .theirs])
         #expect(
-            word.rights == [
-                "pro": ServerWord.Right(
+            evidence.rights == [
+                "pro": ServerEvidence.Right(
                     isActive: true, state: .paid,
                     until: Timestamp(milliseconds: 1_798_286_400_000),
                     originalTransactionID: "200")
@@ -39,7 +39,7 @@ struct CustomerTokenTests {
         let claim =
             #"{"pro":{"state":"paid","until":1798286400,"renews":true},"#
             + #""gift":{"state":"granted","until":null}}"#
-        let rights = try #require(read(signer.token(["entitlements": claim]))).serverWord.rights
+        let rights = try #require(read(signer.token(["entitlements": claim]))).serverEvidence.rights
         #expect(rights["pro"]?.mayRenew == true)
         #expect(rights["gift"]?.mayRenew == false)
         #expect(rights["gift"]?.until == nil)

@@ -43,23 +43,26 @@ import Testing
         #expect(state.closed["season"]?.state == .expired, sourceLocation: location)
         #expect(state.verdicts == ["1": .anonymous], sourceLocation: location)
         #expect(
-            state.words.transactions.keys.sorted() == ["200", "300"], sourceLocation: location)
-        let plan = state.words.transactions["200"]
+            state.storeEvidence.transactions.keys.sorted() == ["200", "300"],
+            sourceLocation: location)
+        let plan = state.storeEvidence.transactions["200"]
         #expect(plan?.quantity == 5 && plan?.seats == nil, sourceLocation: location)
         #expect(plan?.details.ownership == "ASSIGNED", sourceLocation: location)
         #expect(plan?.firstSeenFor == "anna" && plan?.isAcknowledged == true)
-        let status = state.words.statuses["100"]
+        let status = state.storeEvidence.statuses["100"]
         #expect(status?.renewsTo == "pro.yearly" && status?.seatsAtRenewal == nil)
-        #expect(state.words.statuses["900"]?.firstLapse?.launch == 77)
-        #expect(state.words.absent == ["4"] && state.words.missing["5"]?.launch == 78)
-        #expect(state.words.answeredAt == Timestamp(milliseconds: 7), sourceLocation: location)
+        #expect(state.storeEvidence.statuses["900"]?.firstLapse?.launch == 77)
+        #expect(
+            state.storeEvidence.absent == ["4"] && state.storeEvidence.missing["5"]?.launch == 78)
+        #expect(
+            state.storeEvidence.answeredAt == Timestamp(milliseconds: 7), sourceLocation: location)
     }
 
     @Test func `a file of the version before is read, and replaced by the next write`() throws {
         try put("state-4", as: "state-4")
         let stored = try #require(read())
         #expect(stored.version == 4 && !stored.hasMore)
-        #expect(!stored.state.words.isTrusted)
+        #expect(!stored.state.storeEvidence.isTrusted)
         let proven = try #require(stored.proven(by: code))
         check(proven)
         try file.write(proven, code: code)
@@ -72,7 +75,7 @@ import Testing
         try put("state-4-first", as: "state-4")
         try put("words-4", as: "words-4")
         let stored = try #require(read())
-        #expect(stored.hasMore && stored.state.words.transactions.isEmpty)
+        #expect(stored.hasMore && stored.state.storeEvidence.transactions.isEmpty)
         let proven = try #require(stored.proven(by: code))
         let whole = try #require(try file.readMore(proven, of: stored.version, code: code))
         check(whole)

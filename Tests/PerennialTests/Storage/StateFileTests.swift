@@ -60,9 +60,9 @@ struct StateFileTests {
             "1": .anonymous, "2": .unnamedPerson, "3": .person("ben", salt: [1, 2, 3]),
         ]
         for number in 0..<transactions {
-            state.words.transactions[transaction(number).id] = transaction(number)
+            state.storeEvidence.transactions[transaction(number).id] = transaction(number)
         }
-        state.words.statuses = [
+        state.storeEvidence.statuses = [
             "2000000000001": StoreStatus(
                 originalID: "2000000000001", state: .grace, willRenew: false,
                 renewsTo: "pro.yearly", commitmentRenews: true, seatsAtRenewal: 4,
@@ -73,11 +73,11 @@ struct StateFileTests {
                 signedAt: Timestamp(milliseconds: 8), isConfirmed: false,
                 firstLapse: Sighting(seenAt: Timestamp(milliseconds: 11), launch: 77)),
         ]
-        state.words.absent = ["4"]
-        state.words.missing = [
+        state.storeEvidence.absent = ["4"]
+        state.storeEvidence.missing = [
             "5": Sighting(seenAt: Timestamp(milliseconds: 12), launch: 78)
         ]
-        state.words.answeredAt = Timestamp(milliseconds: 7)
+        state.storeEvidence.answeredAt = Timestamp(milliseconds: 7)
         return state
     }
 
@@ -98,7 +98,7 @@ struct StateFileTests {
         let stored = try #require(read())
         #expect(stored.state == state)
         #expect(!stored.hasMore)
-        state.words.isTrusted = true
+        state.storeEvidence.isTrusted = true
         #expect(stored.proven(by: code) == state)
         #expect(try folder.bytes(file.path).count <= StateFile.bytesMax)
         #expect(!FileManager.default.fileExists(atPath: file.morePath))
@@ -162,7 +162,7 @@ struct StateFileTests {
             let stored = try? StoredState(
                 forged, identity: identity(of: written), pinned: pinned)
             #expect(stored?.proven(by: code) == nil, "byte \(index)")
-            #expect(stored?.state.words.isTrusted != true)
+            #expect(stored?.state.storeEvidence.isTrusted != true)
         }
     }
 
@@ -196,11 +196,11 @@ struct StateFileTests {
         for (seal, wanted) in [(foreign, device.now()), (code, yearAgo)] {
             try file.write(state, code: seal)
             let stored = try #require(read())
-            var memory = Memory(launching: configuration, stored, clock: device)
-            #expect(memory.clock.now(by: device) == device.now(), "nothing is proven yet")
-            let isProven = memory.prove(stored, by: code, in: file, named: "anna", device: device)
+            var state = EngineState(launching: configuration, stored, clock: device)
+            #expect(state.clock.now(by: device) == device.now(), "nothing is proven yet")
+            let isProven = state.prove(stored, by: code, in: file, named: "anna", device: device)
             #expect(isProven == (wanted == yearAgo))
-            #expect(memory.clock.now(by: device) == wanted)
+            #expect(state.clock.now(by: device) == wanted)
         }
     }
 
@@ -250,9 +250,9 @@ struct StateFileTests {
         #expect(stored.token == nil)
         #expect(stored.accountToken == nil)
         #expect(stored.closed == [:])
-        #expect(stored.words.transactions == [:])
-        #expect(stored.words.statuses == [:])
-        // What was first seen for anna, and not judged yet, stays hers.
+        #expect(stored.storeEvidence.transactions == [:])
+        #expect(stored.storeEvidence.statuses == [:])
+        // What was first seen for anna, and not decided about yet, stays hers.
         let hers = KeptVerdict.person("anna", salt: state().salt)
         #expect(
             stored.verdicts == state().verdicts.merging(["2000000000001": hers]) { old, _ in old })
@@ -292,9 +292,9 @@ struct StateFileTests {
         let stored = try #require(read())
         #expect(stored.hasMore)
         #expect(stored.state.token == state.token)
-        #expect(stored.state.words.transactions == [:])
+        #expect(stored.state.storeEvidence.transactions == [:])
         let proven = try #require(stored.proven(by: code))
-        state.words.isTrusted = true
+        state.storeEvidence.isTrusted = true
         #expect(try file.readMore(proven, code: code) == state)
 
         var other = proven
@@ -328,8 +328,8 @@ struct StateFileTests {
         let proven = try #require(read()?.proven(by: code))
         let whole = try #require(try file.readMore(proven, code: code))
         #expect(whole.keys == state.keys)
-        #expect(whole.words.transactions.count == 500)
-        #expect(whole.words.transactions[transaction(599).id] != nil)
+        #expect(whole.storeEvidence.transactions.count == 500)
+        #expect(whole.storeEvidence.transactions[transaction(599).id] != nil)
         #expect(whole.token == state.token)
     }
 

@@ -27,7 +27,7 @@ extension Stories {
             }
         }
 
-        @Test func `6: long offline, the store's word counts, and the server's alone no more`()
+        @Test func `6: long offline, the store's evidence counts, and the server's alone no more`()
             async throws
         {
             try await Stories.play { world in

@@ -192,7 +192,7 @@ extension Stories {
                 let jws = "e30." + Base64URL.encode(payload.utf8) + ".AA"
                 await engine.collect(
                     [StoreDocument(jws: jws, isVerified: false)], intent: .sync)
-                #expect(await engine.memory.isXcode == false)
+                #expect(await engine.state.isXcode == false)
                 try await perennial.purchase("guide")
                 #expect(perennial["guide"].basis == .server)
             }
@@ -206,7 +206,7 @@ extension Stories {
                 let perennial = phone.perennial()
                 let engine = try #require(perennial.engine)
                 let failure = await #expect(throws: Perennial.Failure.self) {
-                    try await engine.receive(StorePurchase.unknown, for: "guide")
+                    try await engine.receive(StorePurchaseResult.unknown, for: "guide")
                 }
                 #expect(failure?.code == .purchaseResultUnknown && failure?.charged == .unclear)
                 // If it was paid, it arrives by itself.

@@ -210,7 +210,7 @@ extension Stories {
                 await perennial.enterForeground()
                 try #require(await outbox.entries.count == 1)
                 let engine = try #require(perennial.engine)
-                try #require(await engine.memory.offerings == nil)
+                try #require(await engine.state.offerings == nil)
                 await world.serverIs(.up)
                 for _ in 0..<Device.looksMax where await !outbox.entries.isEmpty {
                     await outbox.hurry()

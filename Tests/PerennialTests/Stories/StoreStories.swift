@@ -53,7 +53,8 @@ extension Stories {
                 #expect(try await phone.unfinished() == 1)
                 await world.serverIs(.up)
                 await perennial.enterForeground()
-                #expect(world.postings.contains { !$0.isEmpty }, "The server has to judge it.")
+                #expect(
+                    world.postings.contains { !$0.isEmpty }, "The server has to decide about it.")
                 try await perennial.until { $0["pro"].isActive && $0["pro"].basis == .server }
                 #expect(try await world.truth(of: "anna").isOpen("pro"))
             }

@@ -36,8 +36,8 @@ struct RagePhone: Sendable {
 
     /// The screen: the headline, then a button for each product, `✓` for a checkmark.
     func screen() async throws -> [String] {
-        guard let shelf = try await self({ try await $0.list() }) else { return [] }
-        return [shelf.headline.text ?? ""] + shelf.rows.map { $0.actionTitle ?? "✓" }
+        guard let paywall = try await self({ try await $0.list() }) else { return [] }
+        return [paywall.headline.text ?? ""] + paywall.rows.map { $0.actionTitle ?? "✓" }
     }
 
     func status(of name: String) async throws -> String? {

@@ -2,7 +2,7 @@ import AccessRules
 import PerennialContract
 import Testing
 
-@Suite struct StoreWordTests {
+@Suite struct StoreEvidenceTests {
     private func second(_ seconds: Int64) -> Timestamp { Timestamp(milliseconds: seconds * 1000) }
 
     private func status(_ state: StoreStatus.State, signed: Int64 = 0) -> StoreStatus {
@@ -11,10 +11,10 @@ import Testing
             isConfirmed: false)
     }
 
-    private func isActive(_ store: StoreWord, at now: Timestamp) -> Bool {
+    private func isActive(_ store: StoreEvidence, at now: Timestamp) -> Bool {
         let evidence = Evidence(
             person: nil, store: store, meanings: Situation.meanings, now: now)
-        return AccessRules.judge("pro", by: evidence).isActive
+        return AccessRules.decision(on: "pro", by: evidence).isActive
     }
 
     // MARK: - Documents
@@ -27,13 +27,13 @@ import Testing
         var refunded = bought
         refunded.signedAt = Timestamp(milliseconds: bought.signedAt.milliseconds + 1)
         refunded.revokedAt = refunded.signedAt
-        var word = StoreWord()
-        word.record(bought)
-        word.record(refunded)
-        word.acknowledge(bought)
-        #expect(word.transactions["1"]?.isAcknowledged == false)
-        word.acknowledge(refunded)
-        #expect(word.transactions["1"]?.isAcknowledged == true)
+        var evidence = StoreEvidence()
+        evidence.record(bought)
+        evidence.record(refunded)
+        evidence.acknowledge(bought)
+        #expect(evidence.transactions["1"]?.isAcknowledged == false)
+        evidence.acknowledge(refunded)
+        #expect(evidence.transactions["1"]?.isAcknowledged == true)
     }
 
     @Test func `the order in which documents were recorded does not matter`() {
@@ -54,7 +54,7 @@ import Testing
                 document.offer = .none
                 documents.append(document)
             }
-            var (one, other) = (StoreWord(isTrusted: true), StoreWord(isTrusted: true))
+            var (one, other) = (StoreEvidence(isTrusted: true), StoreEvidence(isTrusted: true))
             for document in documents { one.record(document) }
             for document in documents.shuffled(using: &dice) { other.record(document) }
             for document in documents.shuffled(using: &dice) { other.record(document) }
@@ -85,7 +85,7 @@ import Testing
             (document.revokedAt, document.isUpgraded) = (nil, false)
             if document.kind == .renewing { document.expiresAt = dice.time(1...900) }
             let now = Timestamp(milliseconds: 0)
-            var store = StoreWord(isTrusted: true)
+            var store = StoreEvidence(isTrusted: true)
             store.record(document)
             #expect(isActive(store, at: now))
             var refund = document
@@ -109,7 +109,7 @@ import Testing
     }
 
     @Test func `a renewal stays with the customer for whom the purchase was first seen`() {
-        var store = StoreWord(isTrusted: true)
+        var store = StoreEvidence(isTrusted: true)
         var first = StoreTransaction.bought("1", "month", from: -40, to: -10)
         first.firstSeenFor = "anna"
         var renewal = StoreTransaction.bought("2", in: "1", "month", from: -10, to: 20)
@@ -122,7 +122,7 @@ import Testing
     // MARK: - Statuses
 
     @Test func `a lapse is confirmed thirty seconds later, not before`() {
-        var store = StoreWord()
+        var store = StoreEvidence()
         store.record(status(.expired), at: second(0), launch: 1)
         #expect(store.statuses["1"]?.isConfirmed == false)
         store.record(status(.expired), at: second(29), launch: 1)
@@ -133,7 +133,7 @@ import Testing
     }
 
     @Test func `a lapse is confirmed at the next launch`() {
-        var store = StoreWord()
+        var store = StoreEvidence()
         store.record(status(.expired), at: second(0), launch: 1)
         store.record(status(.expired), at: second(1), launch: 2)
         #expect(store.statuses["1"]?.isConfirmed == true)
@@ -142,7 +142,7 @@ import Testing
     }
 
     @Test func `a lapse of an instant is forgotten`() {
-        var store = StoreWord()
+        var store = StoreEvidence()
         store.record(status(.expired), at: second(0), launch: 1)
         store.record(status(.subscribed), at: second(1), launch: 1)
         store.record(status(.expired), at: second(40), launch: 1)
@@ -150,7 +150,7 @@ import Testing
     }
 
     @Test func `renewal info that was signed earlier changes nothing`() {
-        var store = StoreWord()
+        var store = StoreEvidence()
         store.record(status(.subscribed, signed: 10), at: second(10), launch: 1)
         let before = store
         store.record(status(.revoked, signed: 9), at: second(11), launch: 1)
@@ -170,7 +170,7 @@ import Testing
     }
 
     @Test func `what two lists do not contain is absent, and comes back with one that does`() {
-        var store = StoreWord(isTrusted: true)
+        var store = StoreEvidence(isTrusted: true)
         store.record(.bought("1", "guide", from: -9, to: 0))
         store.record(.bought("2", "season", from: -9, to: 0))
         store.recordList(of: ["7"], at: second(0), launch: 1)
@@ -187,7 +187,7 @@ import Testing
     }
 
     @Test func `a renewal ends the absence, and an old document does not`() {
-        var store = StoreWord(isTrusted: true)
+        var store = StoreEvidence(isTrusted: true)
         store.record(.bought("2", in: "1", "month", from: -30, to: 0))
         store.absent = ["1"]
         store.record(.bought("1", "month", from: -60, to: -30))
@@ -197,7 +197,7 @@ import Testing
     }
 
     @Test func `what a list contains is not held any more`() {
-        var store = StoreWord(isTrusted: true)
+        var store = StoreEvidence(isTrusted: true)
         var bought = StoreTransaction.bought("1", "month", from: 0, to: 30)
         bought.isHeld = true
         store.record(bought)

@@ -1,6 +1,6 @@
 package import PerennialContract
 
-extension StoreWord {
+extension StoreEvidence {
     /// Records a document about one transaction. The one that was signed last counts. If two were
     /// signed at the same time, a refund does.
     ///

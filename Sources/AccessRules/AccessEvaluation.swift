@@ -2,16 +2,16 @@ internal import PerennialContract
 
 /// One right of one customer, and all that was said about it. The time is a parameter, because the
 /// moment of the next change is found by trying the moments at which something ends.
-struct Question {
+struct AccessEvaluation {
     private let entitlement: String
-    private let store: StoreEvidence
-    private let server: ServerVoice?
-    /// The store's words that count for this customer, by purchase.
+    private let store: SortedEvidence
+    private let server: ServerEntitlement?
+    /// The store's documents that count for this customer, by purchase.
     private let documents: [(id: String, documents: [StoreTransaction])]
 
     private var evidence: Evidence { store.evidence }
 
-    init(_ entitlement: String, _ store: StoreEvidence) {
+    init(_ entitlement: String, _ store: SortedEvidence) {
         self.entitlement = entitlement
         self.store = store
         let evidence = store.evidence
@@ -21,30 +21,30 @@ struct Question {
         documents = owned.filter { purchase in
             purchase.documents.contains { evidence.gives($0.productID, entitlement) }
         }
-        server = evidence.server.map { word in
-            ServerVoice(
-                word, on: word.rights[entitlement], beside: evidence.store,
+        server = evidence.server.map { server in
+            ServerEntitlement(
+                server, on: server.rights[entitlement], beside: evidence.store,
                 documents: owned.map(\.documents),
                 gives: { evidence.gives($0, entitlement) })
         }
     }
 
     /// The answer now, and when time alone will change it.
-    var judgement: Judgement {
+    var decision: AccessDecision {
         let findings = findings(at: evidence.now)
-        var judgement = decision(by: findings, at: evidence.now)
-        judgement.changesAt = moments.first {
-            decision(by: self.findings(at: $0), at: $0) != judgement
+        var decision = decisionAlone(by: findings, at: evidence.now)
+        decision.changesAt = moments.first {
+            decisionAlone(by: self.findings(at: $0), at: $0) != decision
         }
-        judgement.steps = step(without: judgement) + findings.map(\.step) + ignored
-        return judgement
+        decision.steps = step(without: decision) + findings.map(\.step) + ignored
+        return decision
     }
 
     /// All moments to come at which the answer can change.
     private var moments: [Timestamp] {
         var ends: [Timestamp] = []
         if let server {
-            ends += [server.right?.until, server.word.offlineUntil].compactMap(\.self)
+            ends += [server.right?.until, server.evidence.offlineUntil].compactMap(\.self)
         }
         for (_, transactions) in documents {
             ends += transactions.compactMap { $0.paidEnd(evidence.termEnds)?.time }
@@ -58,7 +58,7 @@ struct Question {
                 end.adding(evidence.hold(since: end, storeKnows: $0).milliseconds)
             }
         }
-        if let end = store.unjudgedEnd?.time { ends.append(end) }
+        if let end = store.undecidedEnd?.time { ends.append(end) }
         return Set(held + ends).filter { $0 > evidence.now }.sorted()
     }
 
@@ -74,17 +74,17 @@ struct Question {
                     || evidence.store.transactions.values.contains { $0.originalID == id }
             } ?? false
         let hold = { evidence.hold(since: $0, storeKnows: storeKnows) }
-        if let word = server?.finding(at: now, hold: hold) { findings.append(word) }
+        if let finding = server?.finding(at: now, hold: hold) { findings.append(finding) }
         return findings.sorted { $0.outranks($1) }
     }
 
     /// The answer, without its explanation.
-    private func decision(by findings: [Finding], at now: Timestamp) -> Judgement {
+    private func decisionAlone(by findings: [Finding], at now: Timestamp) -> AccessDecision {
         guard let best = findings.first else { return mayShut(at: now) ? never : unknown }
         guard best.isOpen || mayShut(at: now) && !findings.contains(where: \.isSilent) else {
             return unknown
         }
-        return Judgement(
+        return AccessDecision(
             isActive: best.isOpen, isKnown: true, state: best.state, until: best.until,
             willRenew: best.willRenew, productID: best.productID, basis: best.basis,
             asOf: best.asOf, rule: best.rule)
@@ -109,9 +109,9 @@ struct Question {
             return "The App Store on this device has not answered since the launch."
         }
         if evidence.isAnythingUnsent {
-            return "The server has not judged yet what this device has to send."
+            return "The server has not decided yet about what this device has to send."
         }
-        if let end = store.unjudgedEnd, end > .at(now) {
+        if let end = store.undecidedEnd, end > .at(now) {
             return "The server has not said yet what a purchase on this device gives."
         }
         return nil
@@ -122,7 +122,7 @@ struct Question {
     ) -> Finding? {
         let original = purchase.documents[0].originalID
         let replacedBy =
-            server?.replaces(original, at: now) == true ? server?.word.asOf : nil
+            server?.replaces(original, at: now) == true ? server?.evidence.asOf : nil
         return StorePurchase(
             id: purchase.id, all: purchase.documents,
             counting: purchase.documents.filter { $0.counts(beside: replacedBy) },
@@ -138,35 +138,35 @@ struct Question {
             hold: { evidence.hold(since: $0) })
     }
 
-    // MARK: - Without a word
+    // MARK: - Without evidence
 
-    private var never: Judgement {
-        let word = evidence.server
-        return Judgement(
+    private var never: AccessDecision {
+        let server = evidence.server
+        return AccessDecision(
             isActive: false, isKnown: true, state: .never,
-            basis: word.map { $0.isLive ? .server : .token } ?? .store,
-            asOf: word?.asOf ?? evidence.store.answeredAt, rule: 1)
+            basis: server.map { $0.isLive ? .server : .token } ?? .store,
+            asOf: server?.asOf ?? evidence.store.answeredAt, rule: 1)
     }
 
-    private var unknown: Judgement {
-        Judgement(isActive: false, isKnown: false, state: .unknown, basis: .none, rule: 1)
+    private var unknown: AccessDecision {
+        AccessDecision(isActive: false, isKnown: false, state: .unknown, basis: .none, rule: 1)
     }
 
     /// Why there is no answer, or only that the customer never had it.
-    private func step(without judgement: Judgement) -> [Judgement.Step] {
-        guard judgement.state == .never || !judgement.isKnown else { return [] }
+    private func step(without decision: AccessDecision) -> [AccessDecision.Step] {
+        guard decision.state == .never || !decision.isKnown else { return [] }
         let text =
-            switch judgement.basis {
+            switch decision.basis {
             case .server, .token: "The server names no such right."
             case .store, .held: "The App Store on this device lists nothing that gives it."
             case .none:
                 reason(notToShutAt: evidence.now) ?? "Nobody has answered since it may have ended."
             }
-        return [.init(rule: 1, basis: judgement.basis, originalTransactionID: nil, text: text)]
+        return [.init(rule: 1, basis: decision.basis, originalTransactionID: nil, text: text)]
     }
 
     /// What was heard, and why it opens nothing.
-    private var ignored: [Judgement.Step] {
+    private var ignored: [AccessDecision.Step] {
         store.purchases.compactMap { purchase in
             let original = purchase.documents[0].originalID
             let products = Set(purchase.documents.map(\.productID))
@@ -174,7 +174,7 @@ struct Question {
             let isMeaningless = products.allSatisfy { evidence.meanings[$0] == nil }
             guard isGiving || isMeaningless else { return nil }
             if !evidence.store.isTrusted {
-                return step(3, original, "What was kept of the App Store's words is not trusted.")
+                return step(3, original, "The stored evidence of the App Store is not trusted.")
             }
             if !store.isOwned(original) {
                 return step(
@@ -193,7 +193,7 @@ struct Question {
         }
     }
 
-    private func step(_ rule: Int, _ original: String, _ text: String) -> Judgement.Step {
+    private func step(_ rule: Int, _ original: String, _ text: String) -> AccessDecision.Step {
         .init(rule: rule, basis: .store, originalTransactionID: original, text: text)
     }
 }
@@ -205,8 +205,8 @@ extension Evidence {
 }
 
 extension StoreTransaction {
-    /// Whether it counts beside a word of the server that knows the purchase: if it is later, or if
-    /// the server does not have it yet. At equal times a refund counts, otherwise the server.
+    /// Whether it counts beside an answer of the server that knows the purchase: if it is later, or
+    /// if the server does not have it yet. At equal times a refund counts, otherwise the server.
     func counts(beside asOf: Timestamp?) -> Bool {
         guard let asOf, isAcknowledged else { return true }
         return revokedAt == nil ? signedAt > asOf : signedAt >= asOf

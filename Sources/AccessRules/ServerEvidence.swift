@@ -1,7 +1,7 @@
 package import PerennialContract
 
 /// What the server said about one customer: an answer, or a token that was kept.
-package struct ServerWord: Hashable, Sendable {
+package struct ServerEvidence: Hashable, Sendable {
     /// The time for which it holds, by the server's clock.
     package var asOf: Timestamp
     /// True for an answer that this process has received, false for a token that was kept.
@@ -54,7 +54,7 @@ package struct ServerWord: Hashable, Sendable {
     }
 }
 
-/// Whose a purchase is, by the server's word.
+/// Whose a purchase is, as the server says.
 package enum Verdict: Hashable, Sendable {
     /// The customer has it, alone or with others.
     case theirs

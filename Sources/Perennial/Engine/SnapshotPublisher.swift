@@ -9,11 +9,11 @@ internal import PerennialContract
 
 /// What is known now, for reading on any thread, and those who follow it.
 ///
-/// Reading judges anew when time has changed the answer since it was published: so it is right also
-/// after the app was suspended, when no timer has run.
-final class Picture: Sendable {
-    private struct State: Sendable {
-        var memory: Memory
+/// Reading decides anew when time has changed the answer since it was published: so it is right
+/// also after the app was suspended, when no timer has run.
+final class SnapshotPublisher: Sendable {
+    private struct Shown: Sendable {
+        var engine: EngineState
         var evidence: Evidence
         var snapshot: Perennial.Snapshot
         var changesAt: Timestamp?
@@ -24,7 +24,7 @@ final class Picture: Sendable {
     /// The most streams that can be followed at a time. One more ends at once.
     static let followersMax = 1000
 
-    private let state: Locked<State>
+    private let shown: Locked<Shown>
     private let clock: any DeviceClock
     /// An `ObservationRegistrar`, which exists from iOS 17 on.
     private let registrar: any Sendable
@@ -33,14 +33,14 @@ final class Picture: Sendable {
         nonisolated(unsafe) let objectWillChange = ObservableObjectPublisher()
     #endif
 
-    init(_ memory: Memory, clock: any DeviceClock) {
+    init(_ engine: EngineState, clock: any DeviceClock) {
         self.clock = clock
-        let evidence = memory.makeEvidence(
-            at: memory.clock.now(by: clock))
-        let (snapshot, changesAt) = memory.makeSnapshot(of: evidence)
-        state = Locked(
-            State(
-                memory: memory, evidence: evidence, snapshot: snapshot, changesAt: changesAt))
+        let evidence = engine.makeEvidence(
+            at: engine.clock.now(by: clock))
+        let (snapshot, changesAt) = engine.makeSnapshot(of: evidence)
+        shown = Locked(
+            Shown(
+                engine: engine, evidence: evidence, snapshot: snapshot, changesAt: changesAt))
         if #available(iOS 17, macOS 14, tvOS 17, watchOS 10, *) {
             registrar = ObservationRegistrar()
         } else {
@@ -49,27 +49,27 @@ final class Picture: Sendable {
     }
 
     deinit {
-        let followers = state.withLock { $0.followers.values.map(\.self) }
+        let followers = shown.withLock { $0.followers.values.map(\.self) }
         for follower in followers { follower.finish() }
     }
 
     /// What a script shows, until ``show(_:)``.
     convenience init(scripted snapshot: Perennial.Snapshot, clock: any DeviceClock) {
-        let memory = Memory(
-            state: DeviceState(keys: KeyRing()), clock: ReckonedClock(), silentHold: 0)
-        self.init(memory, clock: clock)
-        state.withLock {
+        let engine = EngineState(
+            device: DeviceState(keys: KeyRing()), clock: ReckonedClock(), silentHold: 0)
+        self.init(engine, clock: clock)
+        shown.withLock {
             $0.snapshot = snapshot
             $0.changesAt = nil
         }
     }
 
     /// The reckoned time.
-    var now: Timestamp { state.withLock { $0.memory.clock }.now(by: clock) }
+    var now: Timestamp { shown.withLock { $0.engine.clock }.now(by: clock) }
 
     /// The reckoned time, what the device's clock shows, and whether that has a part in it.
     var clockReading: (now: Timestamp, shown: Timestamp, isCounted: Bool) {
-        let reckoned = state.withLock { $0.memory.clock }
+        let reckoned = shown.withLock { $0.engine.clock }
         return (
             reckoned.now(by: clock), clock.now(),
             reckoned.isCounted(monotonic: clock.monotonic(), bootID: clock.bootID())
@@ -79,37 +79,37 @@ final class Picture: Sendable {
     var snapshot: Perennial.Snapshot { current().snapshot }
 
     /// What the answer about an entitlement rests on.
-    func judge(_ entitlement: String) -> Judgement {
-        AccessRules.judge(entitlement, by: current().evidence)
+    func decision(on entitlement: String) -> AccessDecision {
+        AccessRules.decision(on: entitlement, by: current().evidence)
     }
 
     /// When time alone will change the answer.
-    var changesAt: Timestamp? { state.withLock(\.changesAt) }
+    var changesAt: Timestamp? { shown.withLock(\.changesAt) }
 
-    private func current() -> State { upToDate(state.withLock { $0 }) }
+    private func current() -> Shown { upToDate(shown.withLock { $0 }) }
 
-    /// Judged anew, if time has changed the answer since it was published.
-    private func upToDate(_ state: State) -> State {
-        let now = state.memory.clock.now(by: clock)
-        guard let changesAt = state.changesAt, now >= changesAt else { return state }
-        var renewed = state
-        renewed.evidence = state.memory.makeEvidence(at: now)
-        (renewed.snapshot, renewed.changesAt) = state.memory.makeSnapshot(of: renewed.evidence)
+    /// Decided anew if time has changed the answer since it was published.
+    private func upToDate(_ shown: Shown) -> Shown {
+        let now = shown.engine.clock.now(by: clock)
+        guard let changesAt = shown.changesAt, now >= changesAt else { return shown }
+        var renewed = shown
+        renewed.evidence = shown.engine.makeEvidence(at: now)
+        (renewed.snapshot, renewed.changesAt) = shown.engine.makeSnapshot(of: renewed.evidence)
         return renewed
     }
 
     /// Shows what is known now. Followers hear of it only if an app could see a difference.
-    func publish(_ memory: Memory) -> Perennial.Snapshot {
-        let now = memory.clock.now(by: clock)
-        let evidence = memory.makeEvidence(at: now)
-        let (snapshot, changesAt) = memory.makeSnapshot(of: evidence)
-        let followers: [AsyncStream<Perennial.Snapshot>.Continuation] = state.withLock { state in
-            let isNews = !state.snapshot.isTheSameToAnApp(as: snapshot)
-            state.memory = memory
-            state.evidence = evidence
-            state.snapshot = snapshot
-            state.changesAt = changesAt
-            return isNews ? Array(state.followers.values) : []
+    func publish(_ engine: EngineState) -> Perennial.Snapshot {
+        let now = engine.clock.now(by: clock)
+        let evidence = engine.makeEvidence(at: now)
+        let (snapshot, changesAt) = engine.makeSnapshot(of: evidence)
+        let followers: [AsyncStream<Perennial.Snapshot>.Continuation] = shown.withLock { shown in
+            let isNews = !shown.snapshot.isTheSameToAnApp(as: snapshot)
+            shown.engine = engine
+            shown.evidence = evidence
+            shown.snapshot = snapshot
+            shown.changesAt = changesAt
+            return isNews ? Array(shown.followers.values) : []
         }
         for follower in followers { follower.yield(snapshot) }
         notifyObservers()
@@ -118,10 +118,10 @@ final class Picture: Sendable {
 
     /// Shows what a script says.
     func show(_ snapshot: Perennial.Snapshot) {
-        let followers: [AsyncStream<Perennial.Snapshot>.Continuation] = state.withLock { state in
-            let isNews = !state.snapshot.isTheSameToAnApp(as: snapshot)
-            state.snapshot = snapshot
-            return isNews ? Array(state.followers.values) : []
+        let followers: [AsyncStream<Perennial.Snapshot>.Continuation] = shown.withLock { shown in
+            let isNews = !shown.snapshot.isTheSameToAnApp(as: snapshot)
+            shown.snapshot = snapshot
+            return isNews ? Array(shown.followers.values) : []
         }
         for follower in followers { follower.yield(snapshot) }
         notifyObservers()
@@ -134,20 +134,20 @@ final class Picture: Sendable {
     ) -> AsyncStream<Perennial.Snapshot> {
         let (stream, continuation) = AsyncStream.makeStream(
             of: Perennial.Snapshot.self, bufferingPolicy: buffering)
-        let id: Int? = state.withLock { state in
+        let id: Int? = shown.withLock { shown in
             // Under the lock, so that no snapshot that is published meanwhile comes before.
-            continuation.yield(upToDate(state).snapshot)
-            guard state.followers.count < Self.followersMax else { return nil }
-            state.followersMade += 1
-            state.followers[state.followersMade] = continuation
-            return state.followersMade
+            continuation.yield(upToDate(shown).snapshot)
+            guard shown.followers.count < Self.followersMax else { return nil }
+            shown.followersMade += 1
+            shown.followers[shown.followersMade] = continuation
+            return shown.followersMade
         }
         guard let id else {
             continuation.finish()
             return stream
         }
-        let state = state
-        continuation.onTermination = { _ in state.withLock { $0.followers[id] = nil } }
+        let shown = shown
+        continuation.onTermination = { _ in shown.withLock { $0.followers[id] = nil } }
         return stream
     }
 
@@ -179,7 +179,7 @@ extension Perennial.Snapshot {
 }
 
 @available(iOS 17, macOS 14, tvOS 17, watchOS 10, *)
-extension Picture: Observable {
+extension SnapshotPublisher: Observable {
     /// Notes that a view reads.
     func registerReading() {
         (registrar as? ObservationRegistrar)?.access(self, keyPath: \.snapshot)

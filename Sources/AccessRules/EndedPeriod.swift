@@ -1,7 +1,7 @@
 internal import PerennialContract
 
 /// What follows when a period of a renewing subscription is over and no later one is known.
-struct Lapse {
+struct EndedPeriod {
     /// The end of the period.
     var end: Timestamp
     /// What the App Store on this device said about that end. Nil if nothing.
@@ -9,7 +9,7 @@ struct Lapse {
     /// False if renewal is known to be off.
     var mayRenew: Bool
     /// How long after the end access stays open.
-    var hold: Hold
+    var hold: HoldTime
 
     /// How long before the end of a period the App Store begins to collect for the next one. What
     /// it says earlier is about another end.
@@ -29,7 +29,7 @@ struct Lapse {
     }
 
     func outcome(at now: Timestamp) -> Outcome {
-        switch status?.isWord == true ? status?.state : nil {
+        switch status?.isReliable == true ? status?.state : nil {
         case .grace where status?.graceUntil != nil:
             return grace(until: max(end, status?.graceUntil ?? end), at: now)
         case .retry:

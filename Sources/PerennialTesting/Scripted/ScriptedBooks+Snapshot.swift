@@ -2,17 +2,17 @@ internal import AccessRules
 internal import Perennial
 internal import PerennialContract
 
-// MARK: - The picture
+// MARK: - The snapshot
 
 extension ScriptedBooks {
     private var evidence: Evidence {
         Evidence(
             person: person,
             // So that everything is known, also what was never bought.
-            server: ServerWord(
+            server: ServerEvidence(
                 asOf: now, isLive: true, offlineUntil: nil, rights: rights,
                 verdicts: [:]),
-            store: StoreWord(
+            store: StoreEvidence(
                 transactions: Dictionary(uniqueKeysWithValues: transactions.map { ($0.id, $0) }),
                 statuses: statuses, answeredAt: now, isTrusted: true),
             meanings: Dictionary(
@@ -23,7 +23,7 @@ extension ScriptedBooks {
                     )
                 }, uniquingKeysWith: { first, _ in first }),
             termEnds: terms.ends(of: transactions), serverAnsweredAt: now, now: now,
-            holds: Evidence.Holds(answered: 0, silent: 0))
+            holdTimes: Evidence.HoldTimes(answered: 0, silent: 0))
     }
 
     var statuses: [String: StoreStatus] {
@@ -51,11 +51,11 @@ extension ScriptedBooks {
 
     /// What an app sees that has heard of everything.
     func snapshot() -> Perennial.Snapshot {
-        let judgements = AccessRules.judgeAll(evidence)
+        let decisions = AccessRules.decisions(by: evidence)
         var access: [Perennial.EntitlementID: Perennial.Access] = [:]
-        for (name, judgement) in judgements {
+        for (name, decision) in decisions {
             let id = Perennial.EntitlementID(rawValue: name)
-            access[id] = Perennial.Access(judgement, of: id)
+            access[id] = Perennial.Access(decision, of: id)
         }
         let own = transactions.filter(isTheirs)
         return Perennial.Snapshot(
@@ -89,17 +89,17 @@ extension ScriptedBooks {
     }
 
     /// What was given by hand, and by seats in other people's groups.
-    private var rights: [String: ServerWord.Right] {
+    private var rights: [String: ServerEvidence.Right] {
         (grants[customer.id] ?? [:]).merging(seatRights) { given, _ in given }
     }
 
     func explain(
         _ entitlement: Perennial.EntitlementID, _ heard: Perennial.Snapshot
     ) -> Perennial.Explanation {
-        let judgement = AccessRules.judge(entitlement.rawValue, by: evidence)
+        let decision = AccessRules.decision(on: entitlement.rawValue, by: evidence)
         return Perennial.Explanation(
-            access: heard[entitlement], rule: judgement.rule,
-            steps: judgement.steps.map {
+            access: heard[entitlement], rule: decision.rule,
+            steps: decision.steps.map {
                 Perennial.Explanation.Step(
                     rule: $0.rule, basis: .store, purchase: $0.originalTransactionID, text: $0.text)
             })

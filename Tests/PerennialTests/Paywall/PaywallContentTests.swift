@@ -4,20 +4,21 @@ import Testing
 @testable import Perennial
 
 /// The rows of the shop with comics, in each situation.
-@Suite struct ShelfTests {
+@Suite struct PaywallContentTests {
     /// Compares the actions of faces, two comics, two terms and two plans.
     private func expect(
         _ snapshot: Perennial.Snapshot, _ actions: String,
         sourceLocation: SourceLocation = #_sourceLocation
     ) {
-        let found = RageShop.shelf(snapshot).rows.map(\.action.rawValue).joined(separator: " ")
+        let found = RageShop.paywallContent(snapshot).rows.map(\.action.rawValue).joined(
+            separator: " ")
         #expect(found == actions, sourceLocation: sourceLocation)
     }
 
     private func row(
         _ id: Perennial.ProductID, _ snapshot: Perennial.Snapshot
-    ) throws -> Perennial.Shelf.Row {
-        try #require(RageShop.shelf(snapshot).rows.first { $0.id == id })
+    ) throws -> Perennial.PaywallContent.Row {
+        try #require(RageShop.paywallContent(snapshot).rows.first { $0.id == id })
     }
 
     @Test func `each situation has its row of actions`() {
@@ -90,24 +91,24 @@ import Testing
         var snapshot = RageShop.term(until: .distantFuture)
         snapshot.access["drummer"] = Perennial.Access(
             entitlement: "drummer", isActive: true, state: .granted)
-        let actions = RageShop.shelf(snapshot, of: offering).rows.prefix(3).map(\.action)
+        let actions = RageShop.paywallContent(snapshot, of: offering).rows.prefix(3).map(\.action)
         #expect(actions == [.buy, .included, .buy])
     }
 
     @Test func `what gives everything for good leaves no term to sell`() throws {
         let snapshot = RageShop.snapshot([RageShop.everything(.owned, until: nil)])
         #expect(try row("3months", snapshot).action == .included)
-        #expect(RageShop.shelf(snapshot).headline.kind == .unlocked)
+        #expect(RageShop.paywallContent(snapshot).headline.kind == .unlocked)
     }
 
     @Test func `a checkmark has no title, and a button has one`() {
         for snapshot in [RageShop.snapshot(), RageShop.plan(), RageShop.snapshot(isKnown: false)] {
-            for row in RageShop.shelf(snapshot).rows {
+            for row in RageShop.paywallContent(snapshot).rows {
                 let isCheckmark = [.owned, .included].contains(row.action)
                 #expect((row.actionTitle == nil) == isCheckmark, "\(row.id)")
             }
         }
-        let titles = RageShop.shelf(RageShop.plan()).rows.map { $0.actionTitle ?? "✓" }
+        let titles = RageShop.paywallContent(RageShop.plan()).rows.map { $0.actionTitle ?? "✓" }
         #expect(titles == ["✓", "✓", "✓", "Renew", "Renew", "✓", "Switch"])
     }
 
@@ -129,7 +130,7 @@ import Testing
 
     @Test func `a plan that has ended is for sale before the server says so`() throws {
         let past = RageShop.now.addingTimeInterval(-60)
-        func row(_ access: Perennial.Access) throws -> Perennial.Shelf.Row {
+        func row(_ access: Perennial.Access) throws -> Perennial.PaywallContent.Row {
             var snapshot = RageShop.plan { ($0.until, $0.willRenew) = (past, false) }
             snapshot.access[access.entitlement] = access
             return try self.row("monthly", snapshot)
@@ -178,11 +179,11 @@ import Testing
             ).trial == nil)
         var offering = RageShop.offering
         offering.products[5].offers[0].isEligible = false
-        #expect(RageShop.shelf(RageShop.snapshot(), of: offering).rows[5].trial == nil)
+        #expect(RageShop.paywallContent(RageShop.snapshot(), of: offering).rows[5].trial == nil)
     }
 
     @Test func `a plan that can be bought says that it renews, and nothing else does`() throws {
-        let rows = RageShop.shelf(RageShop.snapshot()).rows
+        let rows = RageShop.paywallContent(RageShop.snapshot()).rows
         #expect(
             rows[5].disclosure == """
                 9,99 € a month. Renews automatically until you cancel it. Cancel at least 24 hours \
@@ -193,7 +194,7 @@ import Testing
     }
 
     @Test func `terms say how long they last, and prices stay as the store writes them`() {
-        let rows = RageShop.shelf(RageShop.snapshot()).rows
+        let rows = RageShop.paywallContent(RageShop.snapshot()).rows
         #expect(rows.map(\.price).prefix(2) == ["0,99 €", "1,99 €"])
         #expect(
             rows.map(\.terms) == [

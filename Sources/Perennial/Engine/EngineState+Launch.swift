@@ -17,7 +17,7 @@ extension Perennial.Configuration {
     var namedCustomer: String? { customer.flatMap { Engine.mayIdentify($0) ? $0 : nil } }
 }
 
-extension Memory {
+extension EngineState {
     /// What is known at the first line after `init`: by one file, and by the signature of the token
     /// in it.
     init(
@@ -27,17 +27,17 @@ extension Memory {
         let pinned = configuration.trustedKeys.compactMap {
             SigningKey(id: $0.id, x: $0.x, y: $0.y)
         }
-        state = stored?.state ?? DeviceState(keys: KeyRing(pinned: pinned))
-        state.words.isTrusted = false
-        hasUnreadWords = stored?.hasMore ?? false
-        self.clock = ReckonedClock(kept: state.anchor, isProven: stored == nil)
+        device = stored?.state ?? DeviceState(keys: KeyRing(pinned: pinned))
+        device.storeEvidence.isTrusted = false
+        hasUnreadEvidence = stored?.hasMore ?? false
+        self.clock = ReckonedClock(kept: device.anchor, isProven: stored == nil)
         silentHold = Int64(configuration.silentHold.nanoseconds / 1_000_000)
-        if let customer = configuration.namedCustomer { state.become(customer) }
+        if let customer = configuration.namedCustomer { device.become(customer) }
         readToken(now: self.clock.now(by: clock))
     }
 
-    /// Takes the clock of a file that could not be read at the launch. Its other words follow when
-    /// they are proven.
+    /// Takes the clock of a file that could not be read at the launch. The rest of it follows when
+    /// it is proven.
     mutating func recall(_ stored: StoredState) {
         let heard = clock.anchor
         clock = ReckonedClock(kept: stored.state.anchor, isProven: false)
@@ -47,21 +47,21 @@ extension Memory {
             isContact: !heard.bootID.isEmpty)
     }
 
-    /// Takes the App Store's words from the file if this device wrote it. If not, it forgets them,
+    /// Takes the App Store's evidence from the file if this device wrote it. If not, it forgets it,
     /// and returns false.
     ///
     /// - Parameters:
     ///   - named: whom the app named at the launch. That counts, not who was there before.
-    ///   - device: what the device shows.
+    ///   - deviceClock: what the device shows.
     mutating func prove(
         _ stored: StoredState, by code: MessageCode, in file: StateFile, named: String?,
-        device: any DeviceClock
+        device deviceClock: any DeviceClock
     ) -> Bool {
-        hasUnreadWords = false
+        hasUnreadEvidence = false
         guard var proven = stored.proven(by: code) else {
-            state.forgetUnproven()
+            device.forgetUnproven()
             clock.distrust()
-            readToken(now: clock.now(by: device))
+            readToken(now: clock.now(by: deviceClock))
             return false
         }
         clock.confirm()
@@ -69,8 +69,8 @@ extension Memory {
             proven = more
         }
         if let named { proven.become(named) }
-        state = proven
-        readToken(now: clock.now(by: device))
+        device = proven
+        readToken(now: clock.now(by: deviceClock))
         return true
     }
 
@@ -91,24 +91,24 @@ extension Memory {
     /// Nil if no key that this device trusts has signed them for this app.
     func verify(offerings text: String) -> SignedOfferings? {
         SignedOfferings(
-            text, by: state.keys,
-            audience: Audience(app: state.app, environment: contractEnvironment))
+            text, by: device.keys,
+            audience: Audience(app: device.app, environment: contractEnvironment))
     }
 
-    /// Takes the kept token as the server's word, if one of our keys has signed it.
+    /// Takes the kept token as the server's evidence, if one of our keys has signed it.
     mutating func readToken(now: Timestamp) {
-        guard let text = state.token, let id = state.customerID else { return }
+        guard let text = device.token, let id = device.customerID else { return }
         let expected = CustomerToken.Expectation(
-            audience: Audience(app: state.app, environment: contractEnvironment),
+            audience: Audience(app: device.app, environment: contractEnvironment),
             customerIDs: [id], now: now)
-        guard let token = CustomerToken(text, by: state.keys, expected: expected) else { return }
+        guard let token = CustomerToken(text, by: device.keys, expected: expected) else { return }
         lastToken = max(lastToken ?? token.asOf, token.asOf)
-        var word = token.serverWord
-        for (name, note) in state.closed where word.rights[name] == nil {
-            word.rights[name] = ServerWord.Right(
+        var evidence = token.serverEvidence
+        for (name, note) in device.closed where evidence.rights[name] == nil {
+            evidence.rights[name] = ServerEvidence.Right(
                 isActive: false, state: note.state, until: note.until)
         }
-        if serverWord?.isLive != true { serverWord = word }
+        if serverEvidence?.isLive != true { serverEvidence = evidence }
     }
 }
 

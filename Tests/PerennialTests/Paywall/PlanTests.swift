@@ -16,11 +16,11 @@ import Testing
     private func row(
         _ snapshot: Perennial.Snapshot = RageShop.snapshot(),
         _ plans: [Perennial.Plan] = [atOnce, promised], in locale: String = "en_GB"
-    ) throws -> Perennial.Shelf.Row {
+    ) throws -> Perennial.PaywallContent.Row {
         var yearly = RageShop.yearly
         yearly.plans = plans
         let offering = Perennial.Offering(id: "shop", products: [yearly, RageShop.monthly])
-        return try #require(RageShop.shelf(snapshot, in: locale, of: offering).rows.first)
+        return try #require(RageShop.paywallContent(snapshot, in: locale, of: offering).rows.first)
     }
 
     @Test func `each plan has its price, and a promise says what it comes to`() throws {

@@ -22,23 +22,23 @@ extension ByteWriter {
         write(key.point)
     }
 
-    /// The words that were signed last, if there are more than the limit.
-    mutating func write(_ words: StoreWord) {
-        let transactions = words.transactions.values.sorted {
+    /// The evidence that was signed last, if there are more than the limit.
+    mutating func write(_ evidence: StoreEvidence) {
+        let transactions = evidence.transactions.values.sorted {
             ($0.signedAt, $0.id) < ($1.signedAt, $1.id)
         }
-        let statuses = words.statuses.values.sorted {
+        let statuses = evidence.statuses.values.sorted {
             ($0.signedAt, $0.originalID) < ($1.signedAt, $1.originalID)
         }
         write(transactions.suffix(Limits.transactions)) { $0.write($1) }
         write(statuses.suffix(Limits.statuses)) { $0.write($1) }
-        write(words.absent.sorted().suffix(Limits.transactions)) { $0.write($1) }
-        let missing = words.missing.sorted { $0.key < $1.key }
+        write(evidence.absent.sorted().suffix(Limits.transactions)) { $0.write($1) }
+        let missing = evidence.missing.sorted { $0.key < $1.key }
         write(missing.suffix(Limits.transactions)) { writer, purchase in
             writer.write(purchase.key)
             writer.write(purchase.value)
         }
-        write(words.answeredAt?.milliseconds)
+        write(evidence.answeredAt?.milliseconds)
     }
 
     mutating func write(_ closed: [String: ClosedNote]) {
@@ -140,21 +140,21 @@ extension ByteReader {
         return key
     }
 
-    mutating func words() throws(Damaged) -> StoreWord {
-        var words = StoreWord()
+    mutating func storeEvidence() throws(Damaged) -> StoreEvidence {
+        var evidence = StoreEvidence()
         for transaction in try list({ reader throws(Damaged) in try reader.transaction() }) {
-            words.transactions[transaction.id] = transaction
+            evidence.transactions[transaction.id] = transaction
         }
         for status in try list({ reader throws(Damaged) in try reader.status() }) {
-            words.statuses[status.originalID] = status
+            evidence.statuses[status.originalID] = status
         }
-        words.absent = Set(try list { reader throws(Damaged) in try reader.text() })
+        evidence.absent = Set(try list { reader throws(Damaged) in try reader.text() })
         let missing = try list { reader throws(Damaged) in
             (try reader.text(), try reader.sighting())
         }
-        for (purchase, sighting) in missing { words.missing[purchase] = sighting }
-        words.answeredAt = try optionalTimestamp()
-        return words
+        for (purchase, sighting) in missing { evidence.missing[purchase] = sighting }
+        evidence.answeredAt = try optionalTimestamp()
+        return evidence
     }
 
     mutating func closedNotes() throws(Damaged) -> [String: ClosedNote] {
@@ -188,13 +188,13 @@ extension ByteReader {
 
     private mutating func transaction() throws(Damaged) -> StoreTransaction {
         StoreTransaction(
-            id: try text(), originalID: try text(), productID: try text(), kind: try word(),
+            id: try text(), originalID: try text(), productID: try text(), kind: try enumeration(),
             purchasedAt: try timestamp(), expiresAt: try optionalTimestamp(),
             revokedAt: try optionalTimestamp(), isRevokedByFamily: try bool(),
             isUpgraded: try bool(), isFamilyShared: try bool(),
             quantity: try optional { reader throws(Damaged) in try reader.integer() } ?? 1,
             seats: try optionalWithSeats { reader throws(Damaged) in try reader.seats() },
-            offer: try word(), signedAt: try timestamp(), isHeld: try bool(),
+            offer: try enumeration(), signedAt: try timestamp(), isHeld: try bool(),
             isAcknowledged: try bool(), firstSeenFor: try optionalText(),
             details: try optional { reader throws(Damaged) in try reader.details() }
                 ?? StoreTransaction.Details())
@@ -227,7 +227,7 @@ extension ByteReader {
 
     private mutating func status() throws(Damaged) -> StoreStatus {
         StoreStatus(
-            originalID: try text(), state: try word(),
+            originalID: try text(), state: try enumeration(),
             willRenew: try optional { reader throws(Damaged) in try reader.bool() },
             renewsTo: try optionalText(),
             commitmentRenews: try optional { reader throws(Damaged) in try reader.bool() },
@@ -243,9 +243,9 @@ extension ByteReader {
         Sighting(seenAt: try timestamp(), launch: try integer())
     }
 
-    private mutating func word<Word: RawRepresentable<String>>() throws(Damaged) -> Word {
-        guard let word = Word(rawValue: try text()) else { throw Damaged() }
-        return word
+    private mutating func enumeration<Value: RawRepresentable<String>>() throws(Damaged) -> Value {
+        guard let value = Value(rawValue: try text()) else { throw Damaged() }
+        return value
     }
 
     /// Within ten thousand years: then nothing that is added to it overflows.

@@ -69,10 +69,10 @@ import Testing
     @Test func `the shop speaks the customer's language, with the store's prices`() {
         let term = RageShop.term(until: RageShop.date("2027-05-24T12:00:00Z"))
         func shop(_ locale: String) -> [String?] {
-            let shelf = RageShop.shelf(term, in: locale)
-            let plan = RageShop.shelf(RageShop.plan(), in: locale).rows[5]
-            let trial = RageShop.shelf(RageShop.snapshot(), in: locale).rows[5].trial
-            return [shelf.headline.text, shelf.rows[3].actionTitle, plan.status, trial]
+            let paywall = RageShop.paywallContent(term, in: locale)
+            let plan = RageShop.paywallContent(RageShop.plan(), in: locale).rows[5]
+            let trial = RageShop.paywallContent(RageShop.snapshot(), in: locale).rows[5].trial
+            return [paywall.headline.text, paywall.rows[3].actionTitle, plan.status, trial]
         }
         #expect(
             shop("de_DE") == [

@@ -1,7 +1,7 @@
 package import PerennialContract
 
 /// Whether one entitlement is open, and by which rule.
-package struct Judgement: Hashable, Sendable {
+package struct AccessDecision: Hashable, Sendable {
     package var isActive: Bool
     /// False until there is any evidence.
     package var isKnown: Bool
@@ -38,7 +38,7 @@ package struct Judgement: Hashable, Sendable {
         self.steps = steps
     }
 
-    /// On whose word, the strongest first where two say the same.
+    /// What it rests on, the strongest first where two say the same.
     package enum Basis: Int, Hashable, Sendable {
         case server, token, store, held, none
     }

@@ -7,7 +7,7 @@ import Testing
     private func headline(
         _ snapshot: Perennial.Snapshot, at date: Date = RageShop.now
     ) -> String? {
-        RageShop.shelf(snapshot, at: date).headline.text
+        RageShop.paywallContent(snapshot, at: date).headline.text
     }
 
     @Test func `each situation has its headline`() {
@@ -56,7 +56,7 @@ import Testing
         for (date, text) in rows {
             #expect(headline(RageShop.term(until: end), at: date) == text)
         }
-        #expect(RageShop.shelf(RageShop.term(until: end)).headline.daysRemaining == 12)
+        #expect(RageShop.paywallContent(RageShop.term(until: end)).headline.daysRemaining == 12)
     }
 
     @Test func `a term that is paid speaks before a plan that was not charged`() {
@@ -64,7 +64,7 @@ import Testing
         let end = RageShop.date("2027-06-01T12:00:00Z")
         snapshot.access["everything"] = RageShop.everything(until: end, by: "3months")
         #expect(headline(snapshot) == "Subscribed: 20 days left")
-        let row = RageShop.shelf(snapshot).rows.first { $0.id == "monthly" }
+        let row = RageShop.paywallContent(snapshot).rows.first { $0.id == "monthly" }
         #expect(row?.hasPaymentProblem == true)
     }
 
@@ -83,7 +83,7 @@ import Testing
 
     @Test func `a shop without subscriptions says nothing of them`() {
         let offering = Perennial.Offering(id: "comics", products: [RageShop.drummer])
-        let shelf = RageShop.shelf(RageShop.snapshot(), of: offering)
-        #expect(shelf.headline == .init(kind: .nothing, text: nil))
+        let paywall = RageShop.paywallContent(RageShop.snapshot(), of: offering)
+        #expect(paywall.headline == .init(kind: .nothing, text: nil))
     }
 }

@@ -13,7 +13,7 @@ extension Perennial {
     ///     metadata: {everything: pro}
     ///
     /// Without that, a non-consumable is covered if each of its own entitlements is open.
-    public struct Shelf: Hashable, Sendable {
+    public struct PaywallContent: Hashable, Sendable {
         public var headline: Headline
         /// In the order of the offering. Products that the store does not know are left out.
         public var rows: [Row]
@@ -33,7 +33,7 @@ extension Perennial {
             _ offering: Offering, _ snapshot: Snapshot, at date: Date, locale: Locale = .current,
             calendar: Calendar = .current
         ) {
-            let situation = ShelfSituation(offering, snapshot, at: date)
+            let situation = PaywallSituation(offering, snapshot, at: date)
             let wording = Wording(locale: locale, calendar: calendar)
             headline = Headline(situation, wording, calendar: calendar)
             rows = offering.products.map {

@@ -3,7 +3,7 @@ import PerennialContract
 import Testing
 
 /// Claims about any evidence whatever.
-@Suite struct JudgementPropertyTests {
+@Suite struct AccessDecisionPropertyTests {
     private static let evidencesMax = 400
 
     private func forEvidence(
@@ -13,19 +13,19 @@ import Testing
         for _ in 0..<times { try check(&dice, dice.evidence()) }
     }
 
-    private func judge(_ evidence: Evidence, at now: Timestamp? = nil) -> Judgement {
+    private func decide(_ evidence: Evidence, at now: Timestamp? = nil) -> AccessDecision {
         var evidence = evidence
         evidence.now = now ?? evidence.now
-        return AccessRules.judge("pro", by: evidence)
+        return AccessRules.decision(on: "pro", by: evidence)
     }
 
     @Test func `the evidence is of many kinds`() {
         var seen: [String: Int] = [:]
         forEvidence("kinds", times: 2000) { _, evidence in
-            let judgement = judge(evidence)
-            seen["\(judgement.isActive) \(judgement.state.rawValue)", default: 0] += 1
-            seen["rule \(judgement.rule)", default: 0] += 1
-            seen["\(judgement.basis)", default: 0] += 1
+            let decision = decide(evidence)
+            seen["\(decision.isActive) \(decision.state.rawValue)", default: 0] += 1
+            seen["rule \(decision.rule)", default: 0] += 1
+            seen["\(decision.basis)", default: 0] += 1
         }
         for kind in [
             "true paid", "true owned", "true granted", "true grace", "true unconfirmed",
@@ -39,10 +39,10 @@ import Testing
 
     @Test func `what is open is known`() {
         forEvidence("known") { _, evidence in
-            let judgement = judge(evidence)
-            if judgement.isActive { #expect(judgement.isKnown) }
-            #expect(judgement.isKnown == (judgement.state != .unknown))
-            if judgement.isActive, let until = judgement.until { #expect(until > evidence.now) }
+            let decision = decide(evidence)
+            if decision.isActive { #expect(decision.isKnown) }
+            #expect(decision.isKnown == (decision.state != .unknown))
+            if decision.isActive, let until = decision.until { #expect(until > evidence.now) }
         }
     }
 
@@ -50,20 +50,20 @@ import Testing
         forEvidence("silent server") { _, evidence in
             var first = evidence
             first.server = nil
-            #expect(judge(first).isKnown == judge(first).isActive)
+            #expect(decide(first).isKnown == decide(first).isActive)
         }
     }
 
-    @Test func `nothing is shut while a purchase is not judged that may be open`() {
-        forEvidence("unjudged") { dice, evidence in
-            var unjudged = evidence
-            unjudged.areMeaningsCurrent = false
+    @Test func `nothing is shut while a purchase that may be open is undecided`() {
+        forEvidence("undecided") { dice, evidence in
+            var undecided = evidence
+            undecided.areMeaningsCurrent = false
             var document = dice.transaction("new", in: "new", dice.pick(["odd", "basic", "month"]))
             (document.revokedAt, document.isUpgraded, document.isAcknowledged) = (nil, false, false)
             document.expiresAt = dice.time(1...900)
-            document.firstSeenFor = unjudged.person
-            unjudged.store.record(document)
-            #expect(judge(unjudged).isKnown == judge(unjudged).isActive)
+            document.firstSeenFor = undecided.person
+            undecided.store.record(document)
+            #expect(decide(undecided).isKnown == decide(undecided).isActive)
         }
     }
 
@@ -72,23 +72,23 @@ import Testing
             var silent = evidence
             silent.serverAnsweredAt = nil
             silent.store.answeredAt = nil
-            let held = judge(silent)
+            let held = decide(silent)
             guard held.rule == 6, let until = held.until else { return }
-            let later = judge(silent, at: until)
+            let later = decide(silent, at: until)
             #expect(!later.isKnown || later.isActive)
         }
     }
 
-    @Test func `words that are not trusted open nothing and shut nothing`() {
+    @Test func `evidence that is not trusted opens nothing and shuts nothing`() {
         forEvidence("untrusted") { _, evidence in
             var untrusted = evidence
             untrusted.store.isTrusted = false
             var silent = evidence
-            silent.store = StoreWord()
-            let judged = judge(untrusted)
-            #expect(judged.isActive == judge(silent).isActive)
-            // What was bought may have to be judged still, whoever wrote it down.
-            if judged.isKnown { #expect(judged.answer == judge(silent).answer) }
+            silent.store = StoreEvidence()
+            let decided = decide(untrusted)
+            #expect(decided.isActive == decide(silent).isActive)
+            // What was bought may still have to be decided about, whoever wrote it down.
+            if decided.isKnown { #expect(decided.answer == decide(silent).answer) }
         }
     }
 
@@ -105,7 +105,7 @@ import Testing
                 $0.value.originalID != id
             }
             without.store.statuses[id] = nil
-            #expect(judge(ruled).answer == judge(without).answer)
+            #expect(decide(ruled).answer == decide(without).answer)
         }
     }
 
@@ -119,24 +119,24 @@ import Testing
                 evidence.store.transactions[id]?.firstSeenFor = "anna"
             }
             evidence.store.statuses = [:]
-            #expect(!judge(evidence).isKnown)
+            #expect(!decide(evidence).isKnown)
         }
     }
 
     @Test func `nothing changes before the moment that was named, and something does then`() {
         forEvidence("changes") { dice, evidence in
-            let judgement = judge(evidence)
-            let last = judgement.changesAt ?? Timestamp(milliseconds: 400 * 86_400_000)
+            let decision = decide(evidence)
+            let last = decision.changesAt ?? Timestamp(milliseconds: 400 * 86_400_000)
             #expect(last > evidence.now)
             for _ in 0..<8 {
                 let moment = Timestamp(
                     milliseconds: .random(in: 0..<last.milliseconds, using: &dice))
-                #expect(judge(evidence, at: moment).answer == judgement.answer)
+                #expect(decide(evidence, at: moment).answer == decision.answer)
             }
             let before = Timestamp(milliseconds: last.milliseconds - 1)
-            #expect(judge(evidence, at: before).answer == judgement.answer)
-            if judgement.changesAt != nil {
-                #expect(judge(evidence, at: last).answer != judgement.answer)
+            #expect(decide(evidence, at: before).answer == decision.answer)
+            if decision.changesAt != nil {
+                #expect(decide(evidence, at: last).answer != decision.answer)
             }
         }
     }
@@ -144,11 +144,11 @@ import Testing
     @Test func `time alone never opens`() {
         forEvidence("time", times: 2000) { dice, evidence in
             let later = dice.time(1...2000)
-            if judge(evidence, at: later).isActive { #expect(judge(evidence).isActive) }
+            if decide(evidence, at: later).isActive { #expect(decide(evidence).isActive) }
         }
     }
 
-    @Test func `a lapse that was seen once is no word`() {
+    @Test func `a lapse that was seen once proves nothing`() {
         forEvidence("lapse") { _, evidence in
             var once = evidence
             var subscribed = evidence
@@ -157,7 +157,7 @@ import Testing
                 once.store.statuses[id]?.isConfirmed = false
                 subscribed.store.statuses[id]?.state = .subscribed
             }
-            #expect(judge(once).answer == judge(subscribed).answer)
+            #expect(decide(once).answer == decide(subscribed).answer)
         }
     }
 
@@ -166,7 +166,7 @@ import Testing
             var more = evidence
             more.store.isTrusted = true
             more.meanings = Situation.meanings
-            let before = judge(more)
+            let before = decide(more)
             var bought = dice.transaction("new", in: dice.pick(["new", "000"]), "month")
             guard !more.store.absent.contains("000"),
                 bought.originalID == "new"
@@ -177,8 +177,8 @@ import Testing
             (bought.firstSeenFor, bought.signedAt) = (more.person, Timestamp(milliseconds: 1))
             bought.expiresAt = dice.time(1...900)
             more.store.record(bought)
-            if bought.originalID == "new" { #expect(judge(more).isActive) }
-            if before.isActive { #expect(judge(more).isActive) }
+            if bought.originalID == "new" { #expect(decide(more).isActive) }
+            if before.isActive { #expect(decide(more).isActive) }
         }
     }
 
@@ -188,33 +188,34 @@ import Testing
             for id in evidence.store.transactions.keys {
                 evidence.store.transactions[id]?.isAcknowledged = true
             }
-            evidence.server = ServerWord(
+            evidence.server = ServerEvidence(
                 asOf: Timestamp(milliseconds: 1), isLive: true, offlineUntil: nil,
                 rights: [
                     "pro": .init(
                         isActive: true, state: .paid, until: Timestamp(milliseconds: 100),
                         mayRenew: true, originalTransactionID: "000")
                 ], verdicts: [:])
-            #expect(judge(evidence).isActive)
+            #expect(decide(evidence).isActive)
             // It goes on being held, whatever was said before.
-            #expect(judge(evidence, at: Timestamp(milliseconds: 200)).isActive)
+            #expect(decide(evidence, at: Timestamp(milliseconds: 200)).isActive)
         }
     }
 
     @Test func `a hold lasts as long as it was set, and not a moment longer`() {
         forEvidence("hold") { _, evidence in
-            let judgement = judge(evidence)
-            guard judgement.rule == 6, let until = judgement.until else { return }
-            let holds = evidence.holds
+            let decision = decide(evidence)
+            guard decision.rule == 6, let until = decision.until else { return }
+            let holds = evidence.holdTimes
             #expect(until.milliseconds - evidence.now.milliseconds <= holds.silent)
             var answered = evidence
             answered.serverAnsweredAt = evidence.now
-            let sooner = judge(answered)
+            let sooner = decide(answered)
             if sooner.rule == 6, let until = sooner.until {
                 #expect(until.milliseconds - evidence.now.milliseconds <= holds.answered)
             }
             let over = Timestamp(milliseconds: holds.silent)
-            #expect(judge(evidence, at: over).rule != 6 || judge(evidence, at: over).until != until)
+            #expect(
+                decide(evidence, at: over).rule != 6 || decide(evidence, at: over).until != until)
         }
     }
 
@@ -226,7 +227,7 @@ import Testing
             }
             if evidence.server?.rights["pro"]?.until == nil { evidence.server = nil }
             // Ends are at most 1440 hours after now, and a hold adds 168.
-            #expect(!judge(evidence, at: Timestamp(milliseconds: 1609 * 3_600_000)).isActive)
+            #expect(!decide(evidence, at: Timestamp(milliseconds: 1609 * 3_600_000)).isActive)
         }
     }
 
@@ -234,14 +235,14 @@ import Testing
         forEvidence("another right") { dice, evidence in
             var evidence = evidence
             evidence.areMeaningsCurrent = true
-            guard judge(evidence).isKnown else { return }
+            guard decide(evidence).isKnown else { return }
             var more = evidence
             var document = dice.transaction("new", in: "new", "basic")
             document.firstSeenFor = nil
             more.store.record(document)
-            let judgement = judge(more)
-            if judge(evidence).rule != 1 { #expect(judgement.answer == judge(evidence).answer) }
-            #expect(judgement.isActive == judge(evidence).isActive)
+            let decision = decide(more)
+            if decide(evidence).rule != 1 { #expect(decision.answer == decide(evidence).answer) }
+            #expect(decision.isActive == decide(evidence).isActive)
         }
     }
 }

@@ -1,9 +1,9 @@
 import Foundation
 
-extension Perennial.Shelf.Row {
+extension Perennial.PaywallContent.Row {
     init(
-        _ product: Perennial.Product, _ standing: ShelfSituation.Standing, _ wording: Wording,
-        _ situation: ShelfSituation
+        _ product: Perennial.Product, _ standing: PaywallSituation.Standing, _ wording: Wording,
+        _ situation: PaywallSituation
     ) {
         let terms = wording.terms(of: product)
         let isPlan = product.kind == .renewing
@@ -27,7 +27,7 @@ extension Perennial.Shelf.Row {
     }
 }
 
-extension Perennial.Shelf.PlanRow {
+extension Perennial.PaywallContent.PlanRow {
     /// - Parameter isNew: whether the customer would subscribe, and not change to another product.
     init(_ plan: Perennial.Plan, isNew: Bool, _ wording: Wording) {
         let terms = wording.price(plan.displayPrice, every: plan.billingPeriod)
@@ -77,7 +77,9 @@ extension Wording {
     }
 
     /// The title of a row's button. Nil where a checkmark belongs.
-    func actionTitle(_ action: Perennial.Shelf.Action, for product: Perennial.Product) -> String? {
+    func actionTitle(_ action: Perennial.PaywallContent.Action, for product: Perennial.Product)
+        -> String?
+    {
         switch action {
         case .owned, .included: nil
         case .renew: text(.renew)
@@ -87,7 +89,7 @@ extension Wording {
         }
     }
 
-    func status(_ status: ShelfSituation.Status) -> String {
+    func status(_ status: PaywallSituation.Status) -> String {
         switch status {
         case .renews(let day): text(.renewsOn, [.date: date(day)])
         case .ends(let day): text(.endsOn, [.date: date(day)])

@@ -1,6 +1,6 @@
 import Foundation
 
-/// Decides what each row of a shelf does. Texts are written elsewhere.
+/// Decides what each row of a paywall does. Texts are written elsewhere.
 ///
 /// The rules, by kind of product. The first one that fits counts.
 ///
@@ -14,7 +14,7 @@ import Foundation
 /// - A consumable: *included* while the entitlement that gives everything is open; else *buy*.
 ///
 /// Where a purchase of it waits, *pending* replaces the action that would buy.
-struct ShelfSituation {
+struct PaywallSituation {
     typealias Product = Perennial.Product
     typealias Subscription = Perennial.Subscription
     typealias Access = Perennial.Access
@@ -34,10 +34,10 @@ struct ShelfSituation {
 
     /// What a row does, and what it says about the product.
     struct Standing: Hashable {
-        var action: Perennial.Shelf.Action
+        var action: Perennial.PaywallContent.Action
         var status: Status?
 
-        init(_ action: Perennial.Shelf.Action, _ status: Status? = nil) {
+        init(_ action: Perennial.PaywallContent.Action, _ status: Status? = nil) {
             self.action = action
             self.status = status
         }
@@ -66,7 +66,7 @@ struct ShelfSituation {
             case .consumable: Standing(isEverythingOpen ? .included : .buy)
             default: Standing(.unavailable)
             }
-        let buys: [Perennial.Shelf.Action] = [.buy, .subscribe, .renew, .switchPlan]
+        let buys: [Perennial.PaywallContent.Action] = [.buy, .subscribe, .renew, .switchPlan]
         guard buys.contains(standing.action) else { return standing }
         if let waiting = waiting(product) { return Standing(.pending, .waiting(waiting.reason)) }
         return isKnown(product) ? standing : Standing(.unavailable, .checking)

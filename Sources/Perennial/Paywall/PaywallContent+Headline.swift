@@ -1,7 +1,7 @@
 import Foundation
 
-extension Perennial.Shelf.Headline {
-    init(_ situation: ShelfSituation, _ wording: Wording, calendar: Calendar) {
+extension Perennial.PaywallContent.Headline {
+    init(_ situation: PaywallSituation, _ wording: Wording, calendar: Calendar) {
         if situation.plans.contains(where: situation.isKeptForGood) {
             self.init(kind: .unlocked, text: wording.text(.unlocked))
         } else if let open = situation.openSubscription {
@@ -19,7 +19,7 @@ extension Perennial.Shelf.Headline {
 
     /// The headline while a subscription is open.
     private init(
-        _ open: Perennial.Access, _ situation: ShelfSituation, _ wording: Wording,
+        _ open: Perennial.Access, _ situation: PaywallSituation, _ wording: Wording,
         calendar: Calendar
     ) {
         guard open.state != .grace else {
@@ -42,7 +42,7 @@ extension Perennial.Shelf.Headline {
     }
 }
 
-extension ShelfSituation {
+extension PaywallSituation {
     /// The products that are subscriptions.
     var plans: [Product] { offering.products.filter { [.renewing, .term].contains($0.kind) } }
 

@@ -4,14 +4,14 @@ internal import PerennialContract
 
 /// All that is known about the present customer on this device. A value: the engine changes it,
 /// and every reader gets a whole one.
-struct Memory: Sendable {
+struct EngineState: Sendable {
     /// What is kept from one launch to the next.
-    var state: DeviceState
+    var device: DeviceState
     var aliases: [String] = []
     /// Whether Xcode's local store signs here. Nothing of it is posted.
     var isXcode = false
     /// What the server said last about this customer, or the token that was kept.
-    var serverWord: ServerWord?
+    var serverEvidence: ServerEvidence?
     /// The server's last whole answer in this process.
     var answer: PerennialContract.Customer?
     var answerOrder: AnswerOrder?
@@ -24,8 +24,8 @@ struct Memory: Sendable {
     var isStoreRead = false
     /// Whether the store was asked in this process, and did not answer in time.
     var isStoreSilent = false
-    /// Whether the file has more words of the store, which are not read yet.
-    var hasUnreadWords = false
+    /// Whether the file has more evidence of the store, which is not read yet.
+    var hasUnreadEvidence = false
     /// Whether a receipt or a log-in of the present customer waits for the server.
     var isAnythingUnsent = false
     /// The moment that the latest token describes. Signed.
@@ -45,11 +45,13 @@ struct Memory: Sendable {
     var silentHold: Int64
 }
 
-extension Memory {
+extension EngineState {
     /// The id of the customer as a person; nil if nobody has signed in.
-    var person: String? { state.isAnonymous ? nil : state.customerID }
+    var person: String? { device.isAnonymous ? nil : device.customerID }
 
-    var contractEnvironment: PerennialContract.StoreEnvironment { state.environment ?? .production }
+    var contractEnvironment: PerennialContract.StoreEnvironment {
+        device.environment ?? .production
+    }
 
     var environment: Perennial.StoreEnvironment {
         isXcode ? .xcode : .init(rawValue: contractEnvironment.rawValue)
@@ -57,58 +59,59 @@ extension Memory {
 
     var customer: Perennial.Customer {
         Perennial.Customer(
-            id: state.customerID ?? "", aliases: aliases, isAnonymous: state.isAnonymous,
-            accountToken: state.accountToken.flatMap { UUID(uuidString: $0) })
+            id: device.customerID ?? "", aliases: aliases, isAnonymous: device.isAnonymous,
+            accountToken: device.accountToken.flatMap { UUID(uuidString: $0) })
     }
 
     func makeEvidence(at now: Timestamp) -> Evidence {
         let products = offerings?.products ?? []
         let person = person
         return Evidence(
-            person: person, server: serverWord, store: state.words,
-            keptVerdicts: state.verdicts.mapValues {
-                $0.verdict(for: person, salt: state.salt)
+            person: person, server: serverEvidence, store: device.storeEvidence,
+            keptVerdicts: device.verdicts.mapValues {
+                $0.verdict(for: person, salt: device.salt)
             },
             meanings: Dictionary(
                 products.map { ($0.productID, ProductMeaning(entitlements: Set($0.entitlements))) },
                 uniquingKeysWith: { first, _ in first }),
             areMeaningsCurrent: areOfferingsCurrent, termEnds: termEnds(),
-            serverAnsweredAt: customerAnsweredAt, isStoreRead: isStoreRead && !hasUnreadWords,
+            serverAnsweredAt: customerAnsweredAt, isStoreRead: isStoreRead && !hasUnreadEvidence,
             isStoreSilent: isStoreSilent, isAnythingUnsent: isAnythingUnsent, isStoreAlone: isXcode,
             now: now,
-            holds: Evidence.Holds(
+            holdTimes: Evidence.HoldTimes(
                 answered: Int64(offerings?.unconfirmedHoldHours ?? 24) * 3_600_000,
                 silent: silentHold))
     }
 
     private func termEnds() -> [String: Timestamp] {
         guard let offerings else { return [:] }
-        return TermRules(offerings).ends(of: state.words.transactions.values)
+        return TermRules(offerings).ends(of: device.storeEvidence.transactions.values)
     }
 }
 
 // MARK: - What an app sees
 
-extension Memory {
+extension EngineState {
     /// Everything that is known at a moment, and when time alone will change it.
     func makeSnapshot(
         of evidence: Evidence
     ) -> (snapshot: Perennial.Snapshot, changesAt: Timestamp?) {
-        let judgements = AccessRules.judgeAll(evidence)
+        let decisions = AccessRules.decisions(by: evidence)
         var access: [Perennial.EntitlementID: Perennial.Access] = [:]
-        for (name, judgement) in judgements {
+        for (name, decision) in decisions {
             let id = Perennial.EntitlementID(rawValue: name)
-            access[id] = Perennial.Access(judgement, of: id)
+            access[id] = Perennial.Access(decision, of: id)
         }
-        let unnamed = AccessRules.judge(Self.unnamed, by: evidence)
+        let unnamed = AccessRules.decision(on: Self.unnamed, by: evidence)
         let snapshot = Perennial.Snapshot(
             customer: customer, environment: environment, access: access,
             subscriptions: subscriptions(), terms: terms(evidence), owned: owned(),
             wallets: wallets(), areWalletsKnown: answer != nil,
             waiting: waiting(at: evidence.now), isKnown: unnamed.isKnown,
-            serverAnswered: serverAnsweredAt?.date, storeAnswered: state.words.answeredAt?.date)
+            serverAnswered: serverAnsweredAt?.date,
+            storeAnswered: device.storeEvidence.answeredAt?.date)
         let ends = waiting.compactMap(\.end).filter { $0 > evidence.now }
-        let changes = (Array(judgements.values) + [unnamed]).compactMap(\.changesAt)
+        let changes = (Array(decisions.values) + [unnamed]).compactMap(\.changesAt)
         return (snapshot, (changes + ends).min())
     }
 
@@ -116,7 +119,7 @@ extension Memory {
         waiting.filter { $0.end.map { $0 > now } ?? true }
     }
 
-    /// An entitlement that no word names. Whether it is known to be shut is so of all of them.
+    /// An entitlement that no evidence names. Whether it is known to be shut is so of all of them.
     private static let unnamed = ""
 
     private func subscriptions() -> [Perennial.Subscription] {
@@ -125,20 +128,20 @@ extension Memory {
                 Perennial.Subscription($0, transaction(of: $0)?.details ?? .init())
             }
         }
-        guard state.words.isTrusted else { return [] }
+        guard device.storeEvidence.isTrusted else { return [] }
         return latestOfEachPurchase(.renewing).map { transaction in
             Perennial.Subscription(
-                transaction, state.words.statuses[transaction.originalID],
-                seats: state.words.transactions.values.seats(inPeriodOf: transaction))
+                transaction, device.storeEvidence.statuses[transaction.originalID],
+                seats: device.storeEvidence.transactions.values.seats(inPeriodOf: transaction))
         }
     }
 
     /// The App Store's document about the period that the server names. Nil if this device has
     /// none.
     private func transaction(of subscription: PerennialContract.Subscription) -> StoreTransaction? {
-        guard state.words.isTrusted else { return nil }
+        guard device.storeEvidence.isTrusted else { return nil }
         let period = subscription.period
-        let own = state.words.transactions.values.filter {
+        let own = device.storeEvidence.transactions.values.filter {
             $0.originalID == subscription.originalTransactionID
                 && $0.productID == subscription.productID
         }
@@ -156,8 +159,8 @@ extension Memory {
                     until: $0.until?.date)
             }
         }
-        guard state.words.isTrusted else { return [] }
-        return state.words.transactions.values.filter { $0.kind == .nonRenewing }
+        guard device.storeEvidence.isTrusted else { return [] }
+        return device.storeEvidence.transactions.values.filter { $0.kind == .nonRenewing }
             .sorted { ($0.purchasedAt, $0.id) < ($1.purchasedAt, $1.id) }
             .map {
                 Perennial.Term(
@@ -174,7 +177,7 @@ extension Memory {
                     revoked: $0.revokedAt?.date)
             }
         }
-        guard state.words.isTrusted else { return [] }
+        guard device.storeEvidence.isTrusted else { return [] }
         return latestOfEachPurchase(.nonConsumable).map {
             Perennial.OwnedProduct(
                 product: .init(rawValue: $0.productID), purchased: $0.purchasedAt.date,
@@ -194,7 +197,7 @@ extension Memory {
 
     private func latestOfEachPurchase(_ kind: StoreTransaction.Kind) -> [StoreTransaction] {
         let purchases = Dictionary(
-            grouping: state.words.transactions.values.filter { $0.kind == kind },
+            grouping: device.storeEvidence.transactions.values.filter { $0.kind == kind },
             by: \.originalID)
         return purchases.values.compactMap(\.latestPeriod)
             .sorted { ($0.purchasedAt, $0.id) < ($1.purchasedAt, $1.id) }
@@ -202,18 +205,18 @@ extension Memory {
 }
 
 extension Perennial.Access {
-    package init(_ judgement: Judgement, of entitlement: Perennial.EntitlementID) {
+    package init(_ decision: AccessDecision, of entitlement: Perennial.EntitlementID) {
         self.init(
-            entitlement: entitlement, isActive: judgement.isActive, isKnown: judgement.isKnown,
-            state: .init(rawValue: judgement.state.rawValue), until: judgement.until?.date,
-            willRenew: judgement.willRenew,
-            product: judgement.productID.map(Perennial.ProductID.init(rawValue:)),
-            basis: .init(judgement.basis), asOf: judgement.asOf?.date)
+            entitlement: entitlement, isActive: decision.isActive, isKnown: decision.isKnown,
+            state: .init(rawValue: decision.state.rawValue), until: decision.until?.date,
+            willRenew: decision.willRenew,
+            product: decision.productID.map(Perennial.ProductID.init(rawValue:)),
+            basis: .init(decision.basis), asOf: decision.asOf?.date)
     }
 }
 
 extension Perennial.Basis {
-    package init(_ basis: Judgement.Basis) {
+    package init(_ basis: AccessDecision.Basis) {
         switch basis {
         case .server: self = .server
         case .token: self = .token

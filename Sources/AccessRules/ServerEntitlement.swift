@@ -1,14 +1,14 @@
 internal import PerennialContract
 
-/// What the server's word says about one right, and which words of the store it replaces.
-struct ServerVoice {
-    var word: ServerWord
-    var right: ServerWord.Right?
-    /// Whether a later word of the store says that what gives the right was taken back.
+/// What the server says about one right, and which evidence of the store that replaces.
+struct ServerEntitlement {
+    var evidence: ServerEvidence
+    var right: ServerEvidence.Right?
+    /// Whether later evidence of the store says that what gives the right was taken back.
     private var isOverthrown = false
     /// Whether a later App Store document revokes what follows the right's end.
     private var isOverthrownAtEnd = false
-    /// What the store said about the right's purchase after the server's word.
+    /// What the store said about the right's purchase after the server's answer.
     var status: StoreStatus?
 
     /// - Parameters:
@@ -16,14 +16,14 @@ struct ServerVoice {
     ///     time of purchase.
     ///   - gives: whether a product gives the right.
     init(
-        _ word: ServerWord, on right: ServerWord.Right?, beside store: StoreWord,
+        _ evidence: ServerEvidence, on right: ServerEvidence.Right?, beside store: StoreEvidence,
         documents: [[StoreTransaction]], gives: (String) -> Bool
     ) {
-        self.word = word
+        self.evidence = evidence
         self.right = right
         guard let right, right.isActive, store.isTrusted, let id = right.originalTransactionID
         else { return }
-        status = store.statuses[id].flatMap { $0.counts(beside: word.asOf) ? $0 : nil }
+        status = store.statuses[id].flatMap { $0.counts(beside: evidence.asOf) ? $0 : nil }
         let own = documents.joined().filter { $0.originalID == id }
         if let status, status.state == .revoked {
             isOverthrown = own.allSatisfy {
@@ -32,7 +32,7 @@ struct ServerVoice {
         }
         let isTerm = own.first?.kind == .nonRenewing
         let refunds = (isTerm ? Array(documents.joined()) : own).filter {
-            $0.revokedAt != nil && $0.counts(beside: word.asOf)
+            $0.revokedAt != nil && $0.counts(beside: evidence.asOf)
                 && (gives($0.productID) || $0.productID == right.productID)
         }
         for refund in refunds where right.isTakenBack(by: refund, own) {
@@ -48,22 +48,22 @@ struct ServerVoice {
 
     /// Whether the offline limit of this entitlement has passed.
     func isSilent(at now: Timestamp) -> Bool {
-        guard let right, right.isActive, let limit = word.offlineUntil, now >= limit else {
+        guard let right, right.isActive, let limit = evidence.offlineUntil, now >= limit else {
             return false
         }
         guard let until = right.until else { return true }
         return right.originalTransactionID == nil && until > limit
     }
 
-    /// Whether the server's word replaces earlier words of the store about a purchase that it
+    /// Whether the server's answer replaces earlier evidence of the store about a purchase that it
     /// knows.
     func replaces(_ purchase: String, at now: Timestamp) -> Bool {
         if let right, right.isActive, isOverthrown(at: now) || isSilent(at: now) { return false }
-        return word.verdicts[purchase] == .theirs || right?.originalTransactionID == purchase
+        return evidence.verdicts[purchase] == .theirs || right?.originalTransactionID == purchase
     }
 
     /// Returns nil if it says nothing about the right.
-    func finding(at now: Timestamp, hold: (Timestamp) -> Hold) -> Finding? {
+    func finding(at now: Timestamp, hold: (Timestamp) -> HoldTime) -> Finding? {
         guard let right else { return nil }
         if isOverthrown(at: now) { return revoked }
         guard right.isActive else {
@@ -72,7 +72,7 @@ struct ServerVoice {
                 "The server says that it is \(right.state.rawValue).")
         }
         if isSilent(at: now) {
-            return silent(since: word.offlineUntil ?? word.asOf)
+            return silent(since: evidence.offlineUntil ?? evidence.asOf)
         }
         if right.isCollecting, let status, status.isDecisive {
             let end = min(status.saidAt, right.until ?? status.saidAt)
@@ -88,18 +88,18 @@ struct ServerVoice {
     }
 
     private func outcome(
-        since end: Timestamp, at now: Timestamp, hold: (Timestamp) -> Hold
+        since end: Timestamp, at now: Timestamp, hold: (Timestamp) -> HoldTime
     ) -> Finding? {
         guard let right else { return nil }
         let isAboutEnd =
             status.map {
-                $0.saidAt >= end.adding(-Lapse.collectedAheadMax) || right.isCollecting
+                $0.saidAt >= end.adding(-EndedPeriod.collectedAheadMax) || right.isCollecting
             } ?? false
-        let lapse = Lapse(
+        let ended = EndedPeriod(
             end: end, status: isAboutEnd ? status : nil,
             mayRenew: right.mayRenew && !right.isCollecting && status?.willRenew != false,
             hold: hold(end))
-        let outcome = lapse.outcome(at: now)
+        let outcome = ended.outcome(at: now)
         var finding = finding(
             isOpen: outcome.isOpen, outcome.state, until: outcome.until, rule: outcome.rule,
             outcome.text())
@@ -129,7 +129,9 @@ struct ServerVoice {
     private func silent(since limit: Timestamp) -> Finding {
         var finding = finding(
             isOpen: false, .expired, until: limit, rule: 9,
-            "The server has not confirmed it since \(word.asOf), and that counts until \(limit).")
+            "The server has not confirmed it since \(evidence.asOf), and that counts until "
+                + "\(limit)."
+        )
         finding.isSilent = true
         return finding
     }
@@ -140,7 +142,7 @@ struct ServerVoice {
     ) -> Finding {
         Finding(
             isOpen: isOpen, state: state, until: until, willRenew: right?.willRenew,
-            productID: right?.productID, basis: basis, asOf: word.asOf, rule: rule,
+            productID: right?.productID, basis: basis, asOf: evidence.asOf, rule: rule,
             originalTransactionID: right?.originalTransactionID, text: text)
     }
 
@@ -152,7 +154,7 @@ struct ServerVoice {
         return right.until.map { .at($0) } ?? .never
     }
 
-    var basis: Judgement.Basis { word.isLive ? .server : .token }
+    var basis: AccessDecision.Basis { evidence.isLive ? .server : .token }
 }
 
 extension StoreStatus {
@@ -160,14 +162,14 @@ extension StoreStatus {
     fileprivate var isDecisive: Bool {
         switch state {
         case .subscribed: false
-        case .expired: isWord
+        case .expired: isReliable
         case .grace: graceUntil != nil
         case .retry, .revoked: true
         }
     }
 }
 
-extension ServerWord.Right {
+extension ServerEvidence.Right {
     /// Whether a refunded document is about what gives the right.
     ///
     /// - Parameter own: all documents about the right's purchase, sorted by time of purchase.

@@ -41,11 +41,11 @@ enum RageShop {
         (try? Date(text, strategy: .iso8601)) ?? .distantPast
     }
 
-    static func shelf(
+    static func paywallContent(
         _ snapshot: Perennial.Snapshot, at date: Date = now, in locale: String = "en_GB",
         of offering: Perennial.Offering = offering
-    ) -> Perennial.Shelf {
-        Perennial.Shelf(
+    ) -> Perennial.PaywallContent {
+        Perennial.PaywallContent(
             offering, snapshot, at: date, locale: Locale(identifier: locale), calendar: calendar)
     }
 

@@ -1,0 +1,118 @@
+internal import PerennialContract
+
+/// The evidence, with the store's documents sorted into purchases, and each purchase's owner.
+struct SortedEvidence {
+    let evidence: Evidence
+    /// By purchase: the original transaction id, or a term's own. Sorted by time of purchase.
+    let purchases: [(id: String, documents: [StoreTransaction])]
+    /// Purchases whose documents count for this customer.
+    private let owned: Set<String>
+    /// Until when something that was bought may give a right that is not known of it: the offerings
+    /// are not read, or not current, and the server has not decided about it. Nil if there is
+    /// nothing.
+    let undecidedEnd: StorePurchase.End?
+
+    init(_ evidence: Evidence) {
+        self.evidence = evidence
+        let all = evidence.store.transactions.values
+        let verdicts = evidence.verdicts
+        let byOriginal = Dictionary(grouping: all, by: \.originalID)
+        let owned = Set(
+            byOriginal.filter { original, documents in
+                evidence.isTheirs(documents, by: verdicts[original])
+            }.keys)
+        self.owned = owned
+        purchases = Dictionary(grouping: all.filter { $0.kind != .consumable }, by: \.purchase)
+            .map { id, documents in (id, documents.sorted(by: Self.precedes)) }
+            .sorted { $0.id < $1.id }
+        undecidedEnd =
+            purchases.filter { owned.contains($0.documents[0].originalID) }
+            .compactMap { evidence.undecidedEnd(of: $0.documents) }.max()
+    }
+
+    /// Whether the documents of a purchase count for this customer.
+    func isOwned(_ original: String) -> Bool { owned.contains(original) }
+
+    func verdict(on original: String) -> Verdict? { evidence.verdicts[original] }
+
+    private static func precedes(_ one: StoreTransaction, _ other: StoreTransaction) -> Bool {
+        (one.purchasedAt, one.id) < (other.purchasedAt, other.id)
+    }
+}
+
+extension StoreTransaction {
+    /// The purchase that it belongs to. Each term is a purchase of its own.
+    var purchase: String { kind == .nonRenewing ? id : originalID }
+}
+
+extension Evidence {
+    /// The newest verdicts. What gives the customer a right is theirs.
+    fileprivate var verdicts: [String: Verdict] {
+        guard let server else { return keptVerdicts }
+        var named: [String: Verdict] = [:]
+        for right in server.rights.values where right.isActive {
+            if let original = right.originalTransactionID { named[original] = .theirs }
+        }
+        return keptVerdicts.merging(named) { $1 }.merging(server.verdicts) { $1 }
+    }
+
+    /// Without a verdict, a purchase counts for the customer for whom this device first saw it, and
+    /// for everybody if that customer was anonymous.
+    fileprivate func isTheirs(_ documents: [StoreTransaction], by verdict: Verdict?) -> Bool {
+        switch verdict {
+        case .theirs, .anonymous: true
+        case .anotherPerson: false
+        case nil: documents.allSatisfy { $0.firstSeenFor == nil || $0.firstSeenFor == person }
+        }
+    }
+}
+
+extension Evidence {
+    /// Until when a purchase may give a right that is not known of it. Nil if what it gives is
+    /// known, or if it gives nothing any more, whatever its product gives.
+    ///
+    /// Also by evidence that is not trusted: it opens nothing, and it lets nothing shut.
+    ///
+    /// - Parameter documents: all of one purchase, sorted by time of purchase.
+    fileprivate func undecidedEnd(of documents: [StoreTransaction]) -> StorePurchase.End? {
+        let original = documents[0].originalID
+        let asOf = server.flatMap { $0.knows(original) ? $0.asOf : nil }
+        let isListed = documents[0].kind == .nonRenewing || !store.absent.contains(original)
+        let status = store.statuses[original].flatMap { $0.counts(beside: asOf) ? $0 : nil }
+        let purchase = StorePurchase(
+            id: original, all: documents,
+            counting: documents.filter { $0.counts(beside: asOf) && isUnexplained($0) },
+            status: status, isAbsent: !isListed)
+        guard isListed,
+            let last = purchase.counting.filter({ !$0.isUpgraded && !purchase.isRevoked($0) })
+                .map({ $0.paidEnd(termEnds) ?? .never }).max()
+        else { return nil }
+        guard let end = last.time, documents[0].kind == .renewing else { return last }
+        return max(last, lapseEnd(after: end, status))
+    }
+
+    /// Whether what a document gives is not known.
+    private func isUnexplained(_ document: StoreTransaction) -> Bool {
+        isStoreAlone ? meanings[document.productID] == nil : !areMeaningsCurrent
+    }
+
+    /// Until when a subscription may be open after the last end that is known.
+    private func lapseEnd(after end: Timestamp, _ status: StoreStatus?) -> StorePurchase.End {
+        if let status, status.isReliable,
+            status.saidAt >= end.adding(-EndedPeriod.collectedAheadMax)
+        {
+            if status.state == .grace { return .at(status.graceUntil ?? end) }
+            if status.state != .subscribed { return .at(end) }
+        }
+        let hold = hold(since: end)
+        return hold.isSilent ? .never : .at(end.adding(hold.milliseconds))
+    }
+}
+
+extension ServerEvidence {
+    /// Whether it was said with a purchase of the customer's in mind.
+    fileprivate func knows(_ purchase: String) -> Bool {
+        verdicts[purchase] == .theirs
+            || rights.values.contains { $0.isActive && $0.originalTransactionID == purchase }
+    }
+}
