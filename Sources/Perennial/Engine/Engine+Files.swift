@@ -67,7 +67,7 @@ extension Engine {
         }
         await publish()
         if isLate {
-            mustAsk = true
+            session.require(.customer)
             recordAnnounced()
         }
     }

@@ -13,10 +13,10 @@ extension Engine {
     /// Asks the server to say when something changes, if the app wants that. Idempotent.
     func follow() {
         guard configuration.waitsForChanges, !isOver, let id = state.device.customerID,
-            following?.id != id
+            session.follow(id)
         else { return }
-        following?.task.cancel()
-        following = (id, Task { await followChanges(of: id) })
+        followTask?.cancel()
+        followTask = Task { await followChanges(of: id) }
     }
 
     /// Ends when somebody else signs in, or when there is nothing to compare with.
@@ -24,7 +24,8 @@ extension Engine {
     /// Whatever an answer says: if it comes at once, the next question waits, and longer each time.
     private func followChanges(of id: String) async {
         var early = 0
-        while !Task.isCancelled, state.device.customerID == id, mayPost, let known = etag {
+        while !Task.isCancelled, state.device.customerID == id, mayPost, let known = session.lastTag
+        {
             let started = RequestBudget.Moment(by: clock)
             var pause: Int64 = 0
             do {
@@ -42,7 +43,9 @@ extension Engine {
             guard pause > 0 else { continue }
             do { try await clock.sleep(milliseconds: pause) } catch { break }
         }
-        if !Task.isCancelled { following = nil }
+        guard !Task.isCancelled else { return }
+        session.stopFollowing()
+        followTask = nil
     }
 
     /// Takes the next answer. What fails here holds up nothing else: the server may have enough
@@ -59,17 +62,17 @@ extension Engine {
         guard !isOver, state.device.customerID == id else { return }
         recordTime(answer.serverTime)
         if answer.status == 304 {
-            if isETagOfAnswer {
+            if session.currentTag != nil {
                 confirm(id)
             } else {
-                mustAsk = true
+                session.require(.customer)
                 await schedule()
             }
             return
         }
         let customer = try answer.decode(PerennialContract.Customer.self)
         guard await accept(customer, for: id, by: number) else { return }
-        (etag, isETagOfAnswer) = (answer.etag, true)
+        session.setTag(answer.etag)
         await publish()
     }
 }

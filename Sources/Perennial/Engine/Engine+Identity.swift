@@ -21,7 +21,7 @@ extension Engine {
             // Before the server says what the person has without it.
             await recordUnsent()
         }
-        mustAsk = true
+        session.require(.customer)
         do throws(Perennial.Failure) {
             try await fetchCustomer(within: configuration.patience)
         } catch {
@@ -106,7 +106,7 @@ extension Engine {
     private func becomeAnonymous() async -> Perennial.Snapshot {
         let id = configuration.allowsAnonymous ? secrets?.anonymousID : nil
         await change(to: id, isAnonymous: true)
-        mustAsk = id != nil
+        if id != nil { session.require(.customer) } else { session.satisfy(.customer) }
         await readStore()
         return await publish()
     }
@@ -166,7 +166,7 @@ extension Engine {
         state.aliases = []
         state.waiting = []
         state.unconfirmedDebits = [:]
-        etag = nil
+        session.forgetTag()
         state.unconfirmedDebits = await waitingDebits()
         await recordUnsent()
         await publish()

@@ -27,7 +27,7 @@ extension Engine {
     }
 
     private func loadOfferings(within timeout: TimeInterval, isAwaited: Bool) async {
-        mustFetchOfferings = false
+        session.satisfy(.offerings)
         guard !state.isXcode else { return }
         var request = ServerRequest.get(
             Paths.offerings, query: environmentQuery, within: timeout)
@@ -38,7 +38,7 @@ extension Engine {
         let answer: ServerAnswer
         do { answer = try await send(request, isAwaited: isAwaited) } catch {
             // What will fail again is fetched again when the app comes to the foreground.
-            mustFetchOfferings = mustFetchOfferings || error.failure.isTemporary
+            if error.failure.isTemporary { session.require(.offerings) }
             return
         }
         // If it has changed meanwhile, they are fetched once more.

@@ -34,8 +34,8 @@ extension Engine {
                 recordAnnounced()
             }
         }
-        if isOrderUnclear {
-            isOrderUnclear = false
+        if session.requires(.orderOfAnswers) {
+            session.satisfy(.orderOfAnswers)
             try? await fetchCustomer(within: configuration.patience, isAwaited: isAwaited)
         }
         await recordWaiting()
@@ -88,7 +88,7 @@ extension Engine {
     private func handle(_ error: ServerError, of batch: [OutboxEntry]) async -> Bool {
         // The timer sends it when the budget allows that.
         if error.isHeldBack { return false }
-        failuresInARow += error.failure.isTemporary ? 0 : 1
+        if !error.failure.isTemporary { session.recordRefusal() }
         let wait = max(retryWait, Int64(error.retryAfter ?? 0) * 1000, Self.retryMin)
         let next = Timestamp(milliseconds: now.milliseconds + wait)
         if case .alias = batch.first?.content, error.problem?.status == 409 {

@@ -5,8 +5,6 @@ internal import PerennialContract
 // MARK: - What the server says
 
 extension Engine {
-    /// How often the keys are asked for at most. Milliseconds.
-    static let keysInterval: Int64 = 60_000
     /// How much later than a signed time an unsigned one may be to count. Milliseconds: a token may
     /// have been signed a little before the answer that contains it.
     static let unsignedMax: Int64 = 60_000
@@ -31,17 +29,15 @@ extension Engine {
             var answer = try await server.send(request)
             answer.number = number
             recordTime(answer.serverTime)
-            failuresInARow = 0
-            silentUntil = nil
+            session.recordAnswer()
             return answer
         } catch {
             var error = error
             error.number = number
             recordTime(error.serverTime)
-            if error.failure.isTemporary { failuresInARow += 1 }
-            if let seconds = error.retryAfter {
-                silentUntil = clock.monotonic() + Int64(seconds) * 1000
-            }
+            session.recordFailure(
+                isTemporary: error.failure.isTemporary, retryAfter: error.retryAfter,
+                at: clock.monotonic())
             log.info(
                 "server",
                 "\(request.method) failed: \(error.failure.code.rawValue). \(error.failure.remedy)")
@@ -53,10 +49,7 @@ extension Engine {
     ///
     /// - Throws: if nobody waits for the request, and the budget is spent.
     func countRequest(isAwaited: Bool) throws(ServerError) -> Int {
-        guard isAwaited || mayAsk else { throw .heldBack }
-        requestsSent += 1
-        budget.record(at: .init(by: clock))
-        return requestsSent
+        try session.countRequest(isAwaited: isAwaited, at: .init(by: clock))
     }
 
     /// The time in a header is not signed. A device that knows the server's keys does not set its
@@ -100,8 +93,8 @@ extension Engine {
         guard mayPost, let id = state.device.customerID else { return }
         var request = ServerRequest.get(
             Paths.customer(id), query: environmentQuery, for: id, within: timeout)
-        if let etag, isETagOfAnswer, state.answer != nil {
-            request.headers["If-None-Match"] = etag
+        if let tag = session.currentTag, state.answer != nil {
+            request.headers["If-None-Match"] = tag
         }
         // Before the request, so that the answer contains what does not wait any more.
         let isReread = rereadOutbox()
@@ -113,14 +106,15 @@ extension Engine {
             } else {
                 let customer = try answer.decode(PerennialContract.Customer.self)
                 if await accept(customer, for: id, by: answer.number) {
-                    (etag, isETagOfAnswer) = (answer.etag, true)
+                    session.setTag(answer.etag)
                 }
             }
-            if state.device.customerID == id { mustAsk = false }
+            if state.device.customerID == id { session.satisfy(.customer) }
             follow()
         } catch {
-            // What will fail again is asked again when the app comes to the foreground.
-            if state.device.customerID == id { mustAsk = error.failure.isTemporary }
+            if state.device.customerID == id {
+                session.recordCustomerFailure(isTemporary: error.failure.isTemporary)
+            }
             if error.failure.code == .customerIDNotValid { await leaveMeaninglessID(id) }
             throw error.failure
         }
@@ -152,7 +146,7 @@ extension Engine {
             asOf: customer.asOf, sequence: token?.sequence ?? 0, request: request)
         if state.answer != nil, let last = state.answerOrder, order < last {
             // Of the same instant: the server may have answered the later request first.
-            if order.asOf == last.asOf { isOrderUnclear = true }
+            if order.asOf == last.asOf { session.require(.orderOfAnswers) }
             return false
         }
         if state.device.keys.isPinned, token == nil,
@@ -162,7 +156,7 @@ extension Engine {
             return false
         }
         state.answerOrder = order
-        isETagOfAnswer = false
+        session.recordUntagged()
         if let token { recordTime(of: token, serverTime: customer.serverTime) }
         save(token)
         state.answer = customer
@@ -218,9 +212,7 @@ extension Engine {
     }
 
     private func loadKeys() async {
-        let monotonic = clock.monotonic()
-        if let last = keysAskedAt, monotonic - last < Self.keysInterval { return }
-        keysAskedAt = monotonic
+        guard session.mayFetchKeys(at: clock.monotonic()) else { return }
         let request = ServerRequest.get(Paths.publishedKeys, within: configuration.patience)
         guard let answer = try? await send(request),
             let keys = try? answer.decode(TokenKeySet.self)

@@ -259,10 +259,10 @@ extension Engine {
         state.device.closed = [:]
         state.device.storeEvidence = StoreEvidence(isTrusted: state.device.storeEvidence.isTrusted)
         (state.offerings, state.areOfferingsCurrent) = (nil, false)
-        etag = nil
+        session.forgetTag()
         offeringsETag = nil
-        mustAsk = true
-        mustFetchOfferings = true
+        session.require(.customer)
+        session.require(.offerings)
     }
 }
 

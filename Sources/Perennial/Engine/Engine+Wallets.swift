@@ -73,7 +73,7 @@ extension Engine {
             if state.device.customerID == entry.customerID {
                 state.answer?.wallets[debit.wallet] = PerennialContract.Wallet(
                     balance: answer.balance)
-                isETagOfAnswer = false
+                session.recordUntagged()
             }
             await complete([entry.id])
         } catch {

@@ -27,13 +27,7 @@ actor Engine {
     var secrets: DeviceSecrets.Values?
     /// Another number in each process.
     let launch: Int
-    /// Of the last answer to a GET about the customer.
-    var etag: String?
-    /// False if the last answer came in another way, such as with a purchase.
-    var isETagOfAnswer = false
-    var requestsSent = 0
-    var budget = RequestBudget()
-    var keysAskedAt: Int64?
+    var session = ServerSession()
     var fetchingKeys: Task<Void, Never>?
     /// The store's products by id, from the last answers.
     var products: [String: StoreProduct] = [:]
@@ -49,19 +43,9 @@ actor Engine {
     var postedAtOnce: Set<String> = []
     var purchasing: [PurchaseKey: Task<PurchaseOutcome, Never>] = [:]
     var lastPurchase: Task<PurchaseOutcome, Never>?
-    /// Nothing is sent in the background before: the server has said so. Monotonic milliseconds.
-    var silentUntil: Int64?
-    var failuresInARow = 0
     var isPosting = false
     /// Whether somebody waits for what is being posted.
     var isPostAwaited = false
-    var isAsking = false
-    /// Whether the customer has to be asked again. The launch asks without that.
-    var mustAsk = false
-    /// Whether the offerings have to be fetched again.
-    var mustFetchOfferings = false
-    /// Whether an answer was dropped that may have been the newer one.
-    var isOrderUnclear = false
     var secondLookAt: Int64?
     var timer: Task<Void, Never>?
     /// No timer is set any more.
@@ -77,8 +61,8 @@ actor Engine {
     /// Wakes the reader of requests. A closure, because the type of a continuation costs a launch
     /// some microseconds.
     var resumeRequestWaiter: (@Sendable () -> Void)?
-    /// The customer about whom the server is asked to say when something changes, and who asks.
-    var following: (id: String, task: Task<Void, Never>)?
+    /// Asks the server to say when something changes about the customer.
+    var followTask: Task<Void, Never>?
     /// Renewal infos that were posted, so that none is posted twice.
     var postedRenewals: Set<String> = []
     var opening: Task<Void, Never>?
@@ -147,7 +131,7 @@ actor Engine {
     func stop() async {
         isOver = true
         timer?.cancel()
-        following?.task.cancel()
+        followTask?.cancel()
         resumeRequestReader()
         let last = outbox
         outbox = nil
@@ -239,10 +223,12 @@ extension Engine {
         }
         let monotonic = clock.monotonic()
         if let secondLookAt { waits.append(secondLookAt - monotonic) }
-        let silence = max(0, (silentUntil ?? 0) - monotonic, budgetWait)
-        if mustFetchOfferings { waits.append(max(silence, retryWait, Self.retryMin)) }
+        let silence = max(session.silence(at: monotonic), budgetWait)
+        if session.requires(.offerings) {
+            waits.append(max(silence, retryWait, Self.retryMin))
+        }
         if mayPost {
-            if mustAsk { waits.append(max(silence, retryWait)) }
+            if session.requires(.customer) { waits.append(max(silence, retryWait)) }
             if let first = await firstDue() {
                 let wait = isPosting ? max(retryWait, Self.retryMin) : 0
                 waits.append(max(silence, first - now.milliseconds, wait))
@@ -260,18 +246,18 @@ extension Engine {
 
     private func tick() async {
         // What has ended may go on by now: the server knows.
-        if let changesAt = publisher.changesAt, changesAt <= now { mustAsk = true }
+        if let changesAt = publisher.changesAt, changesAt <= now { session.require(.customer) }
         let monotonic = clock.monotonic()
         if let at = secondLookAt, at <= monotonic {
             secondLookAt = nil
             await readStore()
         }
-        if (silentUntil ?? 0) <= monotonic {
-            if mustFetchOfferings {
+        if session.silence(at: monotonic) == 0 {
+            if session.requires(.offerings) {
                 await fetchOfferings(within: configuration.patience, isAwaited: false)
             }
             if mayPost {
-                if mustAsk {
+                if session.requires(.customer) {
                     try? await fetchCustomer(within: configuration.patience, isAwaited: false)
                 }
                 await post()
@@ -281,14 +267,14 @@ extension Engine {
     }
 
     /// Milliseconds until the SDK may send something by itself.
-    var budgetWait: Int64 { budget.wait(at: .init(by: clock)) }
+    var budgetWait: Int64 { session.budget.wait(at: .init(by: clock)) }
 
     /// Whether the SDK may send something by itself, that is, what nobody waits for. What has to
     /// wait goes on with the timer.
     var mayAsk: Bool { budgetWait == 0 }
 
     /// The wait after the last failures of requests. Milliseconds.
-    var retryWait: Int64 { Self.retryWait(after: failuresInARow) }
+    var retryWait: Int64 { Self.retryWait(after: session.failuresInARow) }
 
     /// The wait after so many failures in a row, with jitter. Milliseconds.
     static func retryWait(after failures: Int) -> Int64 {
@@ -360,7 +346,7 @@ extension Engine {
         await open()
         becomeWriter()
         await outbox?.hurry()
-        mustAsk = true
+        session.require(.customer)
         try? await fetchCustomer(within: configuration.patience, isAwaited: false)
         if !state.areOfferingsCurrent {
             await fetchOfferings(within: configuration.patience, isAwaited: false)

@@ -149,7 +149,7 @@ extension Engine {
     private func postAtOnce(
         _ document: StoreDocument, for payload: TransactionPayload, of sheet: PaymentSheet
     ) async -> Bool {
-        guard mayPost, (silentUntil ?? 0) <= clock.monotonic() else { return false }
+        guard mayPost, session.silence(at: clock.monotonic()) == 0 else { return false }
         if state.offerings == nil { await fetchOfferings(within: configuration.patience) }
         var entries = (await outbox?.entries ?? []).filter {
             guard case .document(let waiting) = $0.content else { return false }
@@ -303,7 +303,8 @@ extension Engine {
     /// it can post them. Nil if the server cannot be asked.
     private func accountToken() async -> String? {
         if let token = state.device.accountToken { return token }
-        guard let id = state.device.customerID, mayPost, (silentUntil ?? 0) <= clock.monotonic()
+        guard let id = state.device.customerID, mayPost,
+            session.silence(at: clock.monotonic()) == 0
         else { return nil }
         let request = ServerRequest(
             method: "POST", path: "\(Paths.customer(id))/account_token", body: Data("{}".utf8),

@@ -138,7 +138,7 @@ extension Engine {
 
     /// Asks what the customer may use since a claim began or ended.
     private func fetchSeatChange() async throws(Perennial.Failure) -> Perennial.Snapshot {
-        mustAsk = true
+        session.require(.customer)
         try await fetchCustomer(within: configuration.patience)
         return publisher.snapshot
     }

@@ -107,7 +107,8 @@ extension Engine {
     /// Whether the server has said what it says, and has all that it must hear.
     fileprivate var isAtRest: Bool {
         get async {
-            guard state.answer != nil, !mustAsk, !isPosting, state.areOfferingsCurrent,
+            guard state.answer != nil, !session.requires(.customer), !isPosting,
+                state.areOfferingsCurrent,
                 let outbox
             else { return false }
             return await outbox.entries.isEmpty

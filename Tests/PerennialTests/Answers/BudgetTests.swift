@@ -96,7 +96,7 @@ import Testing
     ) async throws {
         var (last, calm) = (0, 0)
         for _ in 0..<Self.looksMax where calm < Self.calmLooks {
-            let seen = await engine.requestsSent + server.answers + clock.sleepersMade
+            let seen = await engine.session.requestsSent + server.answers + clock.sleepersMade
             calm = seen == last ? calm + 1 : 0
             last = seen
             await Task.yield()
@@ -216,12 +216,12 @@ extension Engine {
     fileprivate func whenAllHasArrived(
         at server: LateServer, _ body: @Sendable () -> Void
     ) -> Bool {
-        guard requestsSent == server.requests.count else { return false }
+        guard session.requestsSent == server.requests.count else { return false }
         body()
         return true
     }
 
     fileprivate func recordRequests(_ count: Int) {
-        for _ in 0..<count { budget.record(at: .init(by: clock)) }
+        for _ in 0..<count { session.budget.record(at: .init(by: clock)) }
     }
 }

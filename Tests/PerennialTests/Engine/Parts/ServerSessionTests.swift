@@ -1,0 +1,182 @@
+import Testing
+
+@testable import Perennial
+
+/// All transitions of ``ServerSession``.
+@Suite struct ServerSessionTests {
+    private static let failingOnce = ServerSession.State.failing(inARow: 1, silentUntil: nil)
+    private static let silent = ServerSession.State.failing(inARow: 0, silentUntil: 3_000)
+    private static let failingAndSilent = ServerSession.State.failing(
+        inARow: 1, silentUntil: 3_000)
+
+    /// What comes of a request, at the monotonic millisecond 1 000.
+    enum Event: Sendable {
+        case answer
+        case temporaryFailure
+        case temporaryFailureWithWait
+        case lastingFailure
+        case lastingFailureWithWait
+        case refusal
+
+        func happen(to session: inout ServerSession) {
+            switch self {
+            case .answer: session.recordAnswer()
+            case .temporaryFailure:
+                session.recordFailure(isTemporary: true, retryAfter: nil, at: 1_000)
+            case .temporaryFailureWithWait:
+                session.recordFailure(isTemporary: true, retryAfter: 2, at: 1_000)
+            case .lastingFailure:
+                session.recordFailure(isTemporary: false, retryAfter: nil, at: 1_000)
+            case .lastingFailureWithWait:
+                session.recordFailure(isTemporary: false, retryAfter: 2, at: 1_000)
+            case .refusal: session.recordRefusal()
+            }
+        }
+    }
+
+    private static let table: [([Event], Event, ServerSession.State)] = [
+        ([], .answer, .answering),
+        ([], .temporaryFailure, failingOnce),
+        ([], .temporaryFailureWithWait, failingAndSilent),
+        ([], .lastingFailure, .answering),
+        ([], .lastingFailureWithWait, silent),
+        ([], .refusal, failingOnce),
+        ([.temporaryFailure], .answer, .answering),
+        ([.temporaryFailure], .temporaryFailure, .failing(inARow: 2, silentUntil: nil)),
+        (
+            [.temporaryFailure], .temporaryFailureWithWait,
+            .failing(inARow: 2, silentUntil: 3_000)
+        ),
+        ([.temporaryFailure], .lastingFailure, failingOnce),
+        ([.temporaryFailure], .lastingFailureWithWait, failingAndSilent),
+        ([.temporaryFailure], .refusal, .failing(inARow: 2, silentUntil: nil)),
+        ([.lastingFailureWithWait], .answer, .answering),
+        ([.lastingFailureWithWait], .temporaryFailure, failingAndSilent),
+        ([.lastingFailureWithWait], .lastingFailure, silent),
+        ([.lastingFailureWithWait], .lastingFailureWithWait, silent),
+        ([.lastingFailureWithWait], .refusal, failingAndSilent),
+    ]
+
+    @Test(arguments: table)
+    func `each result of a request leads to one state`(
+        before: [Event], event: Event, after: ServerSession.State
+    ) {
+        var session = ServerSession()
+        for event in before { event.happen(to: &session) }
+        event.happen(to: &session)
+        #expect(session.state == after)
+    }
+
+    @Test func `the silence that the server asked for passes`() {
+        var session = ServerSession()
+        #expect(session.silence(at: 1_000) == 0)
+        session.recordFailure(isTemporary: true, retryAfter: 2, at: 1_000)
+        #expect(session.silence(at: 1_000) == 2_000)
+        #expect(session.silence(at: 2_999) == 1)
+        #expect(session.silence(at: 3_000) == 0)
+        #expect(session.silence(at: 9_000) == 0)
+        #expect(session.failuresInARow == 1, "The failure counts until the next answer.")
+    }
+
+    @Test(arguments: ServerSession.Need.allCases)
+    func `what has to be asked stays so until it was asked`(need: ServerSession.Need) {
+        var session = ServerSession()
+        #expect(session.needs == [])
+        session.require(need)
+        session.require(need)
+        #expect(session.needs == [need] && session.requires(need))
+        session.satisfy(need)
+        session.satisfy(need)
+        #expect(session.needs == [])
+    }
+
+    @Test(arguments: [true, false], [true, false])
+    func `only a temporary failure makes the SDK ask about the customer again`(
+        isTemporary: Bool, wasRequired: Bool
+    ) {
+        var session = ServerSession()
+        session.require(.offerings)
+        if wasRequired { session.require(.customer) }
+        session.recordCustomerFailure(isTemporary: isTemporary)
+        #expect(session.requires(.customer) == isTemporary)
+        #expect(session.requires(.offerings))
+    }
+
+    /// What happens to the tag of the last answer.
+    enum TagEvent: Sendable {
+        case tagged(String?)
+        case untagged
+        case forgotten
+
+        func happen(to session: inout ServerSession) {
+            switch self {
+            case .tagged(let tag): session.setTag(tag)
+            case .untagged: session.recordUntagged()
+            case .forgotten: session.forgetTag()
+            }
+        }
+    }
+
+    private static let tags: [([TagEvent], ServerSession.CustomerTag)] = [
+        ([], .none),
+        ([.untagged], .none),
+        ([.forgotten], .none),
+        ([.tagged("a")], .current("a")),
+        ([.tagged(nil)], .none),
+        ([.tagged("a"), .tagged("b")], .current("b")),
+        ([.tagged("a"), .tagged(nil)], .none),
+        ([.tagged("a"), .untagged], .outdated("a")),
+        ([.tagged("a"), .forgotten], .none),
+        ([.tagged("a"), .untagged, .tagged("b")], .current("b")),
+        ([.tagged("a"), .untagged, .untagged], .outdated("a")),
+        ([.tagged("a"), .untagged, .forgotten], .none),
+    ]
+
+    @Test(arguments: tags)
+    func `a tag counts until another answer was taken`(
+        events: [TagEvent], tag: ServerSession.CustomerTag
+    ) {
+        var session = ServerSession()
+        for event in events { event.happen(to: &session) }
+        #expect(session.customerTag == tag)
+        switch tag {
+        case .none: #expect(session.currentTag == nil && session.lastTag == nil)
+        case .current(let text):
+            #expect(session.currentTag == text && session.lastTag == text)
+        case .outdated(let text):
+            #expect(session.currentTag == nil && session.lastTag == text)
+        }
+    }
+
+    @Test func `one customer is followed at a time, and once`() {
+        var session = ServerSession()
+        #expect(session.follow("anna") && session.followed == "anna")
+        #expect(session.follow("anna") == false)
+        #expect(session.follow("ben") && session.followed == "ben")
+        session.stopFollowing()
+        #expect(session.followed == nil)
+        #expect(session.follow("ben") == true)
+    }
+
+    @Test func `only what nobody waits for is held back by the budget`() throws {
+        var session = ServerSession()
+        let now = RequestBudget.Moment(device: 0, machine: 0)
+        let free = RequestBudget.perMinute - RequestBudget.keptFree
+        for number in 1...free {
+            #expect(try session.countRequest(isAwaited: false, at: now) == number)
+        }
+        #expect(throws: ServerError.self) {
+            try session.countRequest(isAwaited: false, at: now)
+        }
+        #expect(try session.countRequest(isAwaited: true, at: now) == free + 1)
+        #expect(session.requestsSent == free + 1, "What is held back is not counted.")
+    }
+
+    @Test func `the keys are asked for once a minute at most`() {
+        var session = ServerSession()
+        #expect(session.mayFetchKeys(at: 5) == true)
+        #expect(session.mayFetchKeys(at: 60_004) == false)
+        #expect(session.mayFetchKeys(at: 60_005) == true)
+        #expect(session.mayFetchKeys(at: 60_006) == false)
+    }
+}
