@@ -16,7 +16,7 @@ extension Engine {
         await change(to: customer, isAnonymous: false)
         if let anonymous, hadSomething {
             let entry = OutboxEntry(.alias(anonymous), for: customer, firstSeen: now)
-            unwritten = (unwritten + [entry]).suffix(Self.unwrittenMax)
+            posting.add(entry)
             await writeUnwritten()
             // Before the server says what the person has without it.
             await recordUnsent()
@@ -36,8 +36,6 @@ extension Engine {
 
     /// The longest id that the server takes, in bytes.
     private static let idBytesMax = 255
-    /// The log-ins that wait to be written down. The oldest one goes.
-    private static let unwrittenMax = 100
 
     /// Whether an id may be one. The server knows more that identify nobody, such as `null`.
     static func mayIdentify(_ id: String) -> Bool {
@@ -54,15 +52,14 @@ extension Engine {
     /// Writes down who has signed in. What cannot be written now, as on a full disk, is tried again
     /// before each post.
     func writeUnwritten() async {
-        guard !unwritten.isEmpty, let outbox, outbox.isWriter else { return }
-        let entries = unwritten
-        unwritten = []
+        guard !posting.unwritten.isEmpty, let outbox, outbox.isWriter else { return }
+        let entries = posting.removeUnwritten()
         do {
             let additions = try await outbox.add(entries)
-            unwritten = zip(entries, additions).filter { $1 == .full }.map(\.0) + unwritten
+            posting.restore(zip(entries, additions).filter { $1 == .full }.map(\.0))
         } catch {
             log.error("identity", "A log-in could not be written down: \(error).")
-            unwritten = entries + unwritten
+            posting.restore(entries)
         }
     }
 
@@ -79,7 +76,7 @@ extension Engine {
         for transaction in bought { state.device.storeEvidence.transactions[transaction.id] = nil }
         state.device.verdicts = state.device.verdicts.filter { $0.value != own }
         let wasAnonymous = await isToJoinAnonymous(id)
-        unwritten.removeAll { $0.customerID == id }
+        posting.removeLogins(of: id)
         // What waits under it is unfinished, and the store lists it anew for the next customer.
         await complete(await waiting(for: id))
         if !wasAnonymous { renewAnonymousID() }
@@ -89,7 +86,7 @@ extension Engine {
     /// Whether a customer still has to be joined with the device's anonymous one.
     private func isToJoinAnonymous(_ id: String) async -> Bool {
         guard let anonymous = secrets?.anonymousID else { return false }
-        return (unwritten + (await outbox?.entries ?? [])).contains {
+        return (posting.unwritten + (await outbox?.entries ?? [])).contains {
             $0.customerID == id && $0.content == .alias(anonymous)
         }
     }
@@ -136,7 +133,7 @@ extension Engine {
             throw error.failure
         }
         // What still waited would make the customer anew.
-        unwritten.removeAll { $0.customerID == id }
+        posting.removeLogins(of: id)
         do { try await outbox?.complete(await waiting(for: id)) } catch {
             log.error("identity", "What waited for the erased customer stays: \(error).")
         }
@@ -207,7 +204,7 @@ extension Engine {
     private func postEntitlements() async {
         guard let id = state.device.customerID, mayPost else { return }
         let documents = await store.documents(.entitlements) ?? []
-        let jws = documents.filter(\.isVerified).map(\.jws).prefix(Self.batchMax)
+        let jws = documents.filter(\.isVerified).map(\.jws).prefix(OutboxPosting.batchMax)
         guard !jws.isEmpty else { return }
         let body = PurchasesRequest(
             customerID: id, intent: .sync, signedTransactions: Array(jws))

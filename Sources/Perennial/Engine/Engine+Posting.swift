@@ -5,8 +5,6 @@ internal import PerennialContract
 // MARK: - Sending what the server must hear
 
 extension Engine {
-    /// The documents of one request.
-    static let batchMax = 200
     /// The batches of one run.
     static let batchesMax = 1000
     /// The delay before an unsaved entry is saved again. Milliseconds.
@@ -19,20 +17,17 @@ extension Engine {
         await open()
         guard mayPost, outbox?.isWriter == true else { return }
         // One that runs already goes on for whoever waits.
-        if isAwaited { isPostAwaited = true }
-        guard !isPosting else { return }
-        isPosting = true
-        defer { (isPosting, isPostAwaited) = (false, false) }
+        guard posting.begin(isAwaited: isAwaited) else { return }
+        defer { posting.finish() }
         await writeUnwritten()
         for _ in 0..<Self.batchesMax {
-            guard isPostAwaited || mayAsk, let batch = await nextBatch() else { break }
-            guard await send(batch, within: configuration.patience * 3, isAwaited: isPostAwaited)
+            guard posting.isAwaited || mayAsk else { break }
+            let due = await outbox?.due(at: now) ?? []
+            guard let batch = posting.batch(of: due),
+                await send(
+                    batch, within: configuration.patience * 3, isAwaited: posting.isAwaited)
             else { break }
-            if isOutboxFull {
-                // There is room again.
-                isOutboxFull = false
-                recordAnnounced()
-            }
+            if posting.makeRoom() { recordAnnounced() }
         }
         if session.requires(.orderOfAnswers) {
             session.satisfy(.orderOfAnswers)
@@ -40,25 +35,6 @@ extension Engine {
         }
         await recordWaiting()
         await publish()
-    }
-
-    /// The next documents of one customer, intent, placement and environment; or one debit.
-    private func nextBatch() async -> [OutboxEntry]? {
-        let due = (await outbox?.due(at: now) ?? []).filter { !$0.isAmong(postedAtOnce) }
-        guard let first = due.first else { return nil }
-        guard case .document(let document) = first.content else { return [first] }
-        if first.state != .waiting || postedAlone.contains(first.id) { return [first] }
-        let environment = document.environment
-        let alone = postedAlone
-        // Lazily, because each look at the environment parses a document.
-        let alike = due.lazy.filter { entry in
-            guard case .document(let other) = entry.content else { return false }
-            return entry.state == .waiting && !alone.contains(entry.id)
-                && entry.customerID == first.customerID
-                && other.intent == document.intent && other.placement == document.placement
-                && other.environment == environment
-        }
-        return Array(alike.prefix(Self.batchMax))
     }
 
     /// Returns whether the next batch may be tried.
@@ -86,28 +62,21 @@ extension Engine {
     }
 
     private func handle(_ error: ServerError, of batch: [OutboxEntry]) async -> Bool {
-        // The timer sends it when the budget allows that.
-        if error.isHeldBack { return false }
-        if !error.failure.isTemporary { session.recordRefusal() }
-        let wait = max(retryWait, Int64(error.retryAfter ?? 0) * 1000, Self.retryMin)
-        let next = Timestamp(milliseconds: now.milliseconds + wait)
-        if case .alias = batch.first?.content, error.problem?.status == 409 {
-            // The server will not merge the two. A restore can still move the purchases.
-            await complete(batch.map(\.id))
-            return true
+        if !error.isHeldBack, !error.failure.isTemporary { session.recordRefusal() }
+        let ids = batch.map(\.id)
+        switch posting.recordFailure(error, of: batch) {
+        case .heldBack: return false
+        case .settled: await complete(ids)
+        case .postedAlone: break
+        case .setApart(let code):
+            for id in ids { try? await outbox?.setApart(id, code: code, at: now) }
+        case .postponed:
+            let wait = max(retryWait, Int64(error.retryAfter ?? 0) * 1000, Self.retryMin)
+            let next = Timestamp(milliseconds: now.milliseconds + wait)
+            try? await outbox?.postpone(ids, until: next)
+            return false
         }
-        if !error.failure.isTemporary, error.isAboutDocuments {
-            guard batch.count == 1 else {
-                // One of them is refused: each is posted by itself.
-                postedAlone.formUnion(batch.map(\.id))
-                return true
-            }
-            try? await outbox?.setApart(
-                batch[0].id, code: error.failure.code.rawValue, at: now)
-            return true
-        }
-        try? await outbox?.postpone(batch.map(\.id), until: next)
-        return false
+        return true
     }
 
     /// Posts documents, and does with each what the server says of it.
@@ -160,7 +129,7 @@ extension Engine {
                     .originalTransactionId
             })
         let infos = ids.sorted().compactMap { state.renewalInfos[$0] }
-        let fitting = Array(infos.prefix(Self.batchMax - documents.count))
+        let fitting = Array(infos.prefix(OutboxPosting.batchMax - documents.count))
         return fitting.isEmpty ? nil : fitting
     }
 
@@ -218,7 +187,7 @@ extension Engine {
     /// Takes what is settled off the list. If that cannot be written, as on a full disk, it is sent
     /// once more later: the server knows each document and debit again.
     func complete(_ ids: [String]) async {
-        postedAlone.subtract(ids)
+        posting.recordCompleted(ids)
         do { try await outbox?.complete(ids) } catch {
             log.error("store", "What the server has could not be taken off the list: \(error).")
             let next = now.milliseconds + Self.unwrittenWait
@@ -284,7 +253,7 @@ extension Engine {
 
     /// Notes whether anything waits that may open a right and is not in the store's evidence.
     func recordUnsent() async {
-        let waiting = unwritten + (await outbox?.entries ?? [])
+        let waiting = posting.unwritten + (await outbox?.entries ?? [])
         state.isAnythingUnsent = waiting.contains {
             $0.customerID == state.device.customerID && $0.state == .waiting
                 && $0.opensWhatNoEvidenceNames
@@ -340,14 +309,6 @@ extension OutboxEntry {
     }
 }
 
-extension OutboxEntry.Document {
-    /// As the payload names it; empty for a receipt.
-    fileprivate var environment: String {
-        kind == .receipt
-            ? "" : TransactionPayload(StoreDocument(jws: text, isVerified: true))?.environment ?? ""
-    }
-}
-
 extension OutboxEntry.Document.Kind {
     /// The member of the request that contains it.
     fileprivate var member: String {
@@ -357,13 +318,5 @@ extension OutboxEntry.Document.Kind {
         case .appTransaction: "signed_app_transaction"
         case .receipt: "app_receipt"
         }
-    }
-}
-
-extension ServerError {
-    /// Whether the same documents would be refused again, whoever sends them. What stands before a
-    /// server may find a body too large, too, and says so in its own form.
-    fileprivate var isAboutDocuments: Bool {
-        status == 413 || problem != nil && (status == 400 || status == 422)
     }
 }

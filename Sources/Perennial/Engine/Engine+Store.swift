@@ -147,7 +147,7 @@ extension Engine {
             let additions = try await outbox?.add(entries) ?? []
             if additions.contains(.full) {
                 // The rest stays unfinished, and is read again when there is room.
-                isOutboxFull = true
+                posting.recordFull()
             } else {
                 await complete(await replaced(by: entries))
             }

@@ -22,8 +22,7 @@ actor Engine {
 
     var state: EngineState
     var outbox: Outbox?
-    /// Who has signed in, where that could not be written down yet.
-    var unwritten: [OutboxEntry] = []
+    var posting = OutboxPosting()
     var secrets: DeviceSecrets.Values?
     /// Another number in each process.
     let launch: Int
@@ -37,15 +36,8 @@ actor Engine {
     /// Transactions that were returned by purchases of this process: finished whatever the
     /// offerings say.
     var ownPurchases: Set<String> = []
-    /// The entries of requests that were refused as a whole. There are no more than the outbox has.
-    var postedAlone: Set<String> = []
-    /// The documents of purchases that post themselves, so that they are not posted twice.
-    var postedAtOnce: Set<String> = []
     var purchasing: [PurchaseKey: Task<PurchaseOutcome, Never>] = [:]
     var lastPurchase: Task<PurchaseOutcome, Never>?
-    var isPosting = false
-    /// Whether somebody waits for what is being posted.
-    var isPostAwaited = false
     var secondLookAt: Int64?
     var timer: Task<Void, Never>?
     /// No timer is set any more.
@@ -54,8 +46,6 @@ actor Engine {
     var announced: [StoreDocument] = []
     var mustSettle = false
     var settling: Task<Void, Never>?
-    /// Whether documents were left out because there was no room for them.
-    var isOutboxFull = false
     var requests: RequestFile
     var requestReader: RequestReader?
     /// Wakes the reader of requests. A closure, because the type of a continuation costs a launch
@@ -230,7 +220,7 @@ extension Engine {
         if mayPost {
             if session.requires(.customer) { waits.append(max(silence, retryWait)) }
             if let first = await firstDue() {
-                let wait = isPosting ? max(retryWait, Self.retryMin) : 0
+                let wait = posting.isPosting ? max(retryWait, Self.retryMin) : 0
                 waits.append(max(silence, first - now.milliseconds, wait))
             }
         }
@@ -240,8 +230,8 @@ extension Engine {
     /// When the first entry may be sent. Nil if this process has none to send. Milliseconds.
     func firstDue() async -> Int64? {
         guard let outbox, outbox.isWriter else { return nil }
-        return await outbox.entries.filter { !$0.isAmong(postedAtOnce) }
-            .map { $0.nextTry?.milliseconds ?? .min }.min().map { max($0, now.milliseconds) }
+        let entries = await outbox.entries
+        return posting.firstDue(of: entries).map { max($0, now.milliseconds) }
     }
 
     private func tick() async {

@@ -123,13 +123,13 @@ extension Engine {
                 charged: .unclear)
         }
         if configuration.role == .seller { ownPurchases.insert(payload.transactionId) }
-        postedAtOnce.insert(document.jws)
+        posting.beginPosting(document.jws)
         await collect(
             [document], intent: .purchase, isHeld: true, for: sheet.buyer, at: sheet.placement)
         state.waiting.removeAll { $0.product == sheet.product && $0.reason == .approval }
         await publish()
         let isKept = await postAtOnce(document, for: payload, of: sheet)
-        postedAtOnce.remove(document.jws)
+        posting.finishPosting(document.jws)
         guard state.device.customerID == sheet.buyer.id else {
             throw Perennial.Failure(
                 .customerChanged,

@@ -84,8 +84,8 @@ extension Engine {
     ) async throws(Perennial.Failure) -> (preview: Perennial.RestorePreview, isOutdated: Bool) {
         var isOutdated = false
         var items: [String: Perennial.RestorePreview.ShownPurchase] = [:]
-        for start in stride(from: 0, to: documents.count, by: Self.batchMax) {
-            let part = documents[start..<min(start + Self.batchMax, documents.count)]
+        for start in stride(from: 0, to: documents.count, by: OutboxPosting.batchMax) {
+            let part = documents[start..<min(start + OutboxPosting.batchMax, documents.count)]
             let body = PreviewRequest(
                 customerID: id, intent: .restore, signedTransactions: part.map(\.jws))
             do {
@@ -116,8 +116,8 @@ extension Engine {
             }
         }
         _ = try? await outbox?.add(entries)
-        for start in stride(from: 0, to: entries.count, by: Self.batchMax) {
-            let part = Array(entries[start..<min(start + Self.batchMax, entries.count)])
+        for start in stride(from: 0, to: entries.count, by: OutboxPosting.batchMax) {
+            let part = Array(entries[start..<min(start + OutboxPosting.batchMax, entries.count)])
             do {
                 try await postDocuments(part, within: configuration.patience)
             } catch {

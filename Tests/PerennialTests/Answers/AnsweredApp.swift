@@ -107,7 +107,7 @@ extension Engine {
     /// Whether the server has said what it says, and has all that it must hear.
     fileprivate var isAtRest: Bool {
         get async {
-            guard state.answer != nil, !session.requires(.customer), !isPosting,
+            guard state.answer != nil, !session.requires(.customer), !posting.isPosting,
                 state.areOfferingsCurrent,
                 let outbox
             else { return false }

@@ -172,10 +172,10 @@ extension Stories {
                 let id = DeviceSecrets.anonymousPrefix + UUID().uuidString.lowercased()
                 try await second.identify(id)
                 let engine = try #require(second.engine)
-                #expect(await engine.unwritten.map(\.customerID) == [id])
+                #expect(await engine.posting.unwritten.map(\.customerID) == [id])
                 await world.serverIs(.up)
                 try await second.eraseCustomer()
-                #expect(await engine.unwritten == [])
+                #expect(await engine.posting.unwritten == [])
             }
         }
 

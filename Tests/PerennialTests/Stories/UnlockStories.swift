@@ -112,7 +112,7 @@ extension Stories {
                 await world.serverIs(.slow(2))
                 try await phone.letGo()
                 try await perennial.until { $0["guide"].isActive }
-                try #require(await !engine.postedAtOnce.isEmpty)
+                try #require(await !engine.posting.atOnce.isEmpty)
                 #expect(await (engine.nextWait() ?? .max) >= Engine.retryMin)
                 await world.serverIs(.up)
                 #expect(try await purchase.value.outcome == .bought)

@@ -1,0 +1,200 @@
+import PerennialContract
+import Testing
+
+@testable import Perennial
+
+/// All transitions of ``OutboxPosting``.
+@Suite struct OutboxPostingTests {
+    private static let now = Timestamp(milliseconds: 1_798_000_000_000)
+
+    private static func document(
+        _ text: String, _ intent: PerennialContract.PurchaseIntent = .sync,
+        for customer: String = "anna", at placement: String? = nil
+    ) -> OutboxEntry {
+        OutboxEntry(
+            .document(
+                .init(kind: .transaction, text: text, intent: intent, placement: placement)),
+            for: customer, firstSeen: now)
+    }
+
+    private static func debit(_ key: String) -> OutboxEntry {
+        OutboxEntry(
+            .debit(.init(wallet: "seeds", amount: 1, reason: "a seed", key: key)), for: "anna",
+            firstSeen: now)
+    }
+
+    private static func alias(_ id: String, for customer: String = "anna") -> OutboxEntry {
+        OutboxEntry(.alias(id), for: customer, firstSeen: now)
+    }
+
+    // MARK: - One run
+
+    private static let runs: [(OutboxPosting.State, Bool, Bool, OutboxPosting.State)] = [
+        (.idle, false, true, .posting(isAwaited: false)),
+        (.idle, true, true, .posting(isAwaited: true)),
+        (.posting(isAwaited: false), false, false, .posting(isAwaited: false)),
+        (.posting(isAwaited: false), true, false, .posting(isAwaited: true)),
+        (.posting(isAwaited: true), false, false, .posting(isAwaited: true)),
+        (.posting(isAwaited: true), true, false, .posting(isAwaited: true)),
+    ]
+
+    private func posting(in state: OutboxPosting.State) -> OutboxPosting {
+        var posting = OutboxPosting()
+        switch state {
+        case .idle: break
+        case .posting(let isAwaited): _ = posting.begin(isAwaited: isAwaited)
+        }
+        return posting
+    }
+
+    @Test(arguments: runs)
+    func `one run posts at a time, and goes on for whoever waits`(
+        before: OutboxPosting.State, isAwaited: Bool, begins: Bool, after: OutboxPosting.State
+    ) {
+        var posting = posting(in: before)
+        #expect(posting.state == before)
+        #expect(posting.begin(isAwaited: isAwaited) == begins)
+        #expect(posting.state == after && posting.isPosting)
+        #expect(posting.isAwaited == (after == .posting(isAwaited: true)))
+        posting.finish()
+        #expect(posting.state == .idle && !posting.isPosting && !posting.isAwaited)
+    }
+
+    // MARK: - The next batch
+
+    @Test func `nothing due is no batch`() {
+        #expect(OutboxPosting().batch(of: []) == nil)
+    }
+
+    @Test func `a batch has the documents that are like the first one`() {
+        let first = Self.document("a")
+        let alike = Self.document("b")
+        let others = [
+            Self.document("c", .purchase), Self.document("d", for: "ben"),
+            Self.document("e", at: "paywall"), Self.debit("1"), Self.alias("anon"),
+        ]
+        #expect(OutboxPosting().batch(of: [first] + others + [alike]) == [first, alike])
+    }
+
+    @Test func `a debit and a log-in are batches of their own`() {
+        let others = [Self.document("a"), Self.debit("2")]
+        for entry in [Self.debit("1"), Self.alias("anon")] {
+            #expect(OutboxPosting().batch(of: [entry] + others) == [entry])
+        }
+    }
+
+    @Test func `a batch has a largest size`() {
+        let due = (0...OutboxPosting.batchMax).map { Self.document("\($0)") }
+        #expect(OutboxPosting().batch(of: due)?.count == OutboxPosting.batchMax)
+    }
+
+    @Test func `what was set apart is posted by itself`() {
+        var apart = Self.document("a")
+        apart.state = .setApart(code: "refused")
+        #expect(OutboxPosting().batch(of: [apart, Self.document("b")]) == [apart])
+        #expect(
+            OutboxPosting().batch(of: [Self.document("b"), apart]) == [Self.document("b")])
+    }
+
+    @Test func `the document of a purchase under way is left to that purchase`() {
+        var posting = OutboxPosting()
+        var later = Self.document("b")
+        later.nextTry = Self.now
+        let due = [Self.document("a"), later]
+        posting.beginPosting("a")
+        #expect(posting.batch(of: due) == [later])
+        #expect(posting.firstDue(of: due) == Self.now.milliseconds)
+        posting.finishPosting("a")
+        #expect(posting.batch(of: due)?.count == 2)
+        #expect(posting.firstDue(of: due) == .min)
+        #expect(posting.firstDue(of: []) == nil)
+    }
+
+    // MARK: - What failed
+
+    private static func error(
+        _ status: Int, isTemporary: Bool = false, hasProblem: Bool = true
+    ) -> ServerError {
+        var error = ServerError(
+            failure: Perennial.Failure("refused", remedy: "", isTemporary: isTemporary))
+        error.status = status
+        if hasProblem {
+            error.problem = Problem(
+                code: .init(rawValue: "refused"), status: status, title: "", remedy: "")
+        }
+        return error
+    }
+
+    private static let one = [document("a")]
+    private static let two = [document("a"), document("b")]
+
+    private static let failures: [(ServerError, [OutboxEntry], OutboxPosting.Consequence)] = [
+        (.heldBack, one, .heldBack),
+        (.heldBack, [alias("anon")], .heldBack),
+        (error(409), [alias("anon")], .settled),
+        (error(409, hasProblem: false), [alias("anon")], .postponed),
+        (error(409), one, .postponed),
+        (error(400), one, .setApart(code: "refused")),
+        (error(400), two, .postedAlone),
+        (error(400, hasProblem: false), one, .postponed),
+        (error(422), one, .setApart(code: "refused")),
+        (error(422), two, .postedAlone),
+        (error(413, hasProblem: false), one, .setApart(code: "refused")),
+        (error(413, hasProblem: false), two, .postedAlone),
+        (error(401), one, .postponed),
+        (error(422, isTemporary: true), one, .postponed),
+        (error(503, isTemporary: true), two, .postponed),
+        (error(503, isTemporary: true), [debit("1")], .postponed),
+    ]
+
+    @Test(arguments: failures)
+    func `each failure has one consequence`(
+        error: ServerError, batch: [OutboxEntry], consequence: OutboxPosting.Consequence
+    ) {
+        var posting = OutboxPosting()
+        #expect(posting.recordFailure(error, of: batch) == consequence)
+        let ids = Set(batch.map(\.id))
+        #expect(posting.alone == (consequence == .postedAlone ? ids : []))
+    }
+
+    @Test func `documents that were refused together are posted one by one`() {
+        var posting = OutboxPosting()
+        _ = posting.recordFailure(Self.error(400), of: Self.two)
+        let third = Self.document("c")
+        #expect(posting.batch(of: Self.two + [third]) == [Self.two[0]])
+        #expect(posting.batch(of: [third] + Self.two) == [third])
+        posting.recordCompleted(Self.two.map(\.id))
+        #expect(posting.alone == [])
+        #expect(posting.batch(of: Self.two)?.count == 2)
+    }
+
+    // MARK: - Room and log-ins
+
+    @Test func `documents that were left out are read again once`() {
+        var posting = OutboxPosting()
+        #expect(posting.makeRoom() == false)
+        posting.recordFull()
+        #expect(posting.isFull && posting.makeRoom())
+        #expect(!posting.isFull && !posting.makeRoom())
+    }
+
+    @Test func `log-ins that could not be written stay in their order`() {
+        var posting = OutboxPosting()
+        posting.add(Self.alias("1"))
+        posting.add(Self.alias("2", for: "ben"))
+        let writing = posting.removeUnwritten()
+        #expect(writing.count == 2 && posting.unwritten == [])
+        posting.add(Self.alias("3"))
+        posting.restore(writing)
+        #expect(posting.unwritten == writing + [Self.alias("3")])
+        posting.removeLogins(of: "anna")
+        #expect(posting.unwritten == [Self.alias("2", for: "ben")])
+    }
+
+    @Test func `too many log-ins lose the oldest`() {
+        var posting = OutboxPosting()
+        for number in 0...OutboxPosting.unwrittenMax { posting.add(Self.alias("\(number)")) }
+        #expect(posting.unwritten.count == OutboxPosting.unwrittenMax)
+        #expect(posting.unwritten.first == Self.alias("1"))
+    }
+}
