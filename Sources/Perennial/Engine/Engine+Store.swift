@@ -9,7 +9,7 @@ extension Engine {
         await open()
         switch update {
         case .transaction(let document):
-            announced.append(document)
+            reader.announce(document)
             recordAnnounced()
         case .renewal(let renewal):
             record([renewal])
@@ -27,18 +27,14 @@ extension Engine {
     /// Records what was announced, reads the store and posts: once for all that arrives meanwhile.
     /// At a launch StoreKit announces everything that is unfinished, one by one.
     func recordAnnounced() {
-        mustSettle = true
-        guard settling == nil else { return }
-        settling = Task {
-            while mustSettle, !isOver {
-                mustSettle = false
-                let documents = announced
-                announced = []
+        guard reader.start() else { return }
+        recording = Task {
+            while !isOver, let documents = reader.next() {
                 await collect(documents, intent: .sync)
                 await readStore()
                 await post()
             }
-            settling = nil
+            reader.finish()
         }
     }
 
@@ -83,7 +79,7 @@ extension Engine {
                 }), payload.changes(known), let id = buyer.id,
                 renewal.transaction.isVerified, !state.isXcode,
                 let transaction = TransactionPayload(renewal.transaction),
-                postedRenewals.insert(renewal.renewalInfo.jws).inserted
+                reader.post(renewal.renewalInfo.jws)
             else { continue }
             entries.append(
                 OutboxEntry(renewal.transaction, transaction, .sync, for: id, firstSeen: now))
@@ -110,9 +106,7 @@ extension Engine {
         let isMissing = state.device.storeEvidence.missing.keys.contains {
             !state.device.storeEvidence.absent.contains($0)
         }
-        if isUnconfirmed || isMissing, secondLookAt == nil {
-            secondLookAt = clock.monotonic() + Self.secondLook
-        }
+        if isUnconfirmed || isMissing { reader.planSecondLook(at: clock.monotonic()) }
     }
 
     /// Records documents, and writes down those that the server has not acknowledged.

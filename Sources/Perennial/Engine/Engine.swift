@@ -8,9 +8,6 @@ actor Engine {
     /// The shortest and the longest time between two attempts. Milliseconds.
     static let retryMin: Int64 = 1_000
     static let retryMax: Int64 = 3_600_000
-    /// The time after which a lapse is looked at again. Milliseconds; a little more than the rules
-    /// ask for.
-    static let secondLook: Int64 = 31_000
 
     let configuration: Perennial.Configuration
     let store: any DeviceStore
@@ -38,14 +35,12 @@ actor Engine {
     var ownPurchases: Set<String> = []
     var purchasing: [PurchaseKey: Task<PurchaseOutcome, Never>] = [:]
     var lastPurchase: Task<PurchaseOutcome, Never>?
-    var secondLookAt: Int64?
+    var reader = StoreReader()
     var timer: Task<Void, Never>?
     /// No timer is set any more.
     private(set) var isOver = false
-    /// What the store has announced and is not recorded yet.
-    var announced: [StoreDocument] = []
-    var mustSettle = false
-    var settling: Task<Void, Never>?
+    /// Records what the store has announced.
+    var recording: Task<Void, Never>?
     var requests: RequestFile
     var requestReader: RequestReader?
     /// Wakes the reader of requests. A closure, because the type of a continuation costs a launch
@@ -53,8 +48,6 @@ actor Engine {
     var resumeRequestWaiter: (@Sendable () -> Void)?
     /// Asks the server to say when something changes about the customer.
     var followTask: Task<Void, Never>?
-    /// Renewal infos that were posted, so that none is posted twice.
-    var postedRenewals: Set<String> = []
     var opening: Task<Void, Never>?
     /// Whether the files could not be read yet.
     var mustOpenAgain = false
@@ -212,7 +205,7 @@ extension Engine {
             waits.append(changesAt.milliseconds - now.milliseconds)
         }
         let monotonic = clock.monotonic()
-        if let secondLookAt { waits.append(secondLookAt - monotonic) }
+        if let at = reader.secondLookAt { waits.append(at - monotonic) }
         let silence = max(session.silence(at: monotonic), budgetWait)
         if session.requires(.offerings) {
             waits.append(max(silence, retryWait, Self.retryMin))
@@ -238,10 +231,7 @@ extension Engine {
         // What has ended may go on by now: the server knows.
         if let changesAt = publisher.changesAt, changesAt <= now { session.require(.customer) }
         let monotonic = clock.monotonic()
-        if let at = secondLookAt, at <= monotonic {
-            secondLookAt = nil
-            await readStore()
-        }
+        if reader.beginSecondLook(at: monotonic) { await readStore() }
         if session.silence(at: monotonic) == 0 {
             if session.requires(.offerings) {
                 await fetchOfferings(within: configuration.patience, isAwaited: false)
