@@ -217,7 +217,7 @@ extension Engine {
     /// An observer never finishes, and beside another seller only what is ours is finished.
     private func mayFinish(_ payload: TransactionPayload) -> Bool {
         guard configuration.role == .seller else { return false }
-        if ownPurchases.contains(payload.transactionId) { return true }
+        if purchasing.ownTransactions.contains(payload.transactionId) { return true }
         guard let offerings = state.offerings else { return false }
         return offerings.products.contains { $0.productID == payload.productId }
             || offerings.placements.contains { $0.products.contains(payload.productId) }

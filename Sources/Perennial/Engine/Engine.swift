@@ -30,11 +30,9 @@ actor Engine {
     var offeringsETag: String?
     /// The offerings as the server signed them, for the cache.
     var signedOfferings: String?
-    /// Transactions that were returned by purchases of this process: finished whatever the
-    /// offerings say.
-    var ownPurchases: Set<String> = []
-    var purchasing: [PurchaseKey: Task<PurchaseOutcome, Never>] = [:]
-    var lastPurchase: Task<PurchaseOutcome, Never>?
+    var purchasing = Purchasing()
+    /// The task of each purchase that has its turn or waits for it.
+    var purchases: [PurchaseKey: Task<PurchaseOutcome, Never>] = [:]
     var reader = StoreReader()
     var timer: Task<Void, Never>?
     /// No timer is set any more.

@@ -15,25 +15,22 @@ extension Engine {
         let (key, buyer) = (
             PurchaseKey(product: product, customer: buyer.id, seats: options.seats), buyer
         )
-        if let running = purchasing[key] { return await running.value }
-        let before = lastPurchase
-        let task = Task { () -> PurchaseOutcome in
+        var before: Task<PurchaseOutcome, Never>?
+        switch purchasing.start(key) {
+        case .joined:
+            if let running = purchases[key] { return await running.value }
+        case .atOnce: break
+        case .after(let last): before = purchases[last]
+        }
+        let task = Task { [before] () -> PurchaseOutcome in
             _ = await before?.value
             return await buy(product, options, for: buyer, anchor: anchor)
         }
-        purchasing[key] = task
-        lastPurchase = task
+        purchases[key] = task
         let outcome = await task.value
-        purchasing[key] = nil
+        purchasing.finish(key)
+        purchases[key] = nil
         return outcome
-    }
-
-    /// What is bought, and for whom.
-    struct PurchaseKey: Hashable, Sendable {
-        var product: Perennial.ProductID
-        var customer: String?
-        /// Another number of seats is another purchase.
-        var seats: Int?
     }
 
     private func buy(
@@ -99,16 +96,6 @@ extension Engine {
         return try await receive(result, of: sheet)
     }
 
-    /// What was so when the payment sheet was shown.
-    struct PaymentSheet: Sendable {
-        var product: Perennial.ProductID
-        var buyer: Buyer
-        var placement: Perennial.PlacementID?
-        /// The transactions that were there already.
-        var known: Set<String>
-        var shownAt: Timestamp
-    }
-
     /// Takes what a purchase returned: writes it down, posts it, and only then finishes it.
     private func receive(
         _ document: StoreDocument, of sheet: PaymentSheet
@@ -122,7 +109,9 @@ extension Engine {
                 remedy: "StoreKit could not verify the transaction. It was reported to the server.",
                 charged: .unclear)
         }
-        if configuration.role == .seller { ownPurchases.insert(payload.transactionId) }
+        if configuration.role == .seller {
+            purchasing.recordTransaction(payload.transactionId)
+        }
         posting.beginPosting(document.jws)
         await collect(
             [document], intent: .purchase, isHeld: true, for: sheet.buyer, at: sheet.placement)
@@ -138,7 +127,8 @@ extension Engine {
                 charged: .yes)
         }
         // What else waits is posted by itself: nobody waits for that here.
-        let outcome = try outcome(of: payload, sheet)
+        let outcome = try sheet.outcome(
+            of: payload, verdict(on: payload.originalTransactionId))
         var purchase = await makePurchase(outcome, sheet.product)
         purchase.transactionID = payload.transactionId
         purchase.isKeptByServer = isKept
@@ -178,29 +168,6 @@ extension Engine {
 
     private func isAcknowledged(_ payload: TransactionPayload) -> Bool {
         state.device.storeEvidence.transactions[payload.transactionId]?.isAcknowledged ?? false
-    }
-
-    /// Compares what was asked for with what the store returned.
-    private func outcome(
-        of payload: TransactionPayload, _ sheet: PaymentSheet
-    ) throws(Perennial.Failure) -> Perennial.Purchase.Outcome {
-        if verdict(on: payload.originalTransactionId) == .anotherPerson {
-            return .belongsToAnother
-        }
-        if payload.productId != sheet.product.rawValue {
-            if payload.kind == .renewing { return .planChangeScheduled }
-            throw Perennial.Failure(
-                .purchaseReturnedAnother,
-                remedy: "The store returned a transaction of another product.",
-                charged: .unclear)
-        }
-        let isOver = payload.expiresDate.map { $0 <= sheet.shownAt.milliseconds } ?? false
-        if isOver {
-            throw Perennial.Failure(
-                .purchaseReturnedAnother,
-                remedy: "The store returned a transaction that has ended.", charged: .unclear)
-        }
-        return sheet.known.contains(payload.transactionId) ? .alreadyHad : .bought
     }
 
     /// What Apple's views or the app's own code bought.

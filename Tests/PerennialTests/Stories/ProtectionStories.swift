@@ -59,7 +59,7 @@ extension Stories {
                 try await phone.untilPrompts(1)
                 async let queued = Self.failure { try await perennial.purchase("seeds.100") }
                 let engine = try #require(perennial.engine)
-                while await engine.purchasing.count < 2 { await Task.yield() }
+                while await engine.purchases.count < 2 { await Task.yield() }
                 try await perennial.identify("ben")
                 try await phone.letGo()
                 #expect(await first?.charged == .yes)

@@ -1,0 +1,52 @@
+/// Which purchase has its turn, and which transactions were bought by this process. A value without
+/// IO: the engine keeps the task of each purchase, shows the sheet and posts what was bought.
+struct Purchasing: Sendable {
+    enum State: Hashable, Sendable {
+        case idle
+        /// The first one may show its sheet, and each of the others waits for the one before it.
+        /// Never empty; no purchase is in it twice.
+        case buying([PurchaseKey])
+    }
+
+    /// How a purchase begins.
+    enum Start: Hashable, Sendable {
+        /// The same is being bought already: its outcome is that of this call, too.
+        case joined
+        case atOnce
+        /// After this one has ended.
+        case after(PurchaseKey)
+    }
+
+    private(set) var state = State.idle
+    /// Transactions that were returned by purchases of this process: finished whatever the
+    /// offerings say.
+    private(set) var ownTransactions: Set<String> = []
+
+    mutating func start(_ key: PurchaseKey) -> Start {
+        guard case .buying(let keys) = state else {
+            state = .buying([key])
+            return .atOnce
+        }
+        guard !keys.contains(key) else { return .joined }
+        state = .buying(keys + [key])
+        return keys.last.map { .after($0) } ?? .atOnce
+    }
+
+    mutating func finish(_ key: PurchaseKey) {
+        guard case .buying(let keys) = state else { return }
+        let left = keys.filter { $0 != key }
+        state = left.isEmpty ? .idle : .buying(left)
+    }
+
+    /// A purchase has returned a transaction.
+    mutating func recordTransaction(_ id: String) { ownTransactions.insert(id) }
+}
+
+/// What is bought, and for whom.
+struct PurchaseKey: Hashable, Sendable {
+    var product: Perennial.ProductID
+    /// Nil before there is a customer.
+    var customer: String?
+    /// Another number of seats is another purchase.
+    var seats: Int?
+}
