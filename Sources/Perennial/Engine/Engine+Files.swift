@@ -10,10 +10,8 @@ extension Engine {
     /// Reads what is not needed for the first answer. Every call that uses files awaits it. What
     /// cannot be read yet, as before the first unlock of a device, is read by a later call.
     func open() async {
-        if opening == nil || mustOpenAgain {
-            let isLate = mustOpenAgain
-            mustOpenAgain = false
-            opening = Task { await readFiles(isLate: isLate) }
+        if let attempt = identity.beginReading() {
+            opening = Task { await readFiles(attempt) }
         }
         await opening?.value
     }
@@ -35,8 +33,7 @@ extension Engine {
         return true
     }
 
-    /// - Parameter isLate: whether it was tried before.
-    private func readFiles(isLate: Bool) async {
+    private func readFiles(_ attempt: Identity.Attempt) async {
         await predecessor?.value
         predecessor = nil
         guard !isOver else { return }
@@ -45,8 +42,8 @@ extension Engine {
             if secrets == nil { try readState() }
             outbox = try Outbox(folder: files.folder, mayWrite: !Self.isExtension)
         } catch {
-            mustOpenAgain = true
-            if !isLate {
+            identity.recordReadingFailure()
+            if attempt == .first {
                 log.error(
                     "store",
                     "The SDK's files cannot be read or written now: \(error). It is tried again.")
@@ -66,7 +63,7 @@ extension Engine {
                     + "\(named.utf8.count) bytes.")
         }
         await publish()
-        if isLate {
+        if attempt == .again {
             session.require(.customer)
             recordAnnounced()
         }
@@ -81,12 +78,13 @@ extension Engine {
             if let stored { state.recall(stored) }
         }
         secrets = values
-        let hasSignedOut = isCustomerChanged && state.device.isAnonymous
+        let hasSignedOut = identity.isChangedUnread && state.device.isAnonymous
         prove(by: values)
         if hasSignedOut {
             state.device.forgetCustomer()
             renewAnonymousID()
         }
+        identity.recordKnown()
     }
 
     /// Takes the App Store's evidence from the file if this device wrote it, and forgets it if not.
@@ -94,7 +92,7 @@ extension Engine {
         if let stored,
             !state.prove(
                 stored, by: secrets.code, in: files.state,
-                named: isCustomerChanged ? state.person : configuration.namedCustomer,
+                named: identity.isChangedUnread ? state.person : configuration.namedCustomer,
                 device: clock)
         {
             log.notice("access", "The state file was changed by another program, and was dropped.")

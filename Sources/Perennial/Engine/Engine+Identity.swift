@@ -67,9 +67,9 @@ extension Engine {
     /// what was bought under it is not kept for it. Who was anonymous before is so again.
     func leaveMeaninglessID(_ id: String) async {
         // Two answers may say so at a time.
-        guard state.device.customerID == id, !state.device.isAnonymous, !isLeaving else { return }
-        isLeaving = true
-        defer { isLeaving = false }
+        guard state.device.customerID == id, !state.device.isAnonymous, identity.beginLeaving()
+        else { return }
+        defer { identity.finishLeaving() }
         log.error("identity", "The server says that this customer id does not identify a person.")
         let own = KeptVerdict.person(id, salt: state.device.salt)
         let bought = state.device.storeEvidence.transactions.values.filter { $0.firstSeenFor == id }
@@ -153,7 +153,7 @@ extension Engine {
     }
 
     private func change(to customer: String?, isAnonymous: Bool) async {
-        isCustomerChanged = true
+        identity.recordChange()
         state.device.forgetCustomer()
         state.device.customerID = customer
         state.device.isAnonymous = isAnonymous

@@ -17,44 +17,45 @@ actor Engine {
     let files: DeviceFiles
     let log: Log
 
+    /// All that is known, from which snapshots follow.
     var state: EngineState
-    var outbox: Outbox?
+
+    // The parts: each has a state, decides what is to be done, and does nothing by itself.
+    var identity = Identity()
     var posting = OutboxPosting()
+    var reader = StoreReader()
+    var session = ServerSession()
+    var purchasing = Purchasing()
+
+    // What the parts have under way.
+    var opening: Task<Void, Never>?
+    /// Ends when the engine that had the files before has let go of them.
+    var predecessor: Task<Void, Never>?
+    /// Records what the store has announced.
+    var recording: Task<Void, Never>?
+    var fetchingKeys: Task<Void, Never>?
+    /// Asks the server to say when something changes about the customer.
+    var followTask: Task<Void, Never>?
+    /// The task of each purchase that has its turn or waits for it.
+    var purchases: [PurchaseKey: Task<PurchaseOutcome, Never>] = [:]
+    var timer: Task<Void, Never>?
+    /// No timer is set any more.
+    private(set) var isOver = false
+
+    var outbox: Outbox?
     var secrets: DeviceSecrets.Values?
     /// Another number in each process.
     let launch: Int
-    var session = ServerSession()
-    var fetchingKeys: Task<Void, Never>?
     /// The store's products by id, from the last answers.
     var products: [String: StoreProduct] = [:]
     var offeringsETag: String?
     /// The offerings as the server signed them, for the cache.
     var signedOfferings: String?
-    var purchasing = Purchasing()
-    /// The task of each purchase that has its turn or waits for it.
-    var purchases: [PurchaseKey: Task<PurchaseOutcome, Never>] = [:]
-    var reader = StoreReader()
-    var timer: Task<Void, Never>?
-    /// No timer is set any more.
-    private(set) var isOver = false
-    /// Records what the store has announced.
-    var recording: Task<Void, Never>?
     var requests: RequestFile
     var requestReader: RequestReader?
     /// Wakes the reader of requests. A closure, because the type of a continuation costs a launch
     /// some microseconds.
     var resumeRequestWaiter: (@Sendable () -> Void)?
-    /// Asks the server to say when something changes about the customer.
-    var followTask: Task<Void, Never>?
-    var opening: Task<Void, Never>?
-    /// Whether the files could not be read yet.
-    var mustOpenAgain = false
-    /// Whether an id that the server has refused is being left.
-    var isLeaving = false
-    /// Whether the customer was changed before the files could be read.
-    var isCustomerChanged = false
-    /// Ends when the engine that had the files before has let go of them.
-    var predecessor: Task<Void, Never>?
 
     init(
         _ configuration: Perennial.Configuration, store: any DeviceStore,
