@@ -62,7 +62,8 @@ extension Engine {
         guard !isOver, state.device.customerID == id else { return }
         recordTime(answer.serverTime)
         if answer.status == 304 {
-            if session.currentTag != nil {
+            // Another answer may have come since, or with another tag.
+            if session.currentTag == known {
                 confirm(id)
             } else {
                 session.require(.customer)

@@ -39,6 +39,8 @@ actor Engine {
     /// The task of each purchase that has its turn or waits for it.
     var purchases: [PurchaseKey: Task<PurchaseOutcome, Never>] = [:]
     var timer: Task<Void, Never>?
+    /// The number of the latest call that sets the timer.
+    private var schedulings = 0
     /// No timer is set any more.
     private(set) var isOver = false
 
@@ -181,13 +183,14 @@ extension Engine {
         }
     }
 
-    /// Sets the timer to the next thing that has to be done.
+    /// Sets the timer to the next thing that has to be done. Of several calls at a time the latest
+    /// one sets it: what the others found out may have changed since.
     func schedule() async {
+        schedulings &+= 1
+        let number = schedulings
         timer?.cancel()
         let wait = await nextWait()
-        // Another call may have set one meanwhile.
-        timer?.cancel()
-        guard let wait, !isOver else { return }
+        guard number == schedulings, let wait, !isOver else { return }
         let clock = clock
         timer = Task { [weak self] in
             do { try await clock.sleep(milliseconds: wait) } catch { return }

@@ -110,7 +110,8 @@ import Testing
         #expect(try shown([]).offer == nil)
         let both = try shown([bought])
         #expect(both.offer == Self.spring && both.bundle == "all" && both.state == .offer)
-        // An earlier period, another purchase, and evidence that is not proven yet say nothing of it.
+        // An earlier period, another purchase, and evidence that is not proven yet say nothing of
+        // it.
         var earlier = bought
         (earlier.purchasedAt, earlier.expiresAt) = (Timestamp(milliseconds: 1), noon)
         #expect(try shown([earlier]).offer == nil)

@@ -15,7 +15,7 @@ struct Life {
     private let account: String
     /// Nil: nobody signs in at first.
     private var person: String?
-    private var dice: LifeDice
+    private var dice: SeededDice
     private var phones: [LifePhone] = []
     /// By right, as of the last look at the books.
     private var open: [String: Bool] = [:]
@@ -36,7 +36,7 @@ struct Life {
         self.seed = seed
         self.world = world
         self.shop = shop
-        dice = LifeDice(seed: seed)
+        dice = SeededDice(seed: seed)
         account = "life\(seed)"
         person = dice.once(in: 2) ? "person\(seed)" : nil
     }

@@ -1,3 +1,4 @@
+import Foundation
 import PerennialContract
 import Testing
 
@@ -76,6 +77,21 @@ import Testing
         #expect(OutboxPosting().batch(of: [first] + others + [alike]) == [first, alike])
     }
 
+    @Test func `a batch has the documents of one environment`() {
+        let texts = ["Production", "Sandbox"].map { environment in
+            let json = """
+                {"transactionId": "1", "originalTransactionId": "1", "productId": "month", \
+                "type": "Auto-Renewable Subscription", "purchaseDate": 1, "signedDate": 1, \
+                "environment": "\(environment)"}
+                """
+            let payload = Data(json.utf8).base64EncodedString()
+            return "e30." + payload.replacing("=", with: "") + ".AA"
+        }
+        let due = texts.map { Self.document($0) }
+        #expect(OutboxPosting().batch(of: due) == [due[0]])
+        #expect(OutboxPosting().batch(of: due.reversed()) == [due[1]])
+    }
+
     @Test func `a debit and a log-in are batches of their own`() {
         let others = [Self.document("a"), Self.debit("2")]
         for entry in [Self.debit("1"), Self.alias("anon")] {
@@ -134,6 +150,7 @@ import Testing
         (error(409), [alias("anon")], .settled),
         (error(409, hasProblem: false), [alias("anon")], .postponed),
         (error(409), one, .postponed),
+        (error(422), [alias("anon")], .setApart(code: "refused")),
         (error(400), one, .setApart(code: "refused")),
         (error(400), two, .postedAlone),
         (error(400, hasProblem: false), one, .postponed),

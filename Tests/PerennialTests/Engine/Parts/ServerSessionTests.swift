@@ -9,6 +9,9 @@ import Testing
     private static let failingAndSilent = ServerSession.State.failing(
         inARow: 1, silentUntil: 3_000)
 
+    private static let failingTwiceAndSilent = ServerSession.State.failing(
+        inARow: 2, silentUntil: 3_000)
+
     /// What comes of a request, at the monotonic millisecond 1 000.
     enum Event: Sendable {
         case answer
@@ -52,9 +55,16 @@ import Testing
         ([.temporaryFailure], .refusal, .failing(inARow: 2, silentUntil: nil)),
         ([.lastingFailureWithWait], .answer, .answering),
         ([.lastingFailureWithWait], .temporaryFailure, failingAndSilent),
+        ([.lastingFailureWithWait], .temporaryFailureWithWait, failingAndSilent),
         ([.lastingFailureWithWait], .lastingFailure, silent),
         ([.lastingFailureWithWait], .lastingFailureWithWait, silent),
         ([.lastingFailureWithWait], .refusal, failingAndSilent),
+        ([.temporaryFailureWithWait], .answer, .answering),
+        ([.temporaryFailureWithWait], .temporaryFailure, failingTwiceAndSilent),
+        ([.temporaryFailureWithWait], .temporaryFailureWithWait, failingTwiceAndSilent),
+        ([.temporaryFailureWithWait], .lastingFailure, failingAndSilent),
+        ([.temporaryFailureWithWait], .lastingFailureWithWait, failingAndSilent),
+        ([.temporaryFailureWithWait], .refusal, failingTwiceAndSilent),
     ]
 
     @Test(arguments: table)
@@ -65,6 +75,15 @@ import Testing
         for event in before { event.happen(to: &session) }
         event.happen(to: &session)
         #expect(session.state == after)
+    }
+
+    @Test func `the last wait that the server asked for counts`() {
+        var session = ServerSession()
+        session.recordFailure(isTemporary: true, retryAfter: 60, at: 1_000)
+        session.recordFailure(isTemporary: true, retryAfter: 2, at: 5_000)
+        #expect(session.state == .failing(inARow: 2, silentUntil: 7_000))
+        session.recordFailure(isTemporary: true, retryAfter: nil, at: 6_000)
+        #expect(session.state == .failing(inARow: 3, silentUntil: 7_000))
     }
 
     @Test func `the silence that the server asked for passes`() {

@@ -1,5 +1,5 @@
 /// Random choices that a seed repeats: SplitMix64.
-struct LifeDice: RandomNumberGenerator {
+struct SeededDice: RandomNumberGenerator {
     private var state: UInt64
 
     init(seed: UInt64) { state = seed }
