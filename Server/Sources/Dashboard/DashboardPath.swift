@@ -18,7 +18,7 @@ import PerennialContract
 /// | `/events` | `customer_id`, `what`, `from`, `to`, `cursor` |
 /// | `/documents` | `transaction` (the first one of a purchase) |
 /// | `/documents/{document_id}` | `transaction`, `known` (ms): how it is found; `format` (`raw`) |
-/// | `/notifications`, `/notifications/sent-on` | `cursor` |
+/// | `/notifications`, `/notifications/forwarded` | `cursor` |
 /// | `/notifications/asked` | |
 /// | `/webhooks` | |
 /// | `/webhooks/{webhook_id}` | `state`, `cursor`, `delivery` |
@@ -108,7 +108,7 @@ extension DashboardPath {
     package static let customers = DashboardPath("customers")
     package static let events = DashboardPath("events")
     package static let notifications = DashboardPath("notifications")
-    package static let sentOn = DashboardPath("notifications", "sent-on")
+    package static let forwarded = DashboardPath("notifications", "forwarded")
     package static let asked = DashboardPath("notifications", "asked")
     package static let webhooks = DashboardPath("webhooks")
     package static let products = DashboardPath("products")

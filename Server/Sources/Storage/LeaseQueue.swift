@@ -9,9 +9,9 @@ import Ledger
 ///
 /// To add a queue, for example of webhook deliveries:
 ///
-/// 1. Create the table in a new step of ``Schema``: the key, `due_at_ms` (null once the work has
-///    ended), `attempts NOT NULL`, `trouble`, `lease_until_ms NOT NULL`, `lease_holder`; and an
-///    index on the scope and `due_at_ms` `WHERE due_at_ms IS NOT NULL`.
+/// 1. Create the table in the files of ``Schema``, and in a new step: the key, `due_at_ms` (null
+///    once the work has ended), `attempts NOT NULL`, `trouble`, `lease_until_ms NOT NULL`,
+///    `lease_holder`; and an index on the scope and `due_at_ms` `WHERE due_at_ms IS NOT NULL`.
 /// 2. Declare the queue as a static constant, like ``forwards``, and add its plan to `PlanTests`.
 /// 3. In the rows' file, insert rows in the transaction that causes the work, with
 ///    `lease_until_ms` 0, and wrap the functions below so that callers see values, not columns.

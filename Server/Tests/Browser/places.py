@@ -48,7 +48,7 @@ def all_pages(world):
         "events": "/events",
         "events-of-ben": "/events?customer_id=ben",
         "notifications": "/notifications",
-        "notifications-sent-on": "/notifications/sent-on",
+        "notifications-forwarded": "/notifications/forwarded",
         "notifications-asked": "/notifications/asked",
         "webhooks": "/webhooks",
         "webhook-failing": f"/webhooks/{failing}",

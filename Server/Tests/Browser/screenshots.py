@@ -32,7 +32,7 @@ EMPTY = {
     "empty-customers": "/customers",
     "empty-events": "/events",
     "empty-notifications": "/notifications",
-    "empty-sent-on": "/notifications/sent-on",
+    "empty-forwarded": "/notifications/forwarded",
     "empty-reports": "/reports",
     "empty-audit": "/audit",
     "empty-health": "/checks",

@@ -41,7 +41,7 @@ def live_states(page, world):
     dialog.get_by_label("Type").fill("somebody else")
     dialog.get_by_role("button", name="for ever").click()
     wait_for(page, "The id that was typed is not this customer’s.")
-    yield "wrong-forget"
+    yield "wrong-erase"
     page.goto(f"{server}/customers?query=MNOSUCH123")
     yield "customers-order-unknown"
     page.goto(f"{server}/events?customer_id=nobody")

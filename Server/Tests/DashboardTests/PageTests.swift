@@ -206,7 +206,7 @@ import Testing
                 productID: "p", purchaseID: "production:1")
         ]
         let html = page.html(in: Samples().frame)
-        #expect(html.contains("you can give <b><bdi>pro</bdi></b> by hand"))
+        #expect(html.contains("you can grant <b><bdi>pro</bdi></b>"))
         #expect(html.contains("<option value=\"pro\" selected>"))
         #expect(html.contains("<option value=\"archive\">"))
     }
@@ -239,7 +239,7 @@ import Testing
 
     @Test func `only a notification that was given up can be sent again`() {
         let samples = Samples()
-        let forms = samples.sentOn.html(in: samples.frame).matches(of: />Send again</).count
+        let forms = samples.forwarded.html(in: samples.frame).matches(of: />Send again</).count
         #expect(forms == 1)
     }
 

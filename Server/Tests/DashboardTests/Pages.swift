@@ -52,14 +52,14 @@ struct Pages {
         let frame = samples.frame
         let nothing = NotificationsPage(.cameIn(.init(items: [])))
         let nothingSent = NotificationsPage(
-            .sentOn(.init(addresses: [], forwards: .init(items: [], nextCursor: nil))))
+            .forwarded(.init(addresses: [], forwards: .init(items: [], nextCursor: nil))))
         return [
             ("notifications", samples.cameIn.html(in: frame)),
-            ("notifications-sent-on", samples.sentOn.html(in: frame)),
+            ("notifications-forwarded", samples.forwarded.html(in: frame)),
             ("notifications-asked", samples.asked.html(in: frame)),
             ("notifications-trouble", samples.cannotAsk.html(in: frame)),
             ("notifications-empty", nothing.html(in: frame)),
-            ("sent-on-empty", nothingSent.html(in: frame)),
+            ("forwarded-empty", nothingSent.html(in: frame)),
             ("products", samples.products.html(in: frame)),
             ("products-empty", samples.noProducts.html(in: frame)),
             ("configuration", samples.configuration.html(in: frame)),

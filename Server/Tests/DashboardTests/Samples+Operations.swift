@@ -36,7 +36,7 @@ extension Samples {
                     ], olderCursor: text("n1"))), waiting: 38)
     }
 
-    var sentOn: NotificationsPage {
+    var forwarded: NotificationsPage {
         func forward(_ state: Forward.State, _ attempts: Int) -> Forward {
             Forward(
                 documentID: text("9f2c41bb01"), url: text("https://vendor.example.net"),
@@ -45,7 +45,7 @@ extension Samples {
                 nextAttemptAt: state == .waiting ? at("2026-11-24T09:04:00Z") : nil)
         }
         return NotificationsPage(
-            .sentOn(
+            .forwarded(
                 .init(
                     addresses: [
                         .init(

@@ -72,7 +72,7 @@ extension Samples {
     var filteredEvents: EventsPage {
         EventsPage(
             filter: .init(
-                customerID: text("clea"), what: .moneyBack, from: text("2026-11-24"), to: text("")),
+                customerID: text("clea"), what: .refunds, from: text("2026-11-24"), to: text("")),
             events: [])
     }
 

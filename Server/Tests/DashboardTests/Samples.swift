@@ -262,7 +262,7 @@ struct Samples {
                     "pro.monthly, transaction 2000000811204417, from 2026-01-18 09:00 UTC.",
                     document: "17ab03a09d"),
                 line(
-                    "2026-03-02T16:20:00Z", "grant", "pro given by hand until 9 March: ticket 3391",
+                    "2026-03-02T16:20:00Z", "grant", "pro granted until 9 March: ticket 3391",
                     "grt_0"),
                 line(
                     "2026-11-18T09:00:00Z", "event", "Event: billing failed, from paid to grace.",

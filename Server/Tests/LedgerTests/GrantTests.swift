@@ -67,6 +67,6 @@ import Testing
 
     @Test func `why somebody was given something is not told to them`() {
         let sentence = EntitlementStatus.strongest(nil, [grant()], at: Self.now)?.reason.sentence
-        #expect(sentence == "Given by hand.")
+        #expect(sentence == "Granted.")
     }
 }

@@ -220,10 +220,10 @@ struct PageExamples: Sendable, CustomTestStringConvertible {
         "events.md": Shown(explained: ["  renewed  "], history: ["Event: renewed of purchase"]),
         "grants.md": Shown(
             explained: [
-                "pro given by hand until 2026-12-01 00:00 UTC: ticket 7", "moved from ben",
+                "pro granted until 2026-12-01 00:00 UTC: ticket 7", "moved from ben",
             ],
             history: [
-                "pro given by hand until 2026-12-01 00:00 UTC: ticket 7", "Event: granted of pro",
+                "pro granted until 2026-12-01 00:00 UTC: ticket 7", "Event: granted of pro",
             ]),
         "identity.md": Shown(
             id: "ben", explained: ["  moved  ", "  moved_away  "],

@@ -33,7 +33,9 @@ extension Database {
     /// What stands in the table.
     fileprivate func erasures() async throws -> [[UInt8]] {
         try await driver.read { connection in
-            try connection.rows("SELECT id_hash FROM erasures", []).map { try $0.bytes(0) }
+            try connection.rows("SELECT id_hash FROM erasures", []) { row throws(StorageFailure) in
+                try row.bytes()
+            }
         }
     }
 }

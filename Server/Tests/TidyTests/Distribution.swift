@@ -69,7 +69,7 @@ enum Distribution {
             "all apps, after a restore"
         ),
         (
-            "SELECT app, signed_at_ms, id, kind, environment, source, received_at_ms",
+            "SELECT app, id, kind, environment, source, signed_at_ms, received_at_ms",
             "what follows the text compares the app"
         ),
         // A rebuild, which locks out all writers.

@@ -13,7 +13,7 @@ enum Words {
         if file.path.hasPrefix("Server/Sources/Storage/"), !file.path.contains("/Schema/") {
             found += correlatedSelects(in: file)
         }
-        if file.path.contains(#/^Server\/Sources\/(Storage\w*|Engine)\//#) {
+        if file.path.contains(#/^Server\/(Sources|Tests)\/(Storage\w*|Engine)\//#) {
             found += matches(of: position, in: file.codeLines, of: file)
         }
         return found

@@ -46,7 +46,7 @@ extension Engine {
         return publisher.snapshot[wallet: wallet]
     }
 
-    /// Without the server, as much may be spent as the owner allows.
+    /// Without the server, as much may be spent as the developer allows.
     private func postponeOrRefuse(
         _ error: ServerError, _ entry: OutboxEntry, _ debit: OutboxEntry.Debit
     ) async throws(Perennial.Failure) {

@@ -26,7 +26,7 @@ extension Perennial.Failure: LocalizedError {
         .customerMissing: .customerMissing,
         .customerChanged: .customerChanged,
         .previewOutdated: .customerChanged,
-        .walletBalanceTooLow: .walletHasTooLittle,
+        .walletBalanceTooLow: .walletBalanceTooLow,
         .seatsNotSold: .seatsNotSold,
         .seatsNotPositive: .seatsNotSold,
         .seatsUnchanged: .seatsUnchanged,
@@ -36,10 +36,10 @@ extension Perennial.Failure: LocalizedError {
         Code(rawValue: "offer_not_for_customer"): .offerNotAccepted,
         Code(rawValue: "customer_proof_missing"): .customerMissing,
         Code(rawValue: "customer_proof_not_valid"): .customerMissing,
-        Code(rawValue: "content_not_available"): .contentNotOpen,
+        Code(rawValue: "content_not_available"): .contentNotAvailable,
         Code(rawValue: "seats_taken"): .seatsTaken,
         Code(rawValue: "invitation_unknown"): .invitationUnknown,
-        Code(rawValue: "purchaser_needs_no_seat"): .seatIsPurchasers,
+        Code(rawValue: "purchaser_needs_no_seat"): .purchaserNeedsNoSeat,
         Code(rawValue: "server_busy"): .failedForNow,
     ]
 }

@@ -195,7 +195,7 @@ struct PaywallSituation {
 
     // MARK: - What is open
 
-    /// The entitlement that gives everything in the offering, if its owner has named one.
+    /// The entitlement that gives everything in the offering, if the developer has named one.
     var everything: Perennial.EntitlementID? {
         offering.metadata[Self.everythingKey]?.text.map(Perennial.EntitlementID.init(rawValue:))
     }

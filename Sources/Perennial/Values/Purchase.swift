@@ -94,7 +94,7 @@ extension Perennial {
             public init(rawValue: String) { self.rawValue = rawValue }
 
             public static let alreadyHad = Self(rawValue: "already_had")
-            /// A term runs, and the owner sells no second one while it does.
+            /// A term runs, and the app sells no second one while it does.
             public static let termRuns = Self(rawValue: "term_runs")
             /// The store account of this device pays for another customer.
             public static let storeAccountOfAnother = Self(rawValue: "store_account_of_another")

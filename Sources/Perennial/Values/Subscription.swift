@@ -104,7 +104,7 @@ extension Perennial {
         }
     }
 
-    /// A subscription that does not renew, whose length the app's owner has configured.
+    /// A subscription that does not renew, whose length the developer has configured.
     public struct Term: Hashable, Sendable {
         public var product: ProductID
         public var from: Date

@@ -192,7 +192,7 @@ package struct CustomerPage: Sendable {
         _ failing: (name: String, isShut: Bool), in frame: Frame
     ) -> Markup {
         let what = Markup.bdi(failing.name)
-        let help: Markup = " Meanwhile you can give <b>\(what)</b> by hand."
+        let help: Markup = " Meanwhile you can grant <b>\(what)</b>."
         return """
             <div class="say warn">\(Icon.warning.markup)<div><strong>The renewal of \(what) could \
             not be collected.</strong> Only \(name) can fix it, on the iPhone: Settings → their \
@@ -242,7 +242,7 @@ package struct CustomerPage: Sendable {
         let lines = sorted.map { name, entitlement -> Markup in
             let by: Markup =
                 entitlement.productID.map { "by \(.bdi($0))" }
-                ?? (entitlement.grantID == nil ? "" : "by hand")
+                ?? (entitlement.grantID == nil ? "" : "granted")
             return """
                 <li><div>\(Chip(entitlement.state).markup)</div><div><b>\(.bdi(name))</b> \
                 <span class="muted">\(by)</span><br>\

@@ -78,7 +78,7 @@ extension NotificationsPage {
             [
                 .init("<code>\(.bdi(item.type))</code>\(subtype)"),
                 .init(chip(item.way).markup, "r"), .init(customer, "full"),
-                .init("\(Duration.short(milliseconds: delay))"), .init(sentOn(item)),
+                .init("\(Duration.short(milliseconds: delay))"), .init(forwarded(item)),
                 .init(document.markup(in: frame), "r"),
             ])
     }
@@ -91,7 +91,7 @@ extension NotificationsPage {
         }
     }
 
-    private static func sentOn(_ item: Incoming) -> Markup {
+    private static func forwarded(_ item: Incoming) -> Markup {
         let all = item.accepted + item.waiting
         guard all > 0 else { return "" }
         return item.waiting == 0
@@ -101,7 +101,7 @@ extension NotificationsPage {
 
     // MARK: - Forwarded
 
-    func sentOn(_ values: SentOn, in frame: Frame) -> Markup {
+    func forwarded(_ values: Forwarded, in frame: Frame) -> Markup {
         guard !values.addresses.isEmpty || !values.forwards.items.isEmpty else {
             let empty = Empty(
                 title: "Nothing is forwarded",
@@ -157,7 +157,7 @@ extension NotificationsPage {
         return Panel(
             title: "Single notifications", side: "Newest first; kept for thirty days",
             content: table.markup, classes: "flush"
-        ).markup + older(list.nextCursor, .sentOn, in: frame)
+        ).markup + older(list.nextCursor, .forwarded, in: frame)
     }
 
     private func row(_ forward: Forward, in frame: Frame) -> Markup {

@@ -1,6 +1,6 @@
 import PerennialContract
 
-/// The pages `/notifications`, `…/sent-on` and `…/asked`: did Apple's news arrive, and go on?
+/// The pages `/notifications`, `…/forwarded` and `…/asked`: did Apple's news arrive, and go on?
 package struct NotificationsPage: Sendable {
     package var content: Content
     /// How many wait to be sent on.
@@ -8,7 +8,7 @@ package struct NotificationsPage: Sendable {
 
     package enum Content: Sendable {
         case cameIn(CameIn)
-        case sentOn(SentOn)
+        case forwarded(Forwarded)
         case asked(Asked)
     }
 
@@ -101,7 +101,7 @@ package struct NotificationsPage: Sendable {
         }
     }
 
-    package struct SentOn: Sendable {
+    package struct Forwarded: Sendable {
         package var addresses: [Address]
         package var forwards: ForwardList
 
@@ -220,13 +220,13 @@ package struct NotificationsPage: Sendable {
         let current =
             switch content {
             case .cameIn: DashboardPath.notifications
-            case .sentOn: DashboardPath.sentOn
+            case .forwarded: DashboardPath.forwarded
             case .asked: DashboardPath.asked
             }
         let wait: Markup =
             waiting > 0 ? " <span class=\"at-risk\">\(Figures.count(waiting)) wait</span>" : ""
         let entries: [(DashboardPath, Markup)] = [
-            (.notifications, "Received"), (.sentOn, "Forwarded\(wait)"), (.asked, "Asked"),
+            (.notifications, "Received"), (.forwarded, "Forwarded\(wait)"), (.asked, "Asked"),
         ]
         let links = entries.map { path, name -> Markup in
             let mark: Markup = path == current ? " aria-current=\"true\"" : ""
@@ -238,7 +238,7 @@ package struct NotificationsPage: Sendable {
     private func panels(in frame: Frame) -> Markup {
         switch content {
         case .cameIn(let values): cameIn(values, in: frame)
-        case .sentOn(let values): sentOn(values, in: frame)
+        case .forwarded(let values): forwarded(values, in: frame)
         case .asked(let values): asked(values, in: frame)
         }
     }

@@ -28,7 +28,7 @@ struct EventWords {
         .consumptionAnswered: "Answer sent to Apple", .walletCredited: "Wallet credited",
         .walletCreditedByHand: "Credited by support",
         .walletDebited: "Spent", .walletClawedBack: "Taken out after a refund",
-        .customerErased: "Forgotten", .seatsAdded: "Seats added",
+        .customerErased: "Erased", .seatsAdded: "Seats added",
         .seatAssigned: "Got a seat from Apple", .seatRevoked: "Seat taken back by Apple",
         .seatClaimed: "Joined a group", .seatReleased: "Seat released",
     ]

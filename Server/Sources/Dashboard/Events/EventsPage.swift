@@ -36,15 +36,13 @@ package struct EventsPage: Sendable {
     /// Groups of types. The raw value is that of the query's `what`.
     package enum What: String, CaseIterable, Sendable {
         case everything = ""
-        case moneyCame = "money_came"
-        case moneyBack = "money_back"
-        case opened, shut, failed, ownership, wallets
+        case payments, refunds, opened, shut, failed, ownership, wallets
 
         var label: String {
             switch self {
             case .everything: "Everything"
-            case .moneyCame: "Payments"
-            case .moneyBack: "Refunds"
+            case .payments: "Payments"
+            case .refunds: "Refunds"
             case .opened: "Access opened"
             case .shut: "Access closed"
             case .failed: "Failed payments"

@@ -195,7 +195,7 @@ extension HistoryLine {
 
     static func lines(of grant: Grant, at now: Instant) -> [HistoryLine] {
         let end = grant.until.map { " until \($0.minute)" } ?? ", without an end"
-        let sentence = "\(grant.entitlement) given by hand\(end)"
+        let sentence = "\(grant.entitlement) granted\(end)"
         let given = HistoryLine(
             at: grant.from, kind: .grant, sentence: "\(sentence): \(grant.reason)",
             reference: grant.id.rawValue, sentenceWithoutReason: "\(sentence).")
@@ -204,7 +204,7 @@ extension HistoryLine {
         return [
             given,
             HistoryLine(
-                at: over, kind: .grant, sentence: "\(grant.entitlement), given by hand, \(how).",
+                at: over, kind: .grant, sentence: "\(grant.entitlement), granted, \(how).",
                 reference: grant.id.rawValue),
         ]
     }

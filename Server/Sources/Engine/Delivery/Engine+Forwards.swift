@@ -138,7 +138,7 @@ extension Engine {
             }
             try await attempt(known, of: document.app, arrived)
             let after = try await read { tx in
-                try tx.forwards(of: id, in: document.app)
+                try tx.forwards(of: document.id, in: document.app)
             }
             let names = Set(targets.map(\.name))
             let open = after.filter { $0.acceptedAt == nil && names.contains($0.target) }

@@ -172,8 +172,8 @@ extension EventsPage.What {
         let isOpen = event.after?.active ?? false
         return switch self {
         case .everything: true
-        case .moneyCame: event.money != nil && event.type != .refunded
-        case .moneyBack: event.type == .refunded
+        case .payments: event.money != nil && event.type != .refunded
+        case .refunds: event.type == .refunded
         case .opened: isOpen && !wasOpen || event.type == .granted
         case .shut: wasOpen && !isOpen || event.type == .grantEnded
         case .failed: Self.failures.contains(event.type)

@@ -6,7 +6,7 @@ import PerennialContract
 
 extension DashboardRoutes {
     func addForwards(to router: Router<ServerContext>) {
-        page(DashboardPath.sentOn.path, of: router, sentOn)
+        page(DashboardPath.forwarded.path, of: router, forwarded)
         act("/forwards/{document_id}/retry", for: .admin, of: router, retry)
     }
 
@@ -24,15 +24,15 @@ extension DashboardRoutes {
         switch try await engine.retryForward(of: document, toAddress: address, app: app) {
         case true?:
             page.audit.change(to: ["address": address])
-            return .done(.retried, .sentOn)
-        case false?: return .done(.retryNotDue, .sentOn)
+            return .done(.retried, .forwarded)
+        case false?: return .done(.retryNotDue, .forwarded)
         case nil:
             page.audit.leaveOut()
-            return .done(.retryAddressGone, .sentOn)
+            return .done(.retryAddressGone, .forwarded)
         }
     }
 
-    @Sendable private func sentOn(_ page: PageRequest) async throws -> String {
+    @Sendable private func forwarded(_ page: PageRequest) async throws -> String {
         let forwards = try await server.forwards(of: app, after: page.cursor)
         let states = engine.forwardingStates.filter { $0.app == app }
         let addresses = states.map { state in
@@ -50,7 +50,7 @@ extension DashboardRoutes {
                 nextAttemptAt: own.compactMap(\.nextAttemptAt).min())
         }
         return NotificationsPage(
-            .sentOn(.init(addresses: addresses, forwards: forwards)), waiting: forwardsWaiting
+            .forwarded(.init(addresses: addresses, forwards: forwards)), waiting: forwardsWaiting
         ).html(in: page.frame)
     }
 }

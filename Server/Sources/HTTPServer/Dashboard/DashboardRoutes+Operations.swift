@@ -141,7 +141,7 @@ extension DashboardRoutes {
             let names = late.map(\.label).joined(separator: ", ")
             return .init(
                 "Forwarded", .needsYou, "Notifications have waited for an hour for: \(names).",
-                link: .init("Look at them", .sentOn))
+                link: .init("Look at them", .forwarded))
         }
         return .init("Forwarded", .well, "No notification has waited for an hour.")
     }

@@ -84,7 +84,7 @@ extension ProblemCatalogue.Entry {
         .legacyDocumentsNotAccepted, .unprocessableContent, "The app does not accept receipts.",
         remedy: "Send signed_transactions, or remove `legacy: false` from perennial.yaml.")
 
-    static let legacyNotificationsNotAccepted = legacyDocumentsNotAccepted.variant(
+    static let version1NotAccepted = legacyDocumentsNotAccepted.variant(
         "The app does not accept notifications of version 1.",
         remedy: "Set version 2 in App Store Connect, or remove `legacy: false` from "
             + "perennial.yaml.")

@@ -25,8 +25,7 @@ extension ProblemError {
         case .notTrusted:
             isNotification ? .notificationNotTrusted : entry(forUntrustedPurchase: failure)
         case .incomplete: isNotification ? .notificationIncomplete : .purchaseIncomplete
-        case .legacyDisabled:
-            isNotification ? .legacyNotificationsNotAccepted : .legacyDocumentsNotAccepted
+        case .legacyDisabled: isNotification ? .version1NotAccepted : .legacyDocumentsNotAccepted
         case .limitExceeded(let what, let limit): .tooMany(what, max: limit)
         case .unknownApp: .appNotConfigured
         case .notYetVerifiable: .signingTimeInFuture

@@ -65,8 +65,8 @@ package enum Reason: Hashable, Sendable {
         case .changed(let product, let at): "Changed to \(product) on \(at.minute)."
         case .termEnded(let at): "The time that was bought ended on \(at.minute)."
         case .granted(let until):
-            "Given by hand\(until.map { " until \($0.minute)" } ?? "")."
-        case .grantEnded(let at): "What was given by hand ended on \(at.minute)."
+            "Granted\(until.map { " until \($0.minute)" } ?? "")."
+        case .grantEnded(let at): "The grant ended on \(at.minute)."
         }
     }
 

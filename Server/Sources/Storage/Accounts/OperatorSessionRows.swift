@@ -97,7 +97,9 @@ extension DatabaseSession {
             [.integer(now.milliseconds), .integer(idle.milliseconds)])
     }
 
-    private static func session(_ row: inout ColumnReader) throws(StorageFailure) -> OperatorSession {
+    private static func session(
+        _ row: inout ColumnReader
+    ) throws(StorageFailure) -> OperatorSession {
         let (hash, name) = (try row.bytes(), try row.text())
         let (createdAt, usedAt) = (try row.instant(), try row.instant())
         var session = OperatorSession(

@@ -128,8 +128,8 @@ extension Database {
         guard present == 0 || present >= Schema.baseline else {
             throw StorageFailure(
                 "the database was made by a version of Perennial from before the first release "
-                    + "(schema version \(present)), and cannot be migrated: keep it as a backup and "
-                    + "start with a new database (`perennial dev --fresh`)")
+                    + "(schema version \(present)), and cannot be migrated: move it away, and name "
+                    + "a new database (`perennial dev --fresh` deletes the development database)")
         }
         return present
     }

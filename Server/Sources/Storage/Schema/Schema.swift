@@ -81,7 +81,9 @@ package enum Schema {
 
     /// The statement that makes an index.
     package static func index(named name: String, _ dialect: Dialect) -> String {
-        let found = statements(dialect).first { $0.hasPrefix("CREATE INDEX \(name)") }
+        let found = statements(dialect).first {
+            $0.split(whereSeparator: \.isWhitespace).prefix(3) == ["CREATE", "INDEX", name[...]]
+        }
         guard let found else { preconditionFailure("No index has the name \(name).") }
         return found
     }

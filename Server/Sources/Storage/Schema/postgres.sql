@@ -8,8 +8,9 @@
 -- `will_…`. In the table `schema_versions`, which each server creates before it reads this file,
 -- the database records which of its steps are applied.
 --
--- A later change of the schema is a step in Schema.swift, and is not made here: see there, and
--- also which tables are primary and which are derived.
+-- After the first release, a change is made here, in the other file, and as a step in
+-- Schema.swift: databases that exist get it by the step. Schema.swift also says which tables are
+-- primary and which are derived.
 
 
 -- Documents
@@ -107,7 +108,8 @@ CREATE INDEX purchases_by_account_token ON purchases (app, account_token, enviro
     WHERE account_token IS NOT NULL;
 CREATE INDEX purchases_by_due ON purchases (app, environment, due_at_ms)
     WHERE due_at_ms IS NOT NULL;
-CREATE INDEX purchases_by_next_change ON purchases (app, next_change_at_ms) WHERE next_change_at_ms IS NOT NULL;
+CREATE INDEX purchases_by_next_change ON purchases (app, next_change_at_ms)
+    WHERE next_change_at_ms IS NOT NULL;
 
 -- Where in the app a transaction was bought, as the app said when it posted it. Primary data: no
 -- document contains it.
@@ -240,8 +242,8 @@ CREATE INDEX transfers_by_former ON transfers (app, former) WHERE former IS NOT 
 -- Grants
 -- ------
 
--- Entitlements that a person has given. `next_change_at_ms` is when the grant expires, as long as this
--- is still to be reported; otherwise null.
+-- Entitlements that a person has given. `next_change_at_ms` is when the grant expires, as long as
+-- this is still to be reported; otherwise null.
 CREATE TABLE grants (
     app TEXT COLLATE "C" NOT NULL,
     grant_id TEXT COLLATE "C" NOT NULL,
@@ -257,7 +259,8 @@ CREATE TABLE grants (
     FOREIGN KEY (app, customer) REFERENCES customers (app, customer)
 );
 CREATE INDEX grants_by_customer ON grants (app, customer, environment);
-CREATE INDEX grants_by_next_change ON grants (app, next_change_at_ms) WHERE next_change_at_ms IS NOT NULL;
+CREATE INDEX grants_by_next_change ON grants (app, next_change_at_ms)
+    WHERE next_change_at_ms IS NOT NULL;
 
 
 -- Wallets

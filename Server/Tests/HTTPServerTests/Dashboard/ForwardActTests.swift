@@ -46,7 +46,7 @@ import Testing
         async throws
     {
         try await withServer { server, retry in
-            let page = try await server.get("/notifications/sent-on")
+            let page = try await server.get("/notifications/forwarded")
             let addresses = page.text.matches(of: /name="address" value="([^"]+)"/).map(\.1)
             #expect(addresses.sorted() == ["https://new.example", "https://old.example"])
             let sent = try await server.post(retry, ["address": "https://old.example"])

@@ -52,7 +52,7 @@ import Testing
             #expect(try await shop.engine.emitTimeBasedEvents() == 0)
             let text = try await shop.engine.explain("anna", app: "birds", environment: .production)
             #expect(
-                text.contains("pro given by hand until 2026-01-08 12:00 UTC: outage"), "\(text)")
+                text.contains("pro granted until 2026-01-08 12:00 UTC: outage"), "\(text)")
         }
     }
 
@@ -264,7 +264,7 @@ import Testing
             let unknown = try await support.send("GET", "/v1/customers/anna/history?after=2")
             #expect(unknown.status == 400)
             let text = try await shop.engine.explain("anna", app: "birds", environment: .production)
-            #expect(text.contains("moved from ben to anna") && text.contains("given by hand"))
+            #expect(text.contains("moved from ben to anna") && text.contains("granted"))
         }
     }
 

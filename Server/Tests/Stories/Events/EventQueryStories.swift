@@ -40,8 +40,11 @@ import Testing
     ) async throws -> [[String?]] {
         let texts = columns.map { "CAST(\($0) AS TEXT)" }.joined(separator: ", ")
         return try await shop.database.read { connection in
-            try connection.rows("SELECT \(texts) FROM (\(query)) AS query", []).map { row in
-                try columns.indices.map { try row.optionalText($0) }
+            try connection.rows("SELECT \(texts) FROM (\(query)) AS query", []) {
+                row throws(StorageFailure) in
+                var values: [String?] = []
+                for _ in columns { values.append(try row.optionalText()) }
+                return values
             }
         }
     }

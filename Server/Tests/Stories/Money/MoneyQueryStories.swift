@@ -46,8 +46,7 @@ import Testing
             for query in queries {
                 counts.append(
                     try await shop.database.read { connection in
-                        try connection.rows("SELECT count(*) FROM (\(query)) AS found", [])[0]
-                            .integer(0)
+                        try connection.number("SELECT count(*) FROM (\(query)) AS found")
                     })
             }
             #expect(counts == Self.expected)

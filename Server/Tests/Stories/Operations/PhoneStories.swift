@@ -162,7 +162,7 @@ import Testing
             let fresh = try await phone.act("over")
             #expect(fresh.doneCount == 0)
             #expect(fresh.text("line").contains("cleo has no access yet"))
-            #expect(fresh.text("wire").contains("Nothing was said yet"))
+            #expect(fresh.text("wire").contains("No messages yet"))
             #expect(try await phone.book()["state"]?.string == "paid")
             let page = try await phone.page()
             #expect(page.contains("GET /v1/customers/cleo"))

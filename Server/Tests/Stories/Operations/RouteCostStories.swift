@@ -82,7 +82,7 @@
 
         private static let pages = [
             "/", "/customers", "/customers/anna", "/customers?query=anna", "/events",
-            "/notifications", "/notifications/sent-on", "/webhooks", "/products", "/checks",
+            "/notifications", "/notifications/forwarded", "/webhooks", "/products", "/checks",
             "/charts/mrr", "/charts/revenue", "/reports", "/phone", "/operators", "/audit",
             "/account",
             "/login", "/nowhere",

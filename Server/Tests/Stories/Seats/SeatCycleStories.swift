@@ -17,7 +17,7 @@ extension SeatRow {
     static let lifeCycle = [
         added, undone, renewedWithFewer, left, boughtAgain, billing, neverPaid, refundedSeats,
         reversedByClaims, reversedByApple, refundedAddition, refundedFirst, refundedAll,
-        allReversedByApple, raised, declined, upgraded, switchedOff, assigned, family, trial,
+        allReversed, raised, declined, upgraded, switchedOff, assigned, family, trial,
     ]
 
     private static let added = SeatRow(
@@ -132,13 +132,14 @@ extension SeatRow {
             (.reverses(0), "anna ben"), (.reverses(1), "anna ben cleo"),
         ])
 
-    private static let allReversedByApple = SeatRow(
-        "everything is refunded and reversed, and members whom Apple invites join again",
-        by: [.apple],
+    private static let allReversed = SeatRow(
+        "everything is refunded and reversed, and all have their seats again",
         [
             (.buys(3), "anna"), (.joins("ben"), "anna ben"), (.joins("cleo"), "anna ben cleo"),
             (.waits("P2D"), "anna ben cleo"), (.refunds(0), ""), (.waits("P1D"), ""),
-            (.reverses(0), "anna"), (.joins("ben"), "anna ben"), (.waits("P1M"), "anna ben"),
+            (.reverses(0), "anna ben cleo"), (.leaves("cleo"), "anna ben"),
+            // The refund has turned renewal off.
+            (.waits("P20D"), "anna ben"), (.waits("P1M"), ""),
         ])
 
     private static let raised = SeatRow(

@@ -143,13 +143,13 @@ extension Phrases {
         """,
         .customerMissing: "Please sign in first.",
         .customerChanged: "Something has changed in the meantime. Please try again.",
-        .walletHasTooLittle: "There is not enough left.",
-        .contentNotOpen: "You need to buy this before you can open it.",
+        .walletBalanceTooLow: "There is not enough left.",
+        .contentNotAvailable: "You need to buy this before you can open it.",
         .seatsNotSold: "This cannot be bought for so many people. Nothing was charged.",
         .seatsUnchanged: "You have this number of seats already. Nothing was charged.",
         .seatReduction: "You can give seats up in the App Store, for the next period.",
         .seatsTaken: "No seat is free in this group.",
         .invitationUnknown: "This invitation is not valid any more.",
-        .seatIsPurchasers: "You pay for this group, and need no seat of your own.",
+        .purchaserNeedsNoSeat: "You pay for this group, and need no seat of your own.",
     ]
 }

@@ -149,14 +149,14 @@ extension Phrases {
         """,
         .customerMissing: "Connectez-vous d’abord.",
         .customerChanged: "Quelque chose a changé entre-temps. Réessayez.",
-        .walletHasTooLittle: "Il n’en reste pas assez.",
-        .contentNotOpen: "Vous devez l’acheter avant de pouvoir l’ouvrir.",
+        .walletBalanceTooLow: "Il n’en reste pas assez.",
+        .contentNotAvailable: "Vous devez l’acheter avant de pouvoir l’ouvrir.",
         .seatsNotSold: "Cela n’est pas vendu pour autant de personnes. Rien n’a été débité.",
         .seatsUnchanged: "Vous avez déjà ce nombre de places. Rien n’a été débité.",
         .seatReduction:
             "Vous pouvez réduire les places dans l’App Store, pour la prochaine période.",
         .seatsTaken: "Aucune place n’est libre dans ce groupe.",
         .invitationUnknown: "Cette invitation n’est plus valable.",
-        .seatIsPurchasers: "Vous payez pour ce groupe et n’avez pas besoin d’une place.",
+        .purchaserNeedsNoSeat: "Vous payez pour ce groupe et n’avez pas besoin d’une place.",
     ]
 }

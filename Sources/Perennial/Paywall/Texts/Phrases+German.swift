@@ -151,13 +151,13 @@ extension Phrases {
         """,
         .customerMissing: "Bitte melde dich zuerst an.",
         .customerChanged: "Inzwischen hat sich etwas geändert. Versuche es bitte noch einmal.",
-        .walletHasTooLittle: "Es ist nicht mehr genug übrig.",
-        .contentNotOpen: "Du musst dies erst kaufen, bevor du es öffnen kannst.",
+        .walletBalanceTooLow: "Es ist nicht mehr genug übrig.",
+        .contentNotAvailable: "Du musst dies erst kaufen, bevor du es öffnen kannst.",
         .seatsNotSold: "Für so viele Personen wird das nicht verkauft. Es wurde nichts berechnet.",
         .seatsUnchanged: "So viele Plätze hast du bereits. Es wurde nichts berechnet.",
         .seatReduction: "Plätze kannst du im App Store für den nächsten Zeitraum abgeben.",
         .seatsTaken: "In dieser Gruppe ist kein Platz frei.",
         .invitationUnknown: "Diese Einladung gilt nicht mehr.",
-        .seatIsPurchasers: "Du zahlst für diese Gruppe und brauchst keinen eigenen Platz.",
+        .purchaserNeedsNoSeat: "Du zahlst für diese Gruppe und brauchst keinen eigenen Platz.",
     ]
 }

@@ -126,13 +126,13 @@ extension Phrases {
         """,
         .customerMissing: "先にサインインしてください。",
         .customerChanged: "その間に変更がありました。もう一度お試しください。",
-        .walletHasTooLittle: "残りが足りません。",
-        .contentNotOpen: "開くには購入が必要です。",
+        .walletBalanceTooLow: "残りが足りません。",
+        .contentNotAvailable: "開くには購入が必要です。",
         .seatsNotSold: "この人数では販売していません。請求はありません。",
         .seatsUnchanged: "すでにこの席数です。請求はありません。",
         .seatReduction: "席数は、App Storeで次の期間から減らせます。",
         .seatsTaken: "このグループに空席がありません。",
         .invitationUnknown: "この招待はもう使えません。",
-        .seatIsPurchasers: "あなたはこのグループの支払者なので、席は不要です。",
+        .purchaserNeedsNoSeat: "あなたはこのグループの支払者なので、席は不要です。",
     ]
 }

@@ -144,13 +144,13 @@ extension Phrases {
         """,
         .customerMissing: "Primero inicia sesión.",
         .customerChanged: "Algo ha cambiado entretanto. Inténtalo de nuevo.",
-        .walletHasTooLittle: "No queda suficiente.",
-        .contentNotOpen: "Tienes que comprarlo para poder abrirlo.",
+        .walletBalanceTooLow: "No queda suficiente.",
+        .contentNotAvailable: "Tienes que comprarlo para poder abrirlo.",
         .seatsNotSold: "No se vende para tantas personas. No se ha cobrado nada.",
         .seatsUnchanged: "Ya tienes ese número de plazas. No se ha cobrado nada.",
         .seatReduction: "Puedes reducir las plazas en el App Store, para el próximo periodo.",
         .seatsTaken: "No hay ninguna plaza libre en este grupo.",
         .invitationUnknown: "Esta invitación ya no es válida.",
-        .seatIsPurchasers: "Tú pagas este grupo y no necesitas una plaza propia.",
+        .purchaserNeedsNoSeat: "Tú pagas este grupo y no necesitas una plaza propia.",
     ]
 }

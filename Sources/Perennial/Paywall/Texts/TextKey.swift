@@ -35,9 +35,9 @@ package enum TextKey: String, CaseIterable, Sendable {
     // Failures
     case failedForNow, failed, serverUnreachable, storeUnreachable, productUnknown
     case purchaseNotAllowed, offerNotAccepted, paidAndSafe, chargeUnclear
-    case accountOfAnother, customerMissing, customerChanged, walletHasTooLittle
-    case contentNotOpen, seatsNotSold, seatsUnchanged, seatReduction, seatsTaken
-    case invitationUnknown, seatIsPurchasers
+    case accountOfAnother, customerMissing, customerChanged, walletBalanceTooLow
+    case contentNotAvailable, seatsNotSold, seatsUnchanged, seatReduction, seatsTaken
+    case invitationUnknown, purchaserNeedsNoSeat
 
     /// What a phrase has in braces: `{count}`.
     package enum Placeholder: String, CaseIterable, Sendable {

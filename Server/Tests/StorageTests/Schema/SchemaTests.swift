@@ -55,8 +55,9 @@ import Testing
 
     private static func versions(of store: Database) async throws -> [Int] {
         try await store.driver.read { connection in
-            try connection.rows("SELECT version FROM schema_versions ORDER BY version", [])
-                .map { Int(try $0.integer(0)) }
+            try connection.rows("SELECT version FROM schema_versions ORDER BY version", []) {
+                row throws(StorageFailure) in try row.count()
+            }
         }
     }
 
