@@ -12,6 +12,8 @@
   const focus = value => {
     lost = null;
     const sheet = form.querySelector('.sheet'), same = find(value);
+    // Whoever is in the sheet already stays there.
+    if (sheet?.contains(document.activeElement)) return;
     ((sheet?.contains(same) ? same : sheet?.querySelector('.buy')) || same || find(opener) || form.querySelector('.hint') ||
       form.querySelector('#screen button:not([disabled])'))?.focus({ preventScroll: true });
   };
