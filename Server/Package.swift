@@ -229,7 +229,7 @@ let package = Package(
                 "StorageSQLite",
                 crypto, httpClient, logging,
             ], tables: true),
-        tests("TidyTests", []),
+        tests("TidyTests", ["Eventually"]),
     ] as [Target]).filter(keep),
     swiftLanguageModes: [.v6]
 )
