@@ -30,7 +30,6 @@ extension Engine {
             if posting.makeRoom() { recordAnnounced() }
         }
         if session.requires(.orderOfAnswers) {
-            session.satisfy(.orderOfAnswers)
             try? await fetchCustomer(within: configuration.patience, isAwaited: isAwaited)
         }
         await recordWaiting()

@@ -96,6 +96,8 @@ extension Engine {
         if let tag = session.currentTag, state.answer != nil {
             request.headers["If-None-Match"] = tag
         }
+        // Whatever answer was dropped, this one is newer.
+        session.satisfy(.orderOfAnswers)
         // Before the request, so that the answer contains what does not wait any more.
         let isReread = rereadOutbox()
         do {

@@ -213,7 +213,7 @@ extension Engine {
             waits.append(max(silence, retryWait, Self.retryMin))
         }
         if mayPost {
-            if session.requires(.customer) { waits.append(max(silence, retryWait)) }
+            if session.mustAskCustomer { waits.append(max(silence, retryWait)) }
             if let first = await firstDue() {
                 let wait = posting.isPosting ? max(retryWait, Self.retryMin) : 0
                 waits.append(max(silence, first - now.milliseconds, wait))
@@ -239,7 +239,7 @@ extension Engine {
                 await fetchOfferings(within: configuration.patience, isAwaited: false)
             }
             if mayPost {
-                if session.requires(.customer) {
+                if session.mustAskCustomer {
                     try? await fetchCustomer(within: configuration.patience, isAwaited: false)
                 }
                 await post()

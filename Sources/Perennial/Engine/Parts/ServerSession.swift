@@ -105,6 +105,9 @@ extension ServerSession {
 
     func requires(_ need: Need) -> Bool { needs.contains(need) }
 
+    /// Whether the server has to be asked about the customer.
+    var mustAskCustomer: Bool { requires(.customer) || requires(.orderOfAnswers) }
+
     /// Something is being asked, or was answered.
     mutating func satisfy(_ need: Need) { needs.remove(need) }
 

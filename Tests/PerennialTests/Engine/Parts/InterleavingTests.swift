@@ -17,7 +17,8 @@ import Testing
         case enterForeground, launch, lose, loseCustomer, answerAgain, answerLate, passTime
     }
 
-    @Test(arguments: 1...20)
+    /// An answer was dropped after the purchase that brought it: seed 475.
+    @Test(arguments: [475] + Array(1...20))
     func `no interleaving leaves a part where nothing leads on`(seed: UInt64) async throws {
         var dice = SeededDice(seed: seed)
         let clock = VirtualClock()

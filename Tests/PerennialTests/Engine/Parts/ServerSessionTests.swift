@@ -104,6 +104,7 @@ import Testing
         session.require(need)
         session.require(need)
         #expect(session.needs == [need] && session.requires(need))
+        #expect(session.mustAskCustomer == (need != .offerings))
         session.satisfy(need)
         session.satisfy(need)
         #expect(session.needs == [])
