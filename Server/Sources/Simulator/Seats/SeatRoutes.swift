@@ -94,6 +94,34 @@ extension SimulatorRoute {
 extension AppStoreSimulator {
     /// Changes what App Store Connect says about seats. Subscriptions that run keep what they have.
     fileprivate func changeSeats(_ body: RequestBody) async throws {
+        let (invitations, sales) = try seatChange(in: body)
+        try await changeSeats(invitations, sales)
+    }
+
+    private func changeSeats(
+        _ invitations: SeatInvitations?, _ sales: [String: Bool]
+    ) async throws {
+        _ = try await perform { world, _ throws(SimulatorProblem) in
+            world.seatInvitations = invitations ?? world.seatInvitations
+            for (product, isSold) in sales {
+                if isSold {
+                    world.productsWithoutSeats.remove(product)
+                } else {
+                    world.productsWithoutSeats.insert(product)
+                }
+            }
+            return ((), [])
+        }
+    }
+
+    /// Who invites members from now on, and which products are sold in seats.
+    ///
+    /// Never inlined: the optimiser of Swift 6.3.1 crashes on this loop in an asynchronous
+    /// function.
+    @inline(never)
+    private func seatChange(
+        in body: RequestBody
+    ) throws -> (invitations: SeatInvitations?, sales: [String: Bool]) {
         let invitations = try body.word("invitations", SeatInvitations.self)
         var sold: [String: Bool] = [:]
         for product in body.value("sold")?.members ?? [] {
@@ -107,18 +135,7 @@ extension AppStoreSimulator {
             }
             sold[product.key] = isSold
         }
-        let sales = sold
-        _ = try await perform { world, _ throws(SimulatorProblem) in
-            world.seatInvitations = invitations ?? world.seatInvitations
-            for (product, isSold) in sales {
-                if isSold {
-                    world.productsWithoutSeats.remove(product)
-                } else {
-                    world.productsWithoutSeats.insert(product)
-                }
-            }
-            return ((), [])
-        }
+        return (invitations, sold)
     }
 
     fileprivate var seatSettings: JSON {
