@@ -46,7 +46,7 @@ extension Timeline.Period {
     }
 
     /// Whether this period ends later than the other one although the App Store has described both
-    /// together. Then it was bought anew, for example after all seats were refunded. An extension
+    /// together. Then it was bought again, for example after all seats were refunded. An extension
     /// may be known of one payment only, for a while.
     private func isKnownToOutlast(_ other: Self) -> Bool {
         guard let until = payment.until, let end = other.payment.until else { return false }
