@@ -4,15 +4,14 @@
   const form = document.getElementById('sim'), newest = () => +document.querySelector('#wire li')?.dataset.id || 0;
   let busy = false, next = null;
 
-  // The button that has the focus, so that its successor gets it: the payment sheet's, the same one,
-  // the one that opened the sheet, or else the one that comes next.
+  // Who gets the focus of a replaced button: the sheet's, the same one, the sheet's opener, the next.
   const focused = () => document.activeElement?.name === 'act' ? document.activeElement.value : null;
   let opener = null, lost = null, later = null;
   const find = wanted => form.querySelector(`button[name=act][value="${CSS.escape(wanted || '-')}"]:not([disabled])`);
   const focus = value => {
     lost = null;
     const sheet = form.querySelector('.sheet'), same = find(value);
-    // Whoever is in the sheet already stays there.
+    // A focus in the sheet stays there.
     if (sheet?.contains(document.activeElement)) return;
     ((sheet?.contains(same) ? same : sheet?.querySelector('.buy')) || same || find(opener) || form.querySelector('.hint') ||
       form.querySelector('#screen button:not([disabled])'))?.focus({ preventScroll: true });
@@ -24,7 +23,7 @@
       const old = document.getElementById(id), box = document.createElement('template');
       box.innerHTML = html;
       const next = box.content.firstElementChild;
-      // What has not changed keeps the place of the keyboard and of a screen reader.
+      // Unchanged pieces keep the focus and a screen reader's place.
       if (old && !old.isEqualNode(next)) old.replaceWith(next);
     }
     const line = document.getElementById('line');
@@ -42,7 +41,7 @@
   form.addEventListener('submit', async event => {
     const act = event.submitter?.value;
     event.preventDefault();
-    // What is tapped while time passes is done afterwards, if it can be done then.
+    // A tap while time passes is done afterwards, if it still can be.
     if (!act || busy) return next = act;
     form.ariaBusy = busy = true;
     if (act.startsWith('sheet ')) opener = act;
@@ -80,7 +79,7 @@
       broken = document.createElement('div');
       broken.className = 'say warn';
       broken.setAttribute('role', 'status');
-      broken.innerHTML = `<div><strong>Not live.</strong> bin/dev went away at ${new Date().toISOString().slice(11, 19)} UTC. What you see is of then.</div>`;
+      broken.innerHTML = `<div><strong>Not live.</strong> bin/dev went away at ${new Date().toISOString().slice(11, 19)} UTC. What you see is from then.</div>`;
       document.getElementById('news')?.append(broken);
     };
   };

@@ -86,7 +86,7 @@ function listen() {
     // The browser itself does not try again after an answer that is no stream.
     if (stream.readyState === EventSource.CLOSED) later(listen);
     if (broken) return;
-    broken = fresh(`<div class="say warn" role="status"><div><strong>Not live.</strong> The connection broke at ${new Date().toISOString().slice(11, 19)} UTC. What you see is of then.</div></div>`)[0];
+    broken = fresh(`<div class="say warn" role="status"><div><strong>Not live.</strong> The connection broke at ${new Date().toISOString().slice(11, 19)} UTC. What you see is from then.</div></div>`)[0];
     $('#news')?.append(broken); dot('Not live', true);
   };
   stream.onopen = () => { pause = 1e3; if (broken) { waiting.set('', ''); soon(); } };
