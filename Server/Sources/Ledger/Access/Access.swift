@@ -85,18 +85,15 @@ extension Timeline {
             ?? lastBegun(by: now)
     }
 
-    /// Of a period with several payments, the one that gave access for longest.
+    /// Of a period with several payments, the one that gave access for longest. If several did, one
+    /// that was not given back afterwards.
     private func lastBegun(by now: Instant) -> Period? {
         guard let main = last(where: { $0.from <= now && !$0.isAddition }) else {
             return last { $0.from <= now }
         }
-        return periods.filter { $0.isAddition && $0.from >= main.from && $0.from <= now }
-            .reduce(main) { longest, added in
-                guard let end = longest.openUntil, let later = added.openUntil, later > end else {
-                    return longest
-                }
-                return added
-            }
+        return periods.filter {
+            $0.isAddition && $0.from >= main.from && $0.from <= now
+        }.reduce(main) { $1.outlasted($0) ? $1 : $0 }
     }
 
     /// The last period that gives access and satisfies the condition.
@@ -298,6 +295,14 @@ extension Timeline.Period {
         // An upgrade also refunds money, but removes no access: the next period begins there.
         guard let revocation = payment.revocation, !payment.isReplacedByUpgrade else { return end }
         return max(payment.from, min(revocation.at, end ?? revocation.at))
+    }
+
+    /// Whether it gave access for longer than another period, or as long and was not given back
+    /// afterwards as the other one was.
+    fileprivate func outlasted(_ other: Self) -> Bool {
+        guard let end = openUntil, let otherEnd = other.openUntil else { return false }
+        guard end == otherEnd else { return end > otherEnd }
+        return payment.revocation == nil && other.payment.revocation != nil
     }
 
     func covers(_ now: Instant) -> Bool {
