@@ -78,11 +78,20 @@ extension Timeline {
     /// The period that decides at a moment: the one that covers it, otherwise the one that began
     /// last. Returns nil if no period that gives access has begun.
     ///
-    /// Seats that were added count where the others of their period are refunded.
+    /// Seats that were added count where the others of their period are refunded. Of two periods
+    /// that run at once, the one that was bought last counts.
     package func period(at now: Instant) -> Period? {
-        last { $0.covers(now) && !$0.isAddition } ?? last { $0.covers(now) }
+        boughtLast(covering: now)
             ?? last { $0.covers(now + Self.clockSkewMax) && $0.from > now }
             ?? lastBegun(by: now)
+    }
+
+    private func boughtLast(covering now: Instant) -> Period? {
+        guard let found = last(where: { $0.covers(now) }), found.isAddition else {
+            return last { $0.covers(now) }
+        }
+        let main = last { $0.from <= found.from && !$0.isAddition }
+        return main.flatMap { $0.covers(now) ? $0 : nil } ?? found
     }
 
     /// Of a period with several payments, the one that gave access for longest. If several did, one

@@ -42,16 +42,34 @@ extension Timeline.Period {
         guard isPart, product == other.product, let until = other.payment.until else {
             return false
         }
-        return from >= other.from && from < until && !isKnownToOutlast(other)
+        return from >= other.from && from < until && !endsApart(from: other)
     }
 
-    /// Whether this period ends later than the other one although the App Store has described both
-    /// together. Then it was bought again, for example after all seats were refunded. An extension
-    /// may be known of one payment only, for a while.
-    private func isKnownToOutlast(_ other: Self) -> Bool {
+    /// Whether both periods have ends of their own. Then this one was bought again, for example
+    /// after all seats were refunded. An extension may be known of one payment only, for a while;
+    /// but it adds whole days, and what the App Store describes together is extended together.
+    private func endsApart(from other: Self) -> Bool {
         guard let until = payment.until, let end = other.payment.until else { return false }
-        return until - end > Self.samePaymentMax
-            && other.attestedAt + Self.describedTogetherMax >= attestedAt
+        let difference = max(until, end) - min(until, end)
+        guard difference > Self.samePaymentMax else { return false }
+        if until > end, other.attestedAt + Self.describedTogetherMax >= attestedAt { return true }
+        // In the sandbox an extension is as much shorter as the periods are.
+        return end - other.from >= Self.realTimeMin && !Self.canBeExtension(difference)
+    }
+
+    /// The shortest periods that are not accelerated last for three days.
+    private static let realTimeMin = Duration.days(2)
+
+    /// Whether a length can be that of extensions: one day or more, of which clocks may have been
+    /// changed by an hour.
+    private static func canBeExtension(_ length: Duration) -> Bool {
+        let (day, hour) = (Duration.days(1), Duration.hours(1))
+        guard length >= day - hour - samePaymentMax else { return false }
+        let rest = length.wholeMilliseconds % day.wholeMilliseconds
+        let fromWhole = min(rest, day.wholeMilliseconds - rest)
+        return [0, hour.wholeMilliseconds].contains {
+            abs(fromWhole - $0) <= samePaymentMax.wholeMilliseconds
+        }
     }
 }
 

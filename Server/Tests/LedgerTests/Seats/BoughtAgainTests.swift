@@ -22,6 +22,64 @@ private func fact(_ payment: Payment, at: Instant) -> Fact {
 
 /// Subscriptions with several seats that were bought again before their time was over.
 @Suite struct BoughtAgainTests {
+    /// All seats were refunded, as many were bought again, and the refund was reversed. Then more
+    /// were added, so that what was bought again is one of several payments, too.
+    @Test(
+        arguments: [
+            (.hours(3), false), (.hours(22), false), (.days(7), true),
+            (.days(7) + .hours(1), true), (.days(7) - .hours(1), true),
+            (.days(7) + .hours(4), false),
+        ] as [(Duration, Bool)])
+    func `seats whose end no extension explains were not added`(
+        difference: Duration, isAddition: Bool
+    ) {
+        let again = start + .hours(3)
+        let facts = [
+            fact(payment("1000"), at: start + .hours(9)),
+            fact(
+                payment("1001", from: again, until: end + difference, isPart: true),
+                at: again + .days(1)),
+            fact(
+                payment("1002", from: again + .days(1), until: end + difference, isPart: true),
+                at: again + .days(1)),
+        ]
+        let timeline = Timeline(of: purchase, facts)
+        #expect(timeline.periods.map(\.isAddition) == [false, isAddition, true])
+        #expect(timeline.periods[0].end == end)
+        #expect(timeline == Timeline(of: purchase, facts.reversed()))
+        guard !isAddition else { return }
+        #expect(timeline.access(at: start + .days(9))?.until == end + difference)
+        #expect(timeline.access(at: end)?.state == .paid)
+    }
+
+    /// An extension of accelerated periods has no whole days.
+    @Test func `in the sandbox an extension can be short`() {
+        let end = start + .seconds(300)
+        let longer = end + .seconds(70)
+        let facts = [
+            fact(payment("1000", until: end), at: start),
+            fact(
+                payment("1001", from: start + .seconds(30), until: longer, isPart: true),
+                at: start + .seconds(90)),
+        ]
+        #expect(Timeline(of: purchase, facts).periods.map(\.isAddition) == [false, true])
+    }
+
+    @Test func `seats that were added to the last purchase count before what was given back`() {
+        let again = start + .hours(3)
+        let until = end + .hours(3)
+        let now = start + .days(4)
+        let facts = [
+            fact(payment("1000"), at: now),
+            fact(payment("1001", from: again, until: until, isPart: true, revokedAt: now), at: now),
+            fact(payment("1002", from: again + .days(1), until: until, isPart: true), at: now),
+        ]
+        let timeline = Timeline(of: purchase, facts)
+        #expect(timeline.periods.map(\.isAddition) == [false, false, true])
+        #expect(timeline.period(at: now)?.payment.transaction == "1002")
+        #expect(timeline.access(at: now)?.until == until)
+    }
+
     @Test(
         arguments: [(true, false, .expired), (false, true, .expired), (true, true, .refunded)]
             as [(Bool, Bool, Access.State)])
