@@ -60,6 +60,9 @@ package struct Timeline: Hashable, Sendable {
         /// The period was paid ahead and an upgrade replaced it before it began, so it never
         /// counts.
         package var isVoid = false
+        /// Whether it is a renewal that had been charged before the period was bought that runs
+        /// when the renewal begins. Neither ends the other.
+        package var isOvertaken = false
         /// Set if the copies say more than the payment. Boxed, because few periods have any.
         private var boxedCopies: Box<[Copy]>?
 
@@ -202,9 +205,11 @@ package struct Timeline: Hashable, Sendable {
                 !periods[index].isAddition
                 && last.map { isVoid(periods[index].payment, after: $0) } ?? false
                 || betterDocumented(periods[index]) != nil
+            periods[index].isOvertaken =
+                !periods[index].isVoid && !periods[index].isAddition && isOvertaken(index)
             // A renewal that was refunded before it would begin takes no time from what runs.
             guard !periods[index].isVoid, !periods[index].isAddition,
-                !periods[index].payment.isRefundedAhead
+                !periods[index].isOvertaken, !periods[index].payment.isRefundedAhead
             else { continue }
             let from = periods[index].from
             if let last {
@@ -266,37 +271,6 @@ package struct Timeline: Hashable, Sendable {
             periods.first { $0.isTold(by: payment, id, grade) }
             ?? periods.first { $0.isSeated(as: payment) }
         return own.map { betterDocumented($0) ?? $0 }
-    }
-
-    /// Whether a renewal that was charged ahead was refunded because the customer bought another
-    /// product before it began.
-    ///
-    /// A renewal begins when the period before it ends. If that moment lies within a period of
-    /// another product, or of that product's renewal, then the renewal was charged before the other
-    /// product was bought. The App Store marks such a renewal as upgraded, but does not report that
-    /// by itself. By the time we learn it, the product bought instead may have ended.
-    private func isVoid(_ renewal: Payment, after last: Int) -> Bool {
-        let end = periods[last].payment.until
-        let isWithin = end.map { renewal.from < $0 } ?? false
-        // Where the period of the other product ends, that product's renewal begins.
-        let isWithdrawn = renewal.neverBegan && end != renewal.from
-        guard renewal.isRenewal, isWithin || isWithdrawn,
-            let before = periods[..<last].lastIndex(where: { $0.payment.until == renewal.from })
-        else { return false }
-        // A customer who has changed back since has bought the renewal's product anew.
-        return periods[(before + 1)...last].contains {
-            !$0.payment.isRenewal && $0.payment.product != renewal.product
-        }
-    }
-}
-
-extension Payment {
-    /// Whether it was revoked before it began, or another product replaced it.
-    fileprivate var neverBegan: Bool { isUpgraded || revocation.map { $0.at <= from } == true }
-
-    /// Whether it is a renewal that was charged ahead and refunded before it would begin.
-    fileprivate var isRefundedAhead: Bool {
-        isRenewal && !isUpgraded && revocation.map { $0.kind == .refund && $0.at < from } == true
     }
 }
 

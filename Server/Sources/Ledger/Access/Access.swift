@@ -87,21 +87,25 @@ extension Timeline {
     }
 
     private func boughtLast(covering now: Instant) -> Period? {
-        guard let found = last(where: { $0.covers(now) }), found.isAddition else {
-            return last { $0.covers(now) }
+        let found =
+            last { $0.covers(now) && !$0.isOvertaken } ?? last { $0.covers(now) }
+        guard let found, found.isAddition else { return found }
+        let main = last {
+            $0.from <= found.from && !$0.isAddition && !$0.isOvertaken
+                && !$0.payment.isRefundedAhead
         }
-        let main = last { $0.from <= found.from && !$0.isAddition }
         return main.flatMap { $0.covers(now) ? $0 : nil } ?? found
     }
 
     /// Of a period with several payments, the one that gave access for longest. If several did, one
     /// that was not given back afterwards.
     private func lastBegun(by now: Instant) -> Period? {
-        guard let main = last(where: { $0.from <= now && !$0.isAddition }) else {
-            return last { $0.from <= now }
-        }
+        let main =
+            last { $0.from <= now && !$0.isAddition && !$0.isOvertaken }
+            ?? last { $0.from <= now && !$0.isAddition }
+        guard let main else { return last { $0.from <= now } }
         return periods.filter {
-            $0.isAddition && $0.from >= main.from && $0.from <= now
+            ($0.isAddition || $0.isOvertaken) && $0.from >= main.from && $0.from <= now
         }.reduce(main) { $1.outlasted($0) ? $1 : $0 }
     }
 

@@ -1,3 +1,4 @@
+import Dice
 import Ledger
 import Testing
 
@@ -100,5 +101,44 @@ private func fact(_ payment: Payment, at: Instant) -> Fact {
         let timeline = Timeline(of: purchase, facts)
         #expect(timeline.access(at: end + .days(2))?.state == state)
         #expect(timeline == Timeline(of: purchase, facts.reversed()))
+    }
+
+    /// A renewal is charged ahead and refunded, and its product is bought again. Then the refund is
+    /// reversed, so that two periods are paid for at once.
+    @Test(arguments: 0..<8 as Range<UInt64>)
+    func `a renewal that was charged before its product was bought again ends nothing`(
+        seed: UInt64
+    ) {
+        let (again, over) = (start + .days(2), end + .days(2))
+        let now = start + .days(3)
+        var dice = Dice(seed: seed)
+        func timeline(_ others: [Fact], refundedAt: Instant? = nil) -> Timeline {
+            let renewal = payment(
+                "1001", from: end, until: end + .days(30), isRenewal: true, revokedAt: refundedAt)
+            let facts = [
+                fact(payment("1000"), at: now),
+                fact(payment("1002", from: again, until: over), at: again), fact(renewal, at: now),
+            ]
+            return Timeline(of: purchase, (facts + others).shuffled(using: &dice))
+        }
+        let two = timeline([])
+        #expect(two.periods.map(\.payment.transaction) == ["1000", "1002", "1001"])
+        #expect(two.periods.map(\.isOvertaken) == [false, false, true])
+        #expect(two.periods.map(\.end) == [end, over, end + .days(30)])
+        #expect(two.period(at: end + .days(1))?.payment.transaction == "1002")
+        #expect(two.period(at: over)?.payment.transaction == "1001")
+        #expect(two.access(at: end + .days(30) + .hours(1))?.state == .unconfirmed)
+        let next = fact(
+            payment("1003", from: over, until: over + .days(30), isRenewal: true), at: over)
+        let three = timeline([next])
+        #expect(three.periods[2].end == end + .days(30))
+        #expect(three.period(at: over)?.payment.transaction == "1003")
+        // Refunded, it is not what ended last.
+        let renewalIsOff = Fact(
+            about: purchase, attestedAt: over,
+            .renewal(Renewal(willRenew: false, ending: .cancelled)))
+        let refunded = timeline([renewalIsOff], refundedAt: start + .days(1))
+        #expect(refunded.access(at: over + .days(1))?.state == .expired)
+        #expect(refunded.access(at: over + .days(1))?.until == over)
     }
 }
