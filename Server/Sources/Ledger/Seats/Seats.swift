@@ -69,12 +69,12 @@ extension Timeline {
         return news.value.seats
     }
 
-    /// The renewal that was charged before its period begins.
+    /// The renewal that was charged before its period begins. Nothing else that begins later can be
+    /// paid for, whatever it is called.
     private func paidRenewal(of period: Period, at now: Instant) -> Period? {
         guard let end = period.openUntil, end > now else { return nil }
         return periods.first {
-            $0.from == end && !$0.isVoid && !$0.isAddition && $0.payment.isRenewal
-                && $0.payment.revocation == nil
+            $0.from == end && !$0.isVoid && !$0.isAddition && $0.payment.revocation == nil
         }
     }
 

@@ -141,4 +141,18 @@ private func fact(_ payment: Payment, at: Instant) -> Fact {
         #expect(refunded.access(at: over + .days(1))?.state == .expired)
         #expect(refunded.access(at: over + .days(1))?.until == over)
     }
+
+    @Test func `the seats of the next period are those charged, whatever the charge is called`() {
+        let charged = end - .days(1)
+        let facts = [
+            fact(payment("1000"), at: start),
+            fact(payment("1001", from: end, until: end + .days(30)), at: charged),
+            Fact(
+                about: purchase, attestedAt: charged + .hours(5),
+                .renewal(Renewal(willRenew: true, renewsAt: end + .days(30), seats: 3))),
+        ]
+        let timeline = Timeline(of: purchase, facts)
+        #expect(timeline.seatsAtRenewal(at: end - .hours(1)) == 4)
+        #expect(timeline.seatsAtRenewal(at: end) == 3)
+    }
 }
