@@ -186,11 +186,8 @@ extension Trial {
 
     /// A period that is paid and begins within the tolerated clock skew counts as open already.
     private func isAboutToBegin(_ booked: TruePurchase) -> Bool {
-        let tolerance = Timeline.clockSkewMax.wholeMilliseconds
-        return !booked.isOpen
-            && booked.charges.contains { charge in
-                charge.at.milliseconds > now && charge.at.milliseconds <= now + tolerance
-            }
+        guard !booked.isOpen, let next = booked.nextBegins else { return false }
+        return next.milliseconds <= now + Timeline.clockSkewMax.wholeMilliseconds
     }
 
     /// The answer, in which purchases that are held open are replaced by the ground truth if the

@@ -55,6 +55,8 @@ package struct TruePurchase: Hashable, Sendable {
     package var graceUntil: AppStoreDate?
     /// The current period, or the last one. Nil if the product has no end.
     package var period: Range<AppStoreDate>?
+    /// When a period begins that is paid for and has not begun. Nil if there is none.
+    package var nextBegins: AppStoreDate?
     package var ownership = OwnershipType.purchased
     /// Set if the customer has committed to a number of months.
     package var commitment: TrueCommitment?
@@ -144,6 +146,9 @@ extension World {
             isRevoked: state == .refunded,
             isInGrace: state == .grace, isInRetry: state == .retry, graceUntil: graceUntil,
             period: shown.expires.map { shown.purchased..<max(shown.purchased, $0) },
+            nextBegins: subscription.transactions.first {
+                now < $0.purchased && $0.revocation == nil && !$0.isUpgraded
+            }?.purchased,
             ownership: shown.ownership, commitment: subscription.trueCommitment,
             priceRise: subscription.isOver ? nil : subscription.announcedRise,
             nextPrice: subscription.willRenew

@@ -148,18 +148,21 @@ extension World {
         return [draft(.revoke, of: chain, transaction: chain.transactions[index], at: now)]
     }
 
-    /// Revokes earlier periods that were refunded, and copies their upgrade marks.
+    /// Revokes earlier periods that were refunded with all their seats, and copies their upgrade
+    /// marks. The next period may have been charged before the current one is over.
     private mutating func revokeRefundedPeriods(
         _ chain: inout Subscription, with source: Subscription, at now: AppStoreDate
     ) -> [NotificationDraft] {
         var notices: [NotificationDraft] = []
         for index in chain.transactions.indices {
             let own = chain.transactions[index]
-            let paid = source.transactions.last { $0.id == own.sharedFrom }
-            guard let paid, own.revocation == nil else { continue }
+            let place = source.transactions.lastIndex { $0.id == own.sharedFrom }
+            guard let place, own.revocation == nil else { continue }
+            let paid = source.transactions[place]
             chain.transactions[index].isUpgraded = paid.isUpgraded
             let isPast = index < chain.transactions.count - 1
-            guard paid.revocation != nil, !paid.isUpgraded, isPast else { continue }
+            guard paid.revocation != nil, !paid.isUpgraded, isPast, !source.hasPart(besides: place)
+            else { continue }
             chain.transactions[index].revocation = familyRevocation(of: own, at: now)
             notices.append(
                 draft(.revoke, of: chain, transaction: chain.transactions[index], at: now))
