@@ -99,7 +99,8 @@ extension StoreTransaction {
         info.priceTiers = seats.tiers.map(\.wire)
         if isOwn, seats.revoked > 0 {
             info.revokedSeatQuantity = seats.revoked
-            if revocation == nil { payload.revocationPercentage = seats.percentage }
+            // An upgrade gives back the rest of the period, which the document need not say.
+            if payload.revocationDate == nil { payload.revocationPercentage = seats.percentage }
         }
         payload.multiSeatInfo = info
         payload.additionalTransactionReason = isOwn && seats.isPart ? .seatAddition : nil
