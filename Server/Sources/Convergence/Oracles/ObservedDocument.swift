@@ -281,14 +281,24 @@ struct Evidence: Sendable {
     /// Whether a renewal info was signed before a period was bought, or is about an earlier failed
     /// payment.
     private func isPast(_ told: RenewalPayload, for last: TransactionPayload) -> Bool {
-        guard let signed = told.signedDate?.milliseconds,
-            let from = last.purchaseDate?.milliseconds,
+        guard let signed = told.signedDate?.milliseconds, let from = start(of: last),
             let end = last.expiresDate?.milliseconds
         else { return false }
         let period = last.originalTransactionId.map { Period(original: $0, from: from) }
         if signed < min(from, period.flatMap { firstSigned[$0] } ?? from) { return true }
         let charged = end - min(Self.chargedAheadMax, (end - from) / 2)
         return told.expirationIntent == .billingError && signed < charged
+    }
+
+    /// When the period of a payment began. Seats that were added to it say nothing about whether it
+    /// renews.
+    private func start(of last: TransactionPayload) -> Int64? {
+        let from = last.purchaseDate?.milliseconds
+        guard last.additionalTransactionReason == .seatAddition else { return from }
+        return periods.filter {
+            $0.key.original == last.originalTransactionId
+                && $0.value.productId == last.productId && $0.value.expiresDate == last.expiresDate
+        }.map(\.key.from).min() ?? from
     }
 
     /// The App Store begins to charge for the next period this long before a period ends, in
