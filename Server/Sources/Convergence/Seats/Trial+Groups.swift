@@ -127,11 +127,17 @@ extension Trial {
 }
 
 extension Timeline {
-    /// How many periods run at a moment, not counting the seats that were added to one.
+    /// How many periods run at a moment. Seats that were added belong to the period before them,
+    /// even if nothing else is left of it.
     fileprivate func runningPeriods(at moment: Instant) -> Int {
-        periods.count { period in
-            !period.isAddition && !period.isVoid && period.from <= moment
-                && period.openUntil.map { moment < $0 } ?? true
+        var running: Set<Instant> = []
+        var begin: Instant?
+        for period in periods where !period.isVoid {
+            if !period.isAddition { begin = period.from }
+            let isRunning =
+                period.from <= moment && period.openUntil.map { moment < $0 } ?? true
+            if isRunning, let begin { running.insert(begin) }
         }
+        return running.count
     }
 }
