@@ -40,7 +40,9 @@ extension Trial {
             try await link(ours, in: empty)
             let theirs = try await other.customer(
                 ours.id, app: TrialFixture.app, environment: ours.environment)
-            guard theirs.asDocumentsSay == ours.asDocumentsSay else {
+            let shared = Set(
+                ours.purchases.filter { $0.sharedBy != nil }.map(\.timeline.purchase))
+            guard theirs.asDocumentsSay(shared) == ours.asDocumentsSay(shared) else {
                 throw violation("order", "\(name): documents in another order give other answers")
             }
         }
@@ -66,11 +68,22 @@ extension Trial {
 
 extension CustomerState {
     /// Without what documents do not determine: the ids of a customer, and who shares what.
-    fileprivate var asDocumentsSay: CustomerState {
+    ///
+    /// - Parameter shared: purchases of others. How many people they are for is told to their owner
+    ///   only, and they come last.
+    fileprivate func asDocumentsSay(_ shared: Set<PurchaseID>) -> CustomerState {
         var state = self
         (state.aliases, state.accountTokens, state.accountToken) = ([], [], nil)
         state.isAnonymous = false
-        for index in state.purchases.indices { state.purchases[index].sharedBy = nil }
+        for index in state.purchases.indices {
+            state.purchases[index].sharedBy = nil
+            if shared.contains(state.purchases[index].timeline.purchase) {
+                state.purchases[index].seats = nil
+            }
+        }
+        if !shared.isEmpty {
+            state.purchases.sort { $0.timeline.purchase < $1.timeline.purchase }
+        }
         return state
     }
 }
