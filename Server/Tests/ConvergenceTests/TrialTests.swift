@@ -85,6 +85,16 @@ import Testing
         #expect(report.violation == nil, "\(report.violation?.description ?? "")")
     }
 
+    /// In these stories seats are bought again, given back, or taken back at moments that few
+    /// stories meet. In some the server was wrong, in some the simulator, in some the oracle.
+    @Test(
+        arguments: [367, 934, 1_137, 1_162, 20_181, 20_396, 20_901, 22_058, 22_077, 22_175]
+            as [UInt64])
+    func `seats that are bought again and given back are told true`(seed: UInt64) async throws {
+        let report = try await Trial.play(Plan(seed: seed), in: Self.house.get())
+        #expect(report.violation == nil, "\(report.violation?.description ?? "")")
+    }
+
     @Test(arguments: [3, 7, 11, 12] as [UInt64])
     func `one seed is one story, to the last byte`(seed: UInt64) async throws {
         let house = try Self.house.get()
