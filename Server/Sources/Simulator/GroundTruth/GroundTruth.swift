@@ -180,7 +180,7 @@ extension World {
 
 extension Subscription {
     /// Whether another period will be charged, provided the payment succeeds.
-    fileprivate var willRenew: Bool {
+    var willRenew: Bool {
         switch phase {
         case .active, .grace, .retry: continuesRenewing
         case .revoked: renews

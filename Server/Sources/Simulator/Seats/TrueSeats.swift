@@ -47,7 +47,7 @@ extension World {
     func trueSeats(of chain: Subscription, at now: AppStoreDate) -> TrueSeats? {
         guard let group = chain.group, chain.sharedBy == nil else { return nil }
         let isOpen = chain.isOpen(at: now)
-        let planned = !chain.isOver && chain.continuesRenewing ? chain.plannedSeats : nil
+        let planned = chain.willRenew ? chain.plannedSeats : nil
         // The next period may have been charged ahead.
         let charged = chain.transactions.first {
             now < $0.purchased && $0.beginsPeriod && !$0.isUpgraded && $0.revocation == nil

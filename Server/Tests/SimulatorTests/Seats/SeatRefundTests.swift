@@ -111,6 +111,17 @@ import Testing
         #expect(truth.seats?.count == 7 && truth.charges.map(\.refunded) == [0, 0])
     }
 
+    @Test func `a habit keeps the renewal after a refund of everything, for one seat`()
+        async throws
+    {
+        let (stage, first, second) = try await group([.refundKeepsRenewalOn])
+        try await stage.simulator.change(transaction: first, .refund())
+        try await stage.simulator.change(transaction: second, .refund())
+        let truth = try await stage.truth()
+        #expect(truth.state == .refunded && truth.willRenew)
+        #expect(truth.seats?.atRenewal == 1)
+    }
+
     @Test func `a refund of seats can be reversed`() async throws {
         let (stage, first, second) = try await group()
         try await stage.simulator.change(first, .refundSeats(2))
