@@ -124,7 +124,7 @@ let package = Package(
         library(
             "HTTPServer",
             [
-                "Dashboard", "Engine", "Ledger", "Reports", "RevenueCatWebhooks", contract,
+                "Dashboard", "Engine", "Ledger", "Reports", "RevenueCatWebhooks", "Storage", contract,
                 hummingbird, logging, nioCore, nioHTTP1, serviceLifecycle,
             ]),
         library(
@@ -197,7 +197,7 @@ let package = Package(
             "EngineTests",
             [
                 "Engine", "AppStoreClient", "AppStoreFormats", "AppStoreTrust", "StorageSQLite",
-                "Ledger", "Reports", "Signing", crypto, logging,
+                "Ledger", "Reports", "Signing", "Storage", crypto, logging,
             ]),
         tests(
             "HTTPServerTests",

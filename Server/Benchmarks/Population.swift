@@ -107,13 +107,13 @@ struct Population {
 
     private static func insert(_ resident: Resident, _ tx: DatabaseSession) throws {
         let now = resident.documents[0].receivedAt
-        let customer = try tx.customer(resident.id, in: app, at: now)
-        _ = try tx.insert(resident.documents)
+        let customer = try tx.identity.customer(resident.id, in: app, at: now)
+        _ = try tx.documents.insert(resident.documents)
         for (document, facts) in zip(resident.documents, resident.facts) {
-            try tx.project(facts, from: document)
+            try tx.recorder.project(facts, from: document)
         }
         guard let purchase = resident.facts.first?.first?.purchase else { return }
-        try tx.link(purchase, to: customer.customer, by: .device, in: app, at: now)
+        try tx.ownership.link(purchase, to: customer.customer, by: .device, in: app, at: now)
     }
 }
 

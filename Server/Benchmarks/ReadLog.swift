@@ -22,12 +22,12 @@ final class ReadLog: Sendable {
     ) throws(StorageFailure) {
         entries.withLock { $0.append([]) }
         let tx = DatabaseSession(LoggingConnection(connection: connection, log: self))
-        if let known = try tx.customer(known: id, in: app) {
-            _ = try tx.timelines(of: known.customer, in: app, environment: .production)
+        if let known = try tx.customers.find(known: id, in: app) {
+            _ = try tx.links.timelines(of: known.customer, in: app, environment: .production)
         }
         // Only ids that may be account tokens are looked up as such.
         guard id.rawValue.utf8.count == 36 else { return }
-        _ = try tx.unlinkedTimelines(token: id.rawValue, in: app, environment: .production)
+        _ = try tx.links.unlinkedTimelines(token: id.rawValue, in: app, environment: .production)
     }
 
     fileprivate func add(_ sql: String, _ values: [Value]) {

@@ -7,7 +7,7 @@ enum MoneySums {
 
     /// Says that all rows of money are derived, as they are, and adds them up.
     static func addUp(in store: Database) async throws {
-        try await store.transaction { try $0.beginMoneyFill(of: SyntheticSales.app) }
+        try await store.transaction { try $0.money.beginFill(of: SyntheticSales.app) }
         _ = try await store.driver.write {
             try $0.run("UPDATE money_fills SET purchase = NULL WHERE app = 'birds'", [])
         }

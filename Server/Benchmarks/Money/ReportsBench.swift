@@ -127,7 +127,7 @@ struct ReportsBench {
             app: app, environment: .production, until: now, division: division,
             asKnownAt: asKnownAt)
         let sums = try await store.read {
-            try $0.movementSums(filter, in: days, keepsDays: keepsDays)
+            try $0.sums.movementSums(filter, in: days, keepsDays: keepsDays)
         }
         let report = Report(definition, ReportPeriod.periods(.month, in: days), from: sums)
         guard !report.rows.isEmpty else { throw BenchFailure("\(definition.name) is empty") }

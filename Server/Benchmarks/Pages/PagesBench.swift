@@ -56,7 +56,7 @@ struct PagesBench {
         let account = Operator(
             name: Programs.operatorName, roles: OperatorRoles(everywhere: .admin),
             createdAt: Instant(milliseconds: 0))
-        _ = try await store.transaction { try $0.add(account, password: "") }
+        _ = try await store.transaction { try $0.operators.add(account, password: "") }
         driver.close()
     }
 

@@ -4,7 +4,6 @@ import Ledger
 import Storage
 
 /// How many new documents of one purchase devices may submit per hour.
-package typealias DocumentBudget = Storage.DocumentBudget
 
 /// The settings of one app, as configured.
 package struct AppSettings: Hashable, Sendable {

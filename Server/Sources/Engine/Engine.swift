@@ -5,39 +5,40 @@ import Ledger
 import Logging
 import Storage
 
-/// The operations of the server: records what Apple signs and says what a customer may use. Ledger
-/// makes the decisions, Storage writes the rows, and this type sets the boundaries of transactions.
+/// The operations of the server, one service for each subject. They record what Apple signs, and
+/// say what a customer may use. Ledger makes the decisions, Storage writes the rows, and services
+/// set the boundaries of transactions.
 package struct Engine: Sendable {
-    private(set) var db: Database
-    private(set) var apps: [AppID: AppSettings]
-    private(set) var verifiers: [AppID: Verifier]
-    let now: @Sendable () -> Instant
-    let logger: Logger
-    let counters = Counters()
-    let digests = HeaderDigests()
-    private(set) var unlistedProducts = UnlistedProducts()
-    private(set) var reconciliation: ReconciliationSettings
-    let urgentChecks = UrgentChecks()
-    let reconciliationStateCache = ReconciliationStateCache()
-    let forwarding: ForwardingSettings
-    let forwardingStateCache = ForwardingStateCache()
-    let webhookTransport: WebhookTransport
-    let webhookStateCache = WebhookStateCache()
-    let mint = TokenMint()
-    private(set) var offeringSignatures = OfferingSignatures()
-    private(set) var reminderRuleChecks = RuleChecks()
-    private(set) var moneyRuleChecks = RuleChecks()
-    private(set) var moneyRuleWarnings = RuleChecks()
-    private(set) var shownRuleChecks = RuleChecks()
-    let backfillBackoff = BackfillBackoff()
-    let reportFetchPauses = ReportFetchPauses()
-    let reportVersions = ReportVersions()
-    let historyWalks = HistoryWalkStates()
-    let roundRobin = RoundRobin()
-    let growth = GrowthMeter()
-    private(set) var signers: [AppID: OfferSigner]
-    package let operatorSettings: OperatorSettings
-    let passwords = PasswordThreads()
+    package let context: Context
+    package let tokens: TokenService
+    package let keys: KeyService
+    package let audit: AuditService
+    package let consumption: ConsumptionService
+    package let content: ContentService
+    package let forwarding: ForwardingService
+    package let terms: TermService
+    package let grants: GrantService
+    package let wallets: WalletService
+    package let verification: VerificationService
+    package let ownership: OwnershipService
+    package let seats: SeatService
+    package let invitations: InvitationService
+    package let appleReports: AppleReportService
+    package let reporting: ReportingService
+    package let sessions: SessionService
+    package let events: EventService
+    package let offers: OfferService
+    package let documents: DocumentService
+    package let recording: RecordingService
+    package let reconciliation: ReconciliationService
+    package let maintenance: MaintenanceService
+    package let operators: OperatorService
+    package let customers: CustomerService
+    package let webhooks: WebhookService
+    package let legacy: LegacyService
+    package let backfill: BackfillService
+    package let imports: ImportService
+    package let notifications: NotificationService
 
     /// - Parameter verifiers: the verifier of each app, which holds the roots that the app trusts.
     /// - Parameter now: the machine's clock, or a simulator's.
@@ -54,16 +55,63 @@ package struct Engine: Sendable {
         logger: Logger
     ) {
         Self.requireConsistency(of: apps, verifiers)
-        db = Database(database, rules: Self.rules(of: apps, reconciliation))
-        self.reconciliation = reconciliation
-        self.forwarding = forwarding
-        webhookTransport = webhooks
-        self.signers = signers
-        operatorSettings = operators
-        self.apps = Dictionary(uniqueKeysWithValues: apps.map { ($0.id, $0) })
-        self.verifiers = verifiers
-        self.now = now
-        self.logger = logger
+        let context = Context(
+            database: Database(database, rules: Self.rules(of: apps, reconciliation)), apps: apps,
+            verifiers: verifiers, now: now, logger: logger, reconciliation: reconciliation)
+        self.init(
+            context,
+            ServiceSettings(
+                forwarding: forwarding, webhooks: webhooks, signers: signers, operators: operators),
+            former: nil)
+    }
+
+    /// Makes the services. Each takes over the caches of the former one, except for what it
+    /// remembers of the configuration.
+    private init(_ context: Context, _ settings: ServiceSettings, former: Engine?) {
+        self.context = context
+        tokens = TokenService(context: context, former: former?.tokens)
+        keys = KeyService(context: context)
+        audit = AuditService(context: context)
+        consumption = ConsumptionService(context: context)
+        content = ContentService(context: context)
+        forwarding = ForwardingService(
+            context: context, forwardingSettings: settings.forwarding, former: former?.forwarding)
+        terms = TermService(context: context)
+        grants = GrantService(context: context)
+        wallets = WalletService(context: context)
+        verification = VerificationService(context: context)
+        ownership = OwnershipService(context: context)
+        seats = SeatService(context: context)
+        invitations = InvitationService(context: context)
+        appleReports = AppleReportService(context: context, former: former?.appleReports)
+        reporting = ReportingService(context: context)
+        sessions = SessionService(
+            context: context, audit: audit, operatorSettings: settings.operators)
+        events = EventService(context: context, terms: terms)
+        offers = OfferService(context: context, tokens: tokens, signers: settings.signers)
+        documents = DocumentService(context: context, verification: verification)
+        recording = RecordingService(
+            context: context, forwarding: forwarding, verification: verification)
+        reconciliation = ReconciliationService(
+            context: context, verification: verification, seats: seats,
+            former: former?.reconciliation)
+        maintenance = MaintenanceService(context: context, verification: verification)
+        operators = OperatorService(context: context, audit: audit, sessions: sessions)
+        customers = CustomerService(
+            context: context, verification: verification, events: events,
+            reconciliation: reconciliation)
+        webhooks = WebhookService(
+            context: context, events: events, webhookTransport: settings.webhooks,
+            former: former?.webhooks)
+        legacy = LegacyService(
+            context: context, verification: verification, reconciliation: reconciliation)
+        backfill = BackfillService(
+            context: context, forwarding: forwarding, verification: verification,
+            reconciliation: reconciliation, former: former?.backfill)
+        imports = ImportService(
+            context: context, verification: verification, reconciliation: reconciliation,
+            customers: customers, backfill: backfill)
+        notifications = NotificationService(context: context, backfill: backfill)
     }
 
     /// Returns an engine with another configuration of its apps. It shares everything else with
@@ -76,21 +124,17 @@ package struct Engine: Sendable {
         reconciliation: ReconciliationSettings
     ) -> Engine {
         Self.requireConsistency(of: apps, verifiers)
-        var engine = self
-        engine.apps = Dictionary(uniqueKeysWithValues: apps.map { ($0.id, $0) })
-        engine.verifiers = verifiers
-        engine.signers = signers
-        engine.reconciliation.appStore = reconciliation.appStore
-        engine.reconciliation.receiptVerification = reconciliation.receiptVerification
-        engine.db = db.replacing(Self.rules(of: apps, self.reconciliation))
-        // What these remember follows from the configuration.
-        engine.unlistedProducts = UnlistedProducts()
-        engine.offeringSignatures = OfferingSignatures()
-        engine.reminderRuleChecks = RuleChecks()
-        engine.moneyRuleChecks = RuleChecks()
-        engine.moneyRuleWarnings = RuleChecks()
-        engine.shownRuleChecks = RuleChecks()
-        return engine
+        var settings = context.reconciliationSettings
+        settings.appStore = reconciliation.appStore
+        settings.receiptVerification = reconciliation.receiptVerification
+        return Engine(
+            context.replacing(
+                apps: apps, verifiers: verifiers, reconciliation: settings,
+                rules: Self.rules(of: apps, settings)),
+            ServiceSettings(
+                forwarding: forwarding.forwardingSettings, webhooks: webhooks.webhookTransport,
+                signers: signers, operators: sessions.operatorSettings),
+            former: self)
     }
 
     private static func requireConsistency(
@@ -121,130 +165,39 @@ package struct Engine: Sendable {
     ///
     /// - Throws: ``StorageFailure`` if that fails.
     package func prepare() async throws {
-        try await db.migrate(at: now().milliseconds)
-        if let version = try await db.citusVersion() {
-            logger.notice(
+        try await context.db.migrate(at: context.now().milliseconds)
+        if let version = try await context.db.citusVersion() {
+            context.logger.notice(
                 "the database is distributed by Citus: statements are planned for their values",
                 metadata: ["version": "\(version)"])
         }
-        try await prepareWebhooks()
-    }
-
-    /// Creates the tables of the coming months if the database partitions documents by month.
-    /// Idempotent.
-    package func createPartitions() async throws(EngineFailure) {
-        let now = now()
-        do { try await db.createPartitions(around: now) } catch { throw EngineFailure(error) }
-    }
-
-    /// Collects statistics of tables that have changed much, if the database needs them to find
-    /// rows. Returns the number of these tables.
-    package func refreshStatistics() async throws(EngineFailure) -> Int {
-        do { return try await db.refreshStatistics() } catch { throw EngineFailure(error) }
+        try await webhooks.prepare()
     }
 
     /// Returns whether the database can be read and written. After any failed write a small test
     /// write is tried; until one succeeds, the engine is not ready.
     package func isReady() async -> Bool {
-        do { try await db.checkWrites(at: now()) } catch {
-            logger.error("writing to the database failed", metadata: ["error": "\(error)"])
+        do { try await context.db.checkWrites(at: context.now()) } catch {
+            context.logger.error("writing to the database failed", metadata: ["error": "\(error)"])
             return false
         }
         do {
-            _ = try await read { tx in try tx.keyCount(of: AppID(rawValue: "")) }
+            _ = try await context.read { tx in try tx.keys.count(of: AppID(rawValue: "")) }
             return true
         } catch {
-            logger.error("reading from the database failed", metadata: ["error": "\(error)"])
+            context.logger.error(
+                "reading from the database failed", metadata: ["error": "\(error)"])
             return false
         }
     }
+}
 
-    /// Runs a closure in a transaction. The first one of an operator's act also appends its entry
-    /// in the audit: see ``PendingAct``.
-    ///
-    /// - Parameters:
-    ///   - isErasing: whether the closure erases a customer, which is not possible while documents
-    ///     are recorded.
-    ///   - outcome: what the value says of the act. Only what was done has an entry.
-    func transaction<Value: Sendable>(
-        isErasing: Bool = false,
-        outcome: @escaping @Sendable (Value) -> ActOutcome = { _ in .done },
-        _ body: @escaping @Sendable (DatabaseSession) throws -> Value
-    ) async throws(EngineFailure) -> Value {
-        do {
-            guard let act = PendingAct.current, let entry = act.dueEntry else {
-                return try await commit(isErasing: isErasing, body)
-            }
-            let value = try await commit(isErasing: isErasing) { tx in
-                let value = try body(tx)
-                if outcome(value) == .done { try tx.append(entry) }
-                return value
-            }
-            act.record(outcome(value))
-            return value
-        } catch { throw EngineFailure(error) }
-    }
-
-    private func commit<Value: Sendable>(
-        isErasing: Bool, _ body: @escaping @Sendable (DatabaseSession) throws -> Value
-    ) async throws -> Value {
-        isErasing
-            ? try await db.transactionWithoutRecordings(body) : try await db.transaction(body)
-    }
-
-    /// Runs a closure on a snapshot: see ``Storage/Database/snapshotTransaction(_:)``.
-    func snapshotTransaction<Value: Sendable>(
-        _ body: @escaping @Sendable (DatabaseSession) throws -> Value
-    ) async throws(EngineFailure) -> Value {
-        do { return try await db.snapshotTransaction(body) } catch { throw EngineFailure(error) }
-    }
-
-    func read<Value: Sendable>(
-        _ body: @escaping @Sendable (DatabaseSession) throws -> Value
-    ) async throws(EngineFailure) -> Value {
-        do { return try await db.read(body) } catch { throw EngineFailure(error) }
-    }
-
-    /// The same, for what may read millions of rows, such as a report.
-    func scan<Value: Sendable>(
-        _ body: @escaping @Sendable (DatabaseSession) throws -> Value
-    ) async throws(EngineFailure) -> Value {
-        do { return try await db.scan(body) } catch { throw EngineFailure(error) }
-    }
-
-    func app(_ id: AppID) throws(EngineFailure) -> (AppSettings, Verifier) {
-        guard let settings = apps[id], let verifier = verifiers[id] else { throw .unknownApp(id) }
-        return (settings, verifier)
-    }
-
-    /// The configured apps, by name.
-    package var appIDs: [AppID] { apps.keys.sorted { $0.rawValue < $1.rawValue } }
-
-    /// Whether any app accepts evidence from before StoreKit 2.
-    package var acceptsLegacy: Bool { apps.values.contains(where: \.acceptsLegacy) }
-
-    /// The only configured app, or nil if there are several. With a single app, a document's claim
-    /// need not be read to choose the app.
-    var onlyApp: (AppSettings, Verifier)? {
-        guard apps.count == 1, let settings = apps.values.first,
-            let verifier = verifiers[settings.id]
-        else { return nil }
-        return (settings, verifier)
-    }
-
-    /// The app whose bundle ID a document claims. The claim is unverified: it only selects the
-    /// identity that the document is then verified against.
-    func app(claimedBy jws: [UInt8]) throws(EngineFailure) -> (AppSettings, Verifier) {
-        let claim = Verifier.peek(jws)
-        guard let settings = apps.values.first(where: { $0.bundleID == claim?.bundleID }),
-            let verifier = verifiers[settings.id]
-        else {
-            if claim == nil { throw .unreadable("The payload is not a signed document.") }
-            throw .notForAnyApp(
-                found: claim?.bundleID, known: apps.values.map(\.bundleID).sorted())
-        }
-        return (settings, verifier)
-    }
+/// What single services are configured with.
+private struct ServiceSettings {
+    var forwarding: ForwardingSettings
+    var webhooks: WebhookTransport
+    var signers: [AppID: OfferSigner]
+    var operators: OperatorSettings
 }
 
 extension Instant {

@@ -72,7 +72,8 @@ package struct PerennialServer: Sendable {
 
     var requestMiddleware: RequestMiddleware {
         RequestMiddleware(
-            counts: counts, bodies: bodies, logger: logger, now: { [engine] in engine.serverTime })
+            counts: counts, bodies: bodies, logger: logger,
+            now: { [engine] in engine.context.serverTime })
     }
 
     /// The routes, with the middleware around each request: request id, problems, metrics, one log
@@ -117,7 +118,7 @@ package struct PerennialServer: Sendable {
 
     /// Records when keys were used, at most once an hour for each. Requests do not wait for it:
     /// call it regularly.
-    package func recordKeyUses() async throws { try await engine.record(keys.drainUses()) }
+    package func recordKeyUses() async throws { try await engine.keys.record(keys.drainUses()) }
 
     private func add(_ route: Route, to router: Router<ServerContext>) {
         let answer = handler(of: route)

@@ -1,6 +1,7 @@
 import Engine
 import Hummingbird
 import PerennialContract
+import Storage
 
 /// An operation and the function that answers it.
 struct Route: Sendable {
@@ -18,14 +19,16 @@ extension PerennialServer {
     /// All routes. Those of a topic are declared beside the functions that answer them.
     var routes: [Route] {
         [
-            notificationRoutes, purchaseRoutes, customerRoutes, ownershipRoutes, grantRoutes,
-            historyRoutes, explanationRoutes, pingRoutes,
-            offerRoutes, offeringRoutes, tokenRoutes, eventRoutes, forwardRoutes, webhookRoutes,
-            walletRoutes, seatRoutes, reportRoutes, auditRoutes, documentRoutes,
-            notificationListRoutes,
-            configurationRoutes,
-            consumptionRoutes,
-            contentRoutes, operatorRoutes, verifyReceiptRoutes,
+            notificationRoutes.receiving, purchaseRoutes.all, customerRoutes.all,
+            ownershipRoutes.all, grantRoutes.all,
+            historyRoutes.all, explanationRoutes.all, pingRoutes.all,
+            offerRoutes.all, offeringRoutes.all, tokenRoutes.all, eventRoutes.all,
+            forwardRoutes.all, webhookRoutes.all,
+            walletRoutes.all, seatRoutes.all, reportRoutes.all, auditRoutes.all, documentRoutes.all,
+            notificationRoutes.listing,
+            configurationRoutes.all,
+            consumptionRoutes.all,
+            contentRoutes.all, operatorRoutes.all, verifyReceiptRoutes.all,
         ].flatMap(\.self)
     }
 
@@ -62,7 +65,7 @@ extension PerennialServer {
         let query = operation.queryParameters
         return Route(operation: operation) { request, context in
             do {
-                let holder = try await holder(of: request, for: scope)
+                let holder = try await authorization.holder(of: request, for: scope)
                 switch holder.kind {
                 case .secret: try request.requireQuery(among: query)
                 case .app: try request.refuseMisspelling(of: query)
@@ -105,13 +108,16 @@ extension PerennialServer {
         operation.parameters.append(.proof)
         return keyed(for: scope, operation) { request, context, holder in
             if holder.kind == .app {
-                let id = try Self.customerID(in: context)
-                try await requireProvenIdentity(of: id, request.headers, holder)
+                let id = try RequestReader.customerID(in: context)
+                try await authorization.requireProvenIdentity(of: id, request.headers, holder)
             }
             return try await answer(request, context, holder)
         }
     }
 
+}
+
+extension RequestAuthorization {
     /// The key of a request.
     ///
     /// - Throws: ``ProblemError`` if there is none, if it is unknown or has ended, or if it is a
@@ -119,11 +125,11 @@ extension PerennialServer {
     func holder(of request: Request, for scope: KeyScope) async throws -> StoredKey {
         guard let key = BearerKey(request.headers)?.text else { throw ProblemError(.keyMissing) }
         try requireAccepted(key)
-        guard let holder = try await keys.holder(of: key, in: engine) else {
+        guard let holder = try await server.keys.holder(of: key, in: engine) else {
             throw ProblemError(.keyUnknown)
         }
         try requireAccepted(holder)
-        if let until = holder.until, engine.hasPassed(until) {
+        if let until = holder.until, engine.keys.hasPassed(until) {
             throw ProblemError(.keyExpired(at: until))
         }
         guard holder.kind == .app || holder.scopes.permit(scope) else {

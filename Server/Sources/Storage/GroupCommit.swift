@@ -26,8 +26,7 @@ final class GroupCommit: Sendable {
     /// The maximum number of documents and closures in one transaction. The documents of one writer
     /// are never split.
     static let groupMax = 256
-    /// The maximum number of documents and closures that may wait. Further writers fail with
-    /// `busy`.
+    /// The maximum number that may wait. Further writers fail with `busy`.
     static let waitingMax = 4096
     /// How often a group is run because of conflicts, before its parts are run one after the other.
     static let groupRunsMax = 3
@@ -329,7 +328,8 @@ final class GroupCommit: Sendable {
         let rules = works.compactMap(\.rules).last.map { $0.writing(in: lane) }
         var isNew: ArraySlice<Bool> = []
         if let rules {
-            isNew = try DatabaseSession(connection, rules).record(works.flatMap(\.documents))[...]
+            let tx = DatabaseSession(connection, rules)
+            isNew = try tx.recorder.record(works.flatMap(\.documents))[...]
         }
         return try works.map { work in
             switch work {
@@ -348,7 +348,7 @@ final class GroupCommit: Sendable {
             let rules = rules.writing(in: lane)
             let kept: RecordResults = try documents.map { document in
                 try inSavepoint(on: connection) {
-                    try DatabaseSession(connection, rules).record(document)
+                    try DatabaseSession(connection, rules).recorder.record(document)
                 }
             }
             return .success(kept)

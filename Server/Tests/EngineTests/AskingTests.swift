@@ -73,7 +73,7 @@ import Testing
         /// Purchases of an app that were never asked about, numbered from `app-1`.
         func addDue(_ count: Int, of app: AppID) async throws {
             let now = time.instant
-            try await engine.db.transaction { tx in
+            try await engine.context.db.transaction { tx in
                 for number in 1...count {
                     let id = TransactionID(rawValue: "\(app)-\(number)")
                     let payment = Payment(
@@ -84,7 +84,7 @@ import Testing
                         signedAt: now, receivedAt: now, parts: [0], headers: [])
                     let purchase = PurchaseID(id, in: .production)
                     let fact = Fact(about: purchase, attestedAt: now, .payment(payment))
-                    _ = try tx.record(DocumentWithFacts(document, [fact]))
+                    _ = try tx.recorder.record(DocumentWithFacts(document, [fact]))
                 }
             }
         }
@@ -94,10 +94,10 @@ import Testing
             try await addDue(1, of: app)
             let now = time.instant
             let purchase = PurchaseID(TransactionID(rawValue: "\(app)-1"), in: .production)
-            try await engine.db.transaction { tx in
-                _ = try tx.customer("anna", in: app, at: now)
-                try tx.link(purchase, to: "anna", by: .device, in: app, at: now)
-                try tx.save(
+            try await engine.context.db.transaction { tx in
+                _ = try tx.identity.customer("anna", in: app, at: now)
+                try tx.ownership.link(purchase, to: "anna", by: .device, in: app, at: now)
+                try tx.consents.save(
                     Consent(isGiven: true, hadSample: nil, at: now), of: "anna", in: app)
                 let document = StoredDocument(
                     app: app, id: [UInt8](repeating: 7, count: 32), kind: .notification,
@@ -107,7 +107,7 @@ import Testing
                 asked.consumptionInquiry = ConsumptionInquiry(
                     purchase: purchase, transaction: purchase.original, product: "pro",
                     reason: nil, askedAt: now)
-                _ = try tx.record(asked)
+                _ = try tx.recorder.record(asked)
             }
             return purchase
         }
@@ -127,16 +127,16 @@ import Testing
             AppStoreResponse(status: 400, body: refusal.bytes)
         }
         for _ in 1...5 {
-            for _ in 1...2 { try await scene.engine.backfill() }
+            for _ in 1...2 { try await scene.engine.backfill.run() }
             scene.pass(.hours(1))
         }
         #expect(scene.asked.count == 5, "once, and then not before a pause is over")
-        try await scene.engine.refreshReconciliationStates()
-        #expect(scene.engine.reconciliationStates.map(\.failures) == [0, 0])
-        #expect(scene.engine.isBackfillFailing)
+        try await scene.engine.reconciliation.refreshStates()
+        #expect(scene.engine.reconciliation.states.map(\.failures) == [0, 0])
+        #expect(scene.engine.backfill.isFailing)
         for environment in Environment.allCases {
-            let standing = try await scene.engine.db.read {
-                try $0.appStoreHealth(of: "birds", in: environment)
+            let standing = try await scene.engine.context.db.read {
+                try $0.appStore.health(of: "birds", in: environment)
             }
             #expect(standing.pausedUntil.milliseconds == 0)
         }
@@ -158,9 +158,9 @@ import Testing
             }
             return AppStoreResponse(status: 429, retryAfter: "\(now + 100)")
         }
-        try await scene.engine.backfill()
+        try await scene.engine.backfill.run()
         #expect(scene.asked.count == 3)
-        try await scene.engine.backfill()
+        try await scene.engine.backfill.run()
         #expect(scene.asked.count == 3, "done for an hour")
     }
 
@@ -168,11 +168,12 @@ import Testing
         let scene = try await Scene { _, _ in AppStoreResponse(status: 500) }
         let now = Instant(milliseconds: 1_767_268_800_000)
         for (moment, failures) in [(now, 3), (now + .seconds(15), 4), (now + .seconds(20), 4)] {
-            let standing = try await scene.engine.db.transaction { tx in
+            let standing = try await scene.engine.context.db.transaction { tx in
                 for _ in 1...25 {
-                    try tx.recordAppStoreFailure(of: "birds", in: .production, at: moment)
+                    try ReconciliationDecisions(tx).recordAppStoreFailure(
+                        of: "birds", in: .production, at: moment)
                 }
-                return try tx.appStoreHealth(of: "birds", in: .production)
+                return try tx.appStore.health(of: "birds", in: .production)
             }
             #expect(standing.failures == failures)
             #expect(standing.pausedUntil <= now + .seconds(45))
@@ -202,12 +203,12 @@ import Testing
     {
         let scene = try await Self.sceneThatStops()
         for count in 1...2 {
-            try await Self.apart { _ = try await scene.engine.backfill() }
+            try await Self.apart { _ = try await scene.engine.backfill.run() }
             #expect(scene.asked.count == count, "the next may ask at once")
-            #expect(!scene.engine.isBackfillFailing)
+            #expect(!scene.engine.backfill.isFailing)
             for environment in Environment.allCases {
-                let standing = try await scene.engine.db.read {
-                    try $0.appStoreHealth(of: "birds", in: environment)
+                let standing = try await scene.engine.context.db.read {
+                    try $0.appStore.health(of: "birds", in: environment)
                 }
                 #expect(standing.failures == 0)
             }
@@ -218,10 +219,10 @@ import Testing
         let scene = try await Self.sceneThatStops()
         let purchase = try await scene.addQuestion(of: "birds")
         for count in 1...2 {
-            try await Self.apart { _ = try await scene.engine.respondToConsumptionInquiries() }
+            try await Self.apart { _ = try await scene.engine.consumption.respondToInquiries() }
             #expect(scene.asked.count == count, "the next may answer at once")
-            let questions = try await scene.engine.db.read {
-                try $0.consumptionInquiries(about: [purchase], in: "birds")
+            let questions = try await scene.engine.context.db.read {
+                try $0.inquiries.all(about: [purchase], in: "birds")
             }
             #expect(questions.map(\.state) == [.waiting] && questions.map(\.attempts) == [0])
         }
@@ -235,7 +236,7 @@ import Testing
             AppStoreResponse(status: 400, body: Array(#"{"errorCode": 4000006}"#.utf8))
         }
         for (app, count) in zip(apps, [100, 100, 1]) { try await scene.addDue(count, of: app) }
-        #expect(try await scene.engine.reconcileDue(limit: 30) == 30)
+        #expect(try await scene.engine.reconciliation.reconcileDue(limit: 30) == 30)
         let paths = scene.asked.map(\.path)
         let counts = apps.map { app in paths.count { $0.contains("\(app)-") } }
         #expect(counts[2] == 1 && counts.allSatisfy { $0 >= 1 } && counts.max() == 19, "\(counts)")
@@ -268,7 +269,7 @@ import Testing
         ]
         for (query, response, store) in rows {
             let scene = try await Scene { _, _ in response }
-            let search = try await scene.engine.customers(like: query, app: "birds")
+            let search = try await scene.engine.customers.find(like: query, app: "birds")
             #expect(search == CustomerSearch(found: [], store: store), "\(query)")
         }
         let database = try SQLiteDriver.inMemory()
@@ -278,7 +279,7 @@ import Testing
             verifiers: ["birds": Verifier(roots: .apple)],
             now: { Instant(milliseconds: 1_767_268_800_000) }, logger: Logger(label: "test"))
         try await engine.prepare()
-        let search = try await engine.customers(like: "7001", app: "birds")
+        let search = try await engine.customers.find(like: "7001", app: "birds")
         #expect(search.store == .notConfigured)
     }
 }

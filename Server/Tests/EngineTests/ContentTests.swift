@@ -17,11 +17,11 @@ import Testing
                 id: "birds", bundleID: "com.example.birds", entitlements: [:],
                 content: ContentSettings(items: [entry], place: place))
             let engine = try await Engine.empty(app, at: now)
-            let shelf = try await engine.content(
+            let shelf = try await engine.content.all(
                 of: "anna", app: "birds", environment: .production, isServer: false)
             #expect(shelf.map(\.link) == [nil])
-            let secret = try await engine.db.read {
-                try $0.secret("content links", of: "birds")
+            let secret = try await engine.context.db.read {
+                try $0.secrets.find("content links", of: "birds")
             }
             #expect(secret == nil)
         }

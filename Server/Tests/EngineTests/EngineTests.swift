@@ -57,10 +57,10 @@ private func failure<Value>(_ body: () async throws -> Value) async -> EngineFai
 @Suite struct EngineTests {
     @Test func `a customer never heard of has nothing, and asking writes nothing`() async throws {
         let engine = try await engine()
-        let state = try await engine.customer("anna", app: "birds", environment: .production)
+        let state = try await engine.customers.find("anna", app: "birds", environment: .production)
         #expect(state.entitlements.isEmpty && state.purchases.isEmpty && state.aliases.isEmpty)
         #expect(state.asOf == now)
-        let united = try await engine.alias(
+        let united = try await engine.customers.alias(
             "anna", to: "device-7", app: "birds", environment: .production)
         #expect(united.aliases == ["anna"], "anna was no customer before: \(united.aliases)")
     }
@@ -68,26 +68,28 @@ private func failure<Value>(_ body: () async throws -> Value) async -> EngineFai
     @Test func `aliases hold both ways, and a repeat changes nothing`() async throws {
         let engine = try await engine()
         for _ in 0..<2 {
-            _ = try await engine.alias(
+            _ = try await engine.customers.alias(
                 "device-7", to: "anna", app: "birds", environment: .production)
         }
-        let anna = try await engine.customer("anna", app: "birds", environment: .production)
-        let device = try await engine.customer("device-7", app: "birds", environment: .production)
+        let anna = try await engine.customers.find("anna", app: "birds", environment: .production)
+        let device = try await engine.customers.find(
+            "device-7", app: "birds", environment: .production)
         #expect(anna.aliases == ["device-7"])
         #expect(device.aliases == ["anna"])
     }
 
     @Test func `a customer has a limited number of ids`() async throws {
         let engine = try await engine()
-        for number in 1..<Engine.idsMax {
-            _ = try await engine.alias(
+        for number in 1..<CustomerService.idsMax {
+            _ = try await engine.customers.alias(
                 CustomerID(rawValue: "device-\(number)"), to: "anna", app: "birds",
                 environment: .production)
         }
         let tooMany = await failure {
-            try await engine.alias("one-more", to: "anna", app: "birds", environment: .production)
+            try await engine.customers.alias(
+                "one-more", to: "anna", app: "birds", environment: .production)
         }
-        #expect(tooMany == .tooManyIDs(limit: Engine.idsMax))
+        #expect(tooMany == .tooManyIDs(limit: CustomerService.idsMax))
     }
 
     @Test(arguments: [
@@ -99,15 +101,18 @@ private func failure<Value>(_ body: () async throws -> Value) async -> EngineFai
         let id = CustomerID(rawValue: id)
         let expected = EngineFailure.invalidCustomerID(id.rawValue)
         #expect(
-            await failure { try await engine.customer(id, app: "birds", environment: .production) }
+            await failure {
+                try await engine.customers.find(id, app: "birds", environment: .production)
+            }
                 == expected)
         #expect(
             await failure {
-                try await engine.alias(id, to: "anna", app: "birds", environment: .production)
+                try await engine.customers.alias(
+                    id, to: "anna", app: "birds", environment: .production)
             } == expected)
         #expect(
             await failure {
-                try await engine.record(
+                try await engine.recording.record(
                     PurchaseEvidence(signedTransactions: ["x"]), of: id, app: "birds")
             } == expected)
     }
@@ -115,16 +120,17 @@ private func failure<Value>(_ body: () async throws -> Value) async -> EngineFai
     @Test func `a grant repeated by its key after its end is what it was`() async throws {
         let two = try await TwoApps()
         var order = NewGrant(entitlement: "pro", until: now + .days(1), reason: "", key: "k")
-        let given = try await two.engine.grant(
+        let given = try await two.engine.grants.add(
             order, to: "anna", app: "birds", environment: .production)
         two.pass(.days(2))
-        let again = try await two.engine.grant(
+        let again = try await two.engine.grants.add(
             order, to: "anna", app: "birds", environment: .production)
         #expect(again == given)
         order.key = nil
         let late = order
         let refused = await failure {
-            try await two.engine.grant(late, to: "anna", app: "birds", environment: .production)
+            try await two.engine.grants.add(
+                late, to: "anna", app: "birds", environment: .production)
         }
         #expect(refused == .grantAlreadyExpired(now + .days(1)))
     }
@@ -133,7 +139,7 @@ private func failure<Value>(_ body: () async throws -> Value) async -> EngineFai
         let two = try await TwoApps()
         for app: AppID in ["birds", "cats"] {
             let order = NewGrant(entitlement: "pro", until: now + .days(1), reason: "", key: nil)
-            _ = try await two.engine.grant(
+            _ = try await two.engine.grants.add(
                 order, to: "anna", app: app, environment: .production)
         }
         two.pass(.days(2))
@@ -142,11 +148,11 @@ private func failure<Value>(_ body: () async throws -> Value) async -> EngineFai
                 "CREATE TRIGGER broken BEFORE INSERT ON events WHEN NEW.app = 'birds' "
                     + "BEGIN SELECT RAISE(ABORT, 'broken'); END", [])
         }
-        #expect(try await two.engine.emitTimeBasedEvents() == 1)
-        let told = try await two.engine.events(of: "cats", after: 0, limit: 10)
+        #expect(try await two.engine.events.emitTimeBased() == 1)
+        let told = try await two.engine.events.list(of: "cats", after: 0, limit: 10)
         #expect(told.map(\.entry.change.kind) == [.granted, .grantEnded])
         // What is wrong is still said, when there is nothing else to do.
-        guard case .storage? = await failure({ try await two.engine.emitTimeBasedEvents() }) else {
+        guard case .storage? = await failure({ try await two.engine.events.emitTimeBased() }) else {
             Issue.record("the failure was kept silent")
             return
         }
@@ -154,27 +160,27 @@ private func failure<Value>(_ body: () async throws -> Value) async -> EngineFai
 
     @Test func `a key opens for the app it was made for, and no other text does`() async throws {
         let engine = try await engine()
-        #expect(try await engine.hasKeys("birds") == false)
-        let key = try await engine.createKey(app: "birds", kind: .secret, name: "server")
+        #expect(try await engine.keys.hasKeys("birds") == false)
+        let key = try await engine.keys.create(app: "birds", kind: .secret, name: "server")
         #expect(key.hasPrefix("sk_birds_") && key.count == "sk_birds_".count + 48)
-        #expect(try await engine.hasKeys("birds"))
-        let holder = try await engine.keyHolder(key)
+        #expect(try await engine.keys.hasKeys("birds"))
+        let holder = try await engine.keys.holder(key)
         #expect(holder?.app == "birds" && holder?.kind == .secret && holder?.scopes == [.admin])
-        #expect(try await engine.keyHolder(key + "x") == nil)
-        #expect(try await engine.keyHolder("") == nil)
+        #expect(try await engine.keys.holder(key + "x") == nil)
+        #expect(try await engine.keys.holder("") == nil)
     }
 
     @Test func `two keys are never the same`() async throws {
         let engine = try await engine()
-        let one = try await engine.createKey(app: "birds", kind: .app, name: "")
-        let other = try await engine.createKey(app: "birds", kind: .app, name: "")
+        let one = try await engine.keys.create(app: "birds", kind: .app, name: "")
+        let other = try await engine.keys.create(app: "birds", kind: .app, name: "")
         #expect(one != other)
     }
 
     @Test func `a key for an app that is not configured is not made`() async throws {
         let engine = try await engine()
         #expect(
-            await failure { try await engine.createKey(app: "rage", kind: .app, name: "") }
+            await failure { try await engine.keys.create(app: "rage", kind: .app, name: "") }
                 == .unknownApp("rage"))
     }
 
@@ -184,7 +190,9 @@ private func failure<Value>(_ body: () async throws -> Value) async -> EngineFai
     ])
     func `a body that is no notification is refused and counted`(body: String) async throws {
         let engine = try await engine()
-        let failure = await failure { try await engine.record(notification: Array(body.utf8)) }
+        let failure = await failure {
+            try await engine.recording.record(notification: Array(body.utf8))
+        }
         switch failure {
         case .unreadable, .notTrusted: break
         default: Issue.record("\(String(describing: failure)) for \(body)")
@@ -198,13 +206,13 @@ private func failure<Value>(_ body: () async throws -> Value) async -> EngineFai
         let evidence = PurchaseEvidence(
             signedTransactions: Array(repeating: "x", count: PurchaseEvidence.documentsMax + 1))
         #expect(
-            await failure { try await engine.record(evidence, of: "anna", app: "birds") }
+            await failure { try await engine.recording.record(evidence, of: "anna", app: "birds") }
                 == .limitExceeded(
                     what: "documents in a request", limit: PurchaseEvidence.documentsMax))
     }
 
     @Test func `an empty database rebuilds to nothing`() async throws {
-        let report = try await engine().rebuild(verifyOnly: true)
+        let report = try await engine().maintenance.rebuild(verifyOnly: true)
         #expect(report.isClean && report.documents == 0)
     }
 
@@ -216,7 +224,7 @@ private func failure<Value>(_ body: () async throws -> Value) async -> EngineFai
             ("MK5 TTVWJH", nil), ("mary-1999", nil), ("MK5TTTVWJÄ", nil),
         ]
         for (text, expected) in numbers {
-            #expect(Engine.orderNumber(text) == expected, "\(text)")
+            #expect(CustomerService.orderNumber(text) == expected, "\(text)")
         }
     }
 }

@@ -8,7 +8,7 @@ private let now = Instant(milliseconds: 1_767_268_800_000)
 
 extension Engine {
     fileprivate func erasedHashes() async throws -> [[UInt8]] {
-        try await db.driver.read { connection in
+        try await context.db.driver.read { connection in
             try connection.rows("SELECT id_hash FROM erasures", []) { row throws(StorageFailure) in
                 try row.bytes()
             }
@@ -16,7 +16,7 @@ extension Engine {
     }
 
     fileprivate func isErased(_ id: CustomerID) async throws -> Bool {
-        try await db.read { try $0.isErased(id.hash, in: "birds") }
+        try await context.db.read { try $0.erasedIDs.contains(id.hash, in: "birds") }
     }
 }
 
@@ -33,8 +33,9 @@ extension Engine {
         var seen: [[UInt8]] = []
         for _ in 0..<2 {
             let engine = try await engine()
-            _ = try await engine.alias("x", to: id, app: "birds", environment: .production)
-            _ = try await engine.erase(id, app: "birds")
+            _ = try await engine.customers.alias(
+                "x", to: id, app: "birds", environment: .production)
+            _ = try await engine.customers.erase(id, app: "birds")
             let hashes = try await engine.erasedHashes()
             #expect(hashes.count == 2 && !hashes.contains(id.hash))
             #expect(try await engine.isErased(id))

@@ -23,7 +23,7 @@ extension Engine {
         _ state: StoredForward.State, daysAgo days: Int, count: Int = 1
     ) async throws {
         let came = Value.integer((present - .days(days)).milliseconds)
-        try await db.driver.write { connection in
+        try await context.db.driver.write { connection in
             for number in 0..<count {
                 let name = "\(number) \(days) \(state.rawValue)"
                 let document = Array((Array(name.utf8) + Array(repeating: 0, count: 32)).prefix(32))
@@ -41,7 +41,7 @@ extension Engine {
 
     /// How many days ago those of a state came that are still there, the newest first.
     fileprivate func daysAgo(_ state: StoredForward.State) async throws -> [Int] {
-        try await forwards(of: "birds", in: state, after: nil, limit: 500).map { forward in
+        try await forwarding.all(of: "birds", in: state, after: nil, limit: 500).map { forward in
             Int((present - forward.createdAt) / Duration.days(1))
         }
     }
@@ -55,7 +55,7 @@ extension Engine {
         for state in StoredForward.State.allCases {
             for days in [7, 9, 29, 31] { try await engine.add(state, daysAgo: days) }
         }
-        try await engine.refreshForwardingStates()
+        try await engine.forwarding.refreshStates()
         #expect(try await engine.daysAgo(.accepted) == [7])
         #expect(try await engine.daysAgo(.leftOut) == [7])
         #expect(try await engine.daysAgo(.givenUp) == [7, 9, 29])
@@ -63,16 +63,16 @@ extension Engine {
         let seen = ForwardingState(
             app: "birds", target: address, label: "https://old.example.com", waiting: 4,
             oldestAge: .days(31))
-        #expect(engine.forwardingStates == [seen])
-        try await engine.refreshForwardingStates()
-        #expect(engine.forwardingStates.map(\.waiting) == [3])
+        #expect(engine.forwarding.states == [seen])
+        try await engine.forwarding.refreshStates()
+        #expect(engine.forwarding.states.map(\.waiting) == [3])
     }
 
     @Test func `one look forgets more than one transaction does`() async throws {
         let engine = try await engine()
         try await engine.add(.accepted, daysAgo: 9, count: 1200)
         try await engine.add(.accepted, daysAgo: 1, count: 3)
-        try await engine.refreshForwardingStates()
+        try await engine.forwarding.refreshStates()
         #expect(try await engine.daysAgo(.accepted) == [1, 1, 1])
     }
 }

@@ -36,19 +36,19 @@ import Testing
         let text = String(decoding: try Data(contentsOf: Self.receipt), as: UTF8.self)
         let evidence = PurchaseEvidence(appReceipt: text)
         let before = try await Self.engine(database, takesLegacy: true)
-        let taken = try await before.record(evidence, of: "anna", app: "diary")
+        let taken = try await before.recording.record(evidence, of: "anna", app: "diary")
         #expect(!taken.purchases.isEmpty)
         let after = try await Self.engine(database, takesLegacy: false)
         await #expect(throws: EngineFailure.legacyDisabled("diary")) {
-            try await after.record(evidence, of: "anna", app: "diary")
+            try await after.recording.record(evidence, of: "anna", app: "diary")
         }
         await #expect(throws: EngineFailure.legacyDisabled("diary")) {
             let question: JSON = ["receipt-data": .string(text)]
-            return try await after.verifyReceipt(question.bytes, at: .production)
+            return try await after.legacy.verifyReceipt(question.bytes, at: .production)
         }
-        let report = try await after.rebuild(verifyOnly: true)
+        let report = try await after.maintenance.rebuild(verifyOnly: true)
         #expect(report.isClean && report.unusable.isEmpty, "\(report)")
-        let state = try await after.customer(
+        let state = try await after.customers.find(
             "anna", app: "diary", environment: taken.environment)
         #expect(state.purchases == taken.purchases)
     }

@@ -20,7 +20,7 @@ private func engine() async throws -> Engine {
     @Test func `what is shared credits its owner's wallet alone`() async throws {
         let engine = try await engine()
         // As where a receipt did not say at first what kind of product it was.
-        try await engine.db.transaction { tx in
+        try await engine.context.db.transaction { tx in
             let payment = Payment(
                 transaction: "1000", product: "seeds.100", kind: .consumable, from: now, until: nil)
             let document = StoredDocument(
@@ -28,24 +28,27 @@ private func engine() async throws -> Engine {
                 environment: .production, source: .device, signedAt: now, receivedAt: now,
                 parts: [0], headers: [])
             let fact = Fact(about: purchase, attestedAt: now, .payment(payment))
-            _ = try tx.record(DocumentWithFacts(document, [fact]))
-            for id: CustomerID in ["anna", "ben"] { _ = try tx.customer(id, in: "birds", at: now) }
-            try tx.link(purchase, to: "anna", by: .device, in: "birds", at: now)
-            try tx.share(purchase, with: "ben", in: "birds", at: now)
+            _ = try tx.recorder.record(DocumentWithFacts(document, [fact]))
+            for id: CustomerID in ["anna", "ben"] {
+                _ = try tx.identity.customer(id, in: "birds", at: now)
+            }
+            try tx.ownership.link(purchase, to: "anna", by: .device, in: "birds", at: now)
+            try tx.ownership.share(purchase, with: "ben", in: "birds", at: now)
         }
-        let anna = try await engine.customer("anna", app: "birds", environment: .production)
+        let anna = try await engine.customers.find("anna", app: "birds", environment: .production)
         #expect(anna.balances == ["seeds": 100])
-        let ben = try await engine.customer("ben", app: "birds", environment: .production)
+        let ben = try await engine.customers.find("ben", app: "birds", environment: .production)
         #expect(ben.purchases.map(\.timeline.purchase) == [purchase])
         #expect(ben.balances.isEmpty)
-        let wallet = try await engine.wallet(
+        let wallet = try await engine.wallets.find(
             "seeds", of: "ben", app: "birds", environment: .production)
         #expect(wallet.entries.isEmpty)
         let order = NewBooking(.debit, currency: "seeds", amount: 1, reason: "an oak", key: nil)
         await #expect(throws: EngineFailure.insufficientBalance("seeds", balance: 0)) {
-            _ = try await engine.book(order, of: "ben", app: "birds", environment: .production)
+            _ = try await engine.wallets.book(
+                order, of: "ben", app: "birds", environment: .production)
         }
-        let kept = try await engine.book(
+        let kept = try await engine.wallets.book(
             order, of: "anna", app: "birds", environment: .production)
         #expect(kept.balance == 99)
     }

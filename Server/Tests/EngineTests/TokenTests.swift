@@ -50,15 +50,15 @@ extension Engine {
     fileprivate func token(
         of id: CustomerID = "anna", in environment: Environment = .production
     ) async throws -> String? {
-        let state = try await customer(id, app: "birds", environment: environment)
-        return try await token(for: state, app: "birds")
+        let state = try await customers.find(id, app: "birds", environment: environment)
+        return try await tokens.issue(for: state, app: "birds")
     }
 
     /// What a token says, where one of the published keys has signed it.
     fileprivate func claims(of token: String) async throws -> JSON? {
         let jws = try #require(CompactJWS(token))
         let header = try JSON(parsing: try #require(jws.header))
-        for key in try await publishedKeySet().keys where key.id == header["kid"]?.string {
+        for key in try await tokens.publishedKeySet().keys where key.id == header["kid"]?.string {
             let point = try [key.x, key.y].flatMap {
                 try #require(Base64.url.decode(Array($0.utf8)))
             }
@@ -102,7 +102,7 @@ extension PublishedKeySet {
         let stage = try TokenStage()
         let engine = try await stage.engine()
         let until = TokenStage.start + .days(1)
-        _ = try await engine.grant(
+        _ = try await engine.grants.add(
             NewGrant(entitlement: "pro", until: until, reason: "x"), to: "anna", app: "birds",
             environment: .production)
         let token = try #require(try await engine.token())
@@ -141,7 +141,7 @@ extension PublishedKeySet {
         stage.pass(.seconds(1))
         let second = try await engine.token()
         #expect(second != first)
-        _ = try await engine.grant(
+        _ = try await engine.grants.add(
             NewGrant(entitlement: "pro", reason: "x"), to: "anna", app: "birds",
             environment: .production)
         #expect(try await engine.token() != second)
@@ -168,15 +168,15 @@ extension PublishedKeySet {
             let token = try #require(try await engine.token())
             #expect(try await engine.token() == token)
             numbers.append(try #require(try await engine.claims(of: token)?["seq"]?.integer))
-            _ = try await engine.grant(
+            _ = try await engine.grants.add(
                 NewGrant(entitlement: "pro", reason: "x"), to: "anna", app: "birds",
                 environment: .production)
             let other = try #require(try await engine.token())
             numbers.append(try #require(try await engine.claims(of: other)?["seq"]?.integer))
-            for grant in try await engine.customer(
+            for grant in try await engine.customers.find(
                 "anna", app: "birds", environment: .production
             ).grants {
-                _ = try await engine.withdraw(grant.id, of: "anna", app: "birds")
+                _ = try await engine.grants.withdraw(grant.id, of: "anna", app: "birds")
             }
         }
         #expect(numbers.first == 1_700_000_000_000)
@@ -189,17 +189,17 @@ extension PublishedKeySet {
         let stage = try TokenStage()
         let engine = try await stage.engine()
         let old = try #require(try await engine.token())
-        let fresh = try await engine.rotateTokenKey(of: "birds")
+        let fresh = try await engine.tokens.rotateKey(of: "birds")
         let new = try #require(try await engine.token())
         let header = try JSON(parsing: try #require(CompactJWS(new)?.header))
         #expect(header["kid"]?.string == fresh)
         #expect(try await engine.claims(of: old) != nil)
-        #expect(try await engine.publishedKeySet().keys.count == 2)
+        #expect(try await engine.tokens.publishedKeySet().keys.count == 2)
         stage.pass(.days(TokenRules.offlineDaysMax))
-        #expect(try await engine.publishedKeySet().keys.count == 2)
+        #expect(try await engine.tokens.publishedKeySet().keys.count == 2)
         stage.pass(.hours(1))
-        #expect(try await engine.publishedKeySet().keys.map(\.id) == [fresh])
-        #expect(try await engine.publishedKeySet().chain.count == 1)
+        #expect(try await engine.tokens.publishedKeySet().keys.map(\.id) == [fresh])
+        #expect(try await engine.tokens.publishedKeySet().chain.count == 1)
         #expect(try await engine.claims(of: old) == nil)
     }
 
@@ -207,17 +207,17 @@ extension PublishedKeySet {
         let stage = try TokenStage()
         let engine = try await stage.engine()
         let before = try await engine.token()
-        let next = try await engine.prepareTokenKey(of: "birds")
-        #expect(try await engine.prepareTokenKey(of: "birds") == next)
-        let published = try await engine.publishedKeySet()
+        let next = try await engine.tokens.prepareKey(of: "birds")
+        #expect(try await engine.tokens.prepareKey(of: "birds") == next)
+        let published = try await engine.tokens.publishedKeySet()
         #expect(published.keys.count == 2 && published.keys.last?.id == next)
         #expect(published.chain.count == 1)
         #expect(try await engine.token() == before)
         // A server that has just started does not sign with it either.
         #expect(try await stage.engine().keyID(ofToken: "ben") == published.keys[0].id)
-        #expect(try await engine.rotateTokenKey(of: "birds") == next)
+        #expect(try await engine.tokens.rotateKey(of: "birds") == next)
         #expect(try await engine.keyID(ofToken: "anna") == next)
-        #expect(try await engine.publishedKeySet() == published)
+        #expect(try await engine.tokens.publishedKeySet() == published)
     }
 
     @Test func `each key introduces the next, and neighbours of a deleted key each other`()
@@ -226,13 +226,13 @@ extension PublishedKeySet {
         let stage = try TokenStage()
         let engine = try await stage.engine()
         var ids = [try await engine.keyID(ofToken: "anna")]
-        for _ in 0..<3 { ids.append(try await engine.rotateTokenKey(of: "birds")) }
+        for _ in 0..<3 { ids.append(try await engine.tokens.rotateKey(of: "birds")) }
         #expect(
-            try await engine.publishedKeySet().introductions()
+            try await engine.tokens.publishedKeySet().introductions()
                 == [ids[0...1], ids[1...2], ids[2...3]].map(Array.init))
         try await stage.delete(key: ids[1])
         #expect(
-            try await engine.publishedKeySet().introductions()
+            try await engine.tokens.publishedKeySet().introductions()
                 == [[ids[0], ids[2]], [ids[2], ids[3]]])
     }
 
@@ -240,7 +240,7 @@ extension PublishedKeySet {
         let stage = try TokenStage()
         let engines = [try await stage.engine(), try await stage.engine()]
         for engine in engines { _ = try await engine.token() }
-        #expect(try await engines[0].publishedKeySet().keys.count == 1)
+        #expect(try await engines[0].tokens.publishedKeySet().keys.count == 1)
         let token = try #require(try await engines[1].token())
         #expect(try await engines[0].claims(of: token) != nil)
     }
@@ -248,6 +248,6 @@ extension PublishedKeySet {
     @Test func `an app that wants no tokens has none, and no key`() async throws {
         let engine = try await TokenStage(tokens: nil).engine()
         #expect(try await engine.token() == nil)
-        #expect(try await engine.publishedKeySet().keys.isEmpty)
+        #expect(try await engine.tokens.publishedKeySet().keys.isEmpty)
     }
 }

@@ -58,9 +58,9 @@ import Testing
             "birds": authority, "cats": isTrustedByCats ? authority : try Authority(),
         ])
         let body = try Self.body(info, by: authority)
-        #expect(try await !engine.record(notification: body).isRepeat)
+        #expect(try await !engine.recording.record(notification: body).isRepeat)
         #expect(try await Self.owners(in: database) == owners)
-        #expect(try await engine.record(notification: body).isRepeat)
+        #expect(try await engine.recording.record(notification: body).isRepeat)
         #expect(try await Self.owners(in: database) == owners)
     }
 
@@ -75,7 +75,7 @@ import Testing
             try Self.body(["bundleId": "com.example.dogs"], by: authority),
         ] {
             await #expect(throws: EngineFailure.self) {
-                try await engine.record(notification: body)
+                try await engine.recording.record(notification: body)
             }
         }
         #expect(try await Self.owners(in: database) == [])

@@ -5,6 +5,7 @@ import Engine
 import Foundation
 import Ledger
 import Logging
+import Storage
 import StorageSQLite
 import Synchronization
 import Testing
@@ -94,7 +95,7 @@ extension JSON {
         var members = [JSON.Member("receipt-data", .string(receipt))]
         if let password { members.append(JSON.Member("password", .string(password))) }
         let body = JSON.object(members).bytes
-        return try JSON(parsing: await engine.verifyReceipt(body, at: store))
+        return try JSON(parsing: await engine.legacy.verifyReceipt(body, at: store))
     }
 
     @Test(.enabled(if: Golden.arePresent, "skipped: no vectors"), arguments: Golden.pairs)
@@ -135,7 +136,7 @@ extension JSON {
         #expect(try await ask(engine, xcode) == ["status": 21002])
         for body in ["", "{", "[]", #"{"receipt-data": 7}"#] {
             let answer = try JSON(
-                parsing: await engine.verifyReceipt(Array(body.utf8), at: .sandbox))
+                parsing: await engine.legacy.verifyReceipt(Array(body.utf8), at: .sandbox))
             let expected: JSON = body.hasPrefix("{\"") ? 21002 : 21000
             #expect(answer == ["status": expected], "\(body)")
         }

@@ -136,7 +136,7 @@ import Testing
         #expect(limits.bytesMax >= 2 * limits.bytesWithoutKeyMax)
         #expect(limits.bytesMax > 10 * BodyLimit.purchases)
         #expect(limits.receiptBytesMax <= limits.bytesWithoutKeyMax / 2)
-        #expect(limits.receiptBytesMax >= 2 * Engine.verifyReceiptBytesMax)
+        #expect(limits.receiptBytesMax >= 2 * LegacyService.verifyReceiptBytesMax)
         #expect(limits.reservedBytes >= 256 * limits.smallNotificationBytesMax)
     }
 

@@ -28,8 +28,8 @@ import Testing
 
     @Test func `one id too many is not told to come in smaller requests`() async throws {
         try await TestServer.run { server in
-            for number in 1..<Engine.idsMax {
-                _ = try await server.engine.alias(
+            for number in 1..<CustomerService.idsMax {
+                _ = try await server.engine.customers.alias(
                     CustomerID(rawValue: "device-\(number)"), to: "anna", app: "birds",
                     environment: .production)
             }
@@ -47,7 +47,7 @@ import Testing
     @Test func `who looks for something too long is told what can be looked for`() async throws {
         try await TestServer.run { server in
             let path = "/v1/customers?query="
-            let longest = String(repeating: "a", count: Engine.queryBytesMax)
+            let longest = String(repeating: "a", count: CustomerService.queryBytesMax)
             let none = try await server.send(.get, path + longest, key: TestServer.secret)
             #expect(none.status == 200)
             let answer = try await server.send(

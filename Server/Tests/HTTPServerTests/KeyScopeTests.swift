@@ -2,6 +2,7 @@ import Engine
 import HTTPTypes
 import Ledger
 import PerennialContract
+import Storage
 import Testing
 
 @testable import HTTPServer
@@ -17,7 +18,7 @@ import Testing
         try await TestServer.run(streams: streams) { server in
             for scope in KeyScope.allCases {
                 let key = "sk_\(scope.rawValue)"
-                try await server.engine.addKey(
+                try await server.engine.keys.add(
                     key: key, app: "birds", kind: .secret, name: "", scopes: [scope])
             }
             let routes = PerennialServer(engine: server.engine, logger: .init(label: "test")).routes
@@ -49,7 +50,7 @@ import Testing
 
     @Test func `a refused key is told what it has and what is needed`() async throws {
         try await TestServer.run { server in
-            try await server.engine.addKey(
+            try await server.engine.keys.add(
                 key: "sk_few", app: "birds", kind: .secret, name: "", scopes: [.money, .support])
             let problem = try await server.send(.get, Paths.events, key: "sk_few").problem
             #expect(problem.detail == "This needs the scope read. The key has: support,money.")
@@ -61,7 +62,7 @@ import Testing
         try await TestServer.run { server in
             let ends = [("sk_ended", 0), ("sk_ending", 1)] as [(String, Int64)]
             for (key, later) in ends {
-                try await server.engine.addKey(
+                try await server.engine.keys.add(
                     key: key, app: "birds", kind: .secret, name: "",
                     until: Instant(milliseconds: TestServer.now.milliseconds + later))
             }
@@ -78,10 +79,10 @@ import Testing
         try await TestServer.run { server in
             let http = PerennialServer(engine: server.engine, logger: .init(label: "test"))
             _ = try await http.keys.holder(of: TestServer.secret, in: server.engine)
-            let before = try await server.engine.keyHolder(TestServer.secret)
+            let before = try await server.engine.keys.holder(TestServer.secret)
             #expect(before?.lastUsedAt == nil)
             try await http.recordKeyUses()
-            let after = try await server.engine.keyHolder(TestServer.secret)
+            let after = try await server.engine.keys.holder(TestServer.secret)
             #expect(after?.lastUsedAt == TestServer.now)
             let other = KeyCache()
             _ = try await other.holder(of: TestServer.secret, in: server.engine)

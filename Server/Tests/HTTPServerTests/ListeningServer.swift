@@ -70,7 +70,7 @@ struct ListeningServer {
             database: database, apps: apps, verifiers: verifiers, now: { TestServer.now },
             logger: logger)
         try await engine.prepare()
-        try await engine.addKey(key: "pk_test_birds", app: "birds", kind: .app, name: "test")
+        try await engine.keys.add(key: "pk_test_birds", app: "birds", kind: .app, name: "test")
         let (ports, listening) = AsyncStream<Int>.makeStream()
         let server = PerennialServer(
             engine: engine, logger: logger, bodyLimits: limits, waitLimits: waitLimits,
@@ -97,7 +97,7 @@ struct ListeningServer {
     /// The ids of all documents that an app has.
     func documents(of app: AppID) async throws -> Set<[UInt8]> {
         try await database.read { connection in
-            let documents = try DatabaseSession(connection).documents(
+            let documents = try DatabaseSession(connection).documents.all(
                 of: app, after: .start, limit: 1_000)
             return Set(documents.map(\.id))
         }

@@ -2,6 +2,7 @@ import Engine
 import Hummingbird
 import Logging
 import PerennialContract
+import Storage
 import Synchronization
 import Testing
 

@@ -67,7 +67,7 @@ import Testing
             #expect(customer.entitlements.isEmpty && customer.subscriptions.isEmpty)
             #expect(customer.asOf == Timestamp(TestServer.now))
             #expect(customer.environment == .production)
-            let report = try await server.engine.rebuild(verifyOnly: true)
+            let report = try await server.engine.maintenance.rebuild(verifyOnly: true)
             #expect(report.documents == 0 && report.isClean)
             let again = try await server.send(.get, Paths.customer("an/na ü"))
             #expect(again.text == answer.text)

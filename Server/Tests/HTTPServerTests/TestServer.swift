@@ -68,8 +68,8 @@ struct TestServer {
         let engine = engine(of: birds, over: database, clock)
         let settings = birds
         try await engine.prepare()
-        try await engine.addKey(key: key, app: "birds", kind: .app, name: "test")
-        try await engine.addKey(key: secret, app: "birds", kind: .secret, name: "test")
+        try await engine.keys.add(key: key, app: "birds", kind: .app, name: "test")
+        try await engine.keys.add(key: secret, app: "birds", kind: .secret, name: "test")
         var waits = WaitLimits()
         waits.waitsMax = waitsMax
         let server = PerennialServer(

@@ -27,9 +27,9 @@ import Testing
         for number in 0..<count {
             try await store.transaction { tx in
                 let purchase = PurchaseID(TransactionID(rawValue: "\(number)"), in: .production)
-                let customer = try tx.customer("anna", in: "rage", at: .machine).customer
-                try tx.block(purchase, of: customer, reason: "", in: "rage", at: .machine)
-                try tx.unblock(purchase, of: customer, in: "rage", at: .machine)
+                let customer = try tx.identity.customer("anna", in: "rage", at: .machine).customer
+                try tx.ownership.block(purchase, of: customer, reason: "", in: "rage", at: .machine)
+                try tx.ownership.unblock(purchase, of: customer, in: "rage", at: .machine)
             }
         }
     }
@@ -84,7 +84,7 @@ import Testing
                 return count
             }
             for number in 1...20 {
-                let before = try await store.read { try $0.lastSequence(of: "rage") }
+                let before = try await store.read { try $0.events.lastSequence(of: "rage") }
                 let contents = try await BackupCopy(of: path).make(at: "\(folder)/\(number)")
                 #expect(contents.events >= before && contents.events == contents.loggedEvents)
             }
@@ -155,9 +155,9 @@ import Testing
         try await store.transaction { tx in
             for name in customers {
                 let id = CustomerID(rawValue: name)
-                let customer = try tx.customer(id, in: "rage", at: .machine).customer
+                let customer = try tx.identity.customer(id, in: "rage", at: .machine).customer
                 let purchase = PurchaseID(TransactionID(rawValue: name), in: .production)
-                try tx.block(purchase, of: customer, reason: "", in: "rage", at: .machine)
+                try tx.ownership.block(purchase, of: customer, reason: "", in: "rage", at: .machine)
             }
         }
         store.driver.close()
@@ -197,7 +197,7 @@ import Testing
                 ])
 
             let store = Database(try DatabaseAddress.open(path))
-            let epochs = try await store.read { try $0.logEpochs(of: "rage") }
+            let epochs = try await store.read { try $0.events.epochs(of: "rage") }
             store.driver.close()
             #expect(epochs.current == outcome.epoch && epochs.sharedCount(with: nil) == 2)
             // The backup itself is of the first epoch as before, so the next restore has another.
@@ -212,7 +212,9 @@ import Testing
             // The log beside a database that nobody has open, as a kill leaves it.
             let open = Database(try DatabaseAddress.open(folder + "/open.sqlite"))
             try await open.migrate(at: 0)
-            _ = try await open.transaction { try $0.customer("ben", in: "rage", at: .machine) }
+            _ = try await open.transaction {
+                try $0.identity.customer("ben", in: "rage", at: .machine)
+            }
             for suffix in ["", "-wal"] {
                 try FileManager.default.copyItem(
                     atPath: folder + "/open.sqlite" + suffix, toPath: path + suffix)
@@ -271,7 +273,9 @@ import Testing
 
             // A command that is still at work.
             let open = Database(try DatabaseAddress.open(path))
-            _ = try await open.transaction { try $0.customer("ben", in: "rage", at: .machine) }
+            _ = try await open.transaction {
+                try $0.identity.customer("ben", in: "rage", at: .machine)
+            }
             let used = try await refusal(file)
             #expect(used?.remedy == "Let it end, then restore.")
             open.driver.close()

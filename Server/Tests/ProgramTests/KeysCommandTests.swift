@@ -1,5 +1,6 @@
 import Engine
 import Ledger
+import Storage
 import Testing
 
 @testable import Program

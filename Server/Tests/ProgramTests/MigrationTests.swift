@@ -19,8 +19,8 @@ import Testing
     @Test func `what was copied answers as before`() async throws {
         try await TemporaryFolder.with { folder in
             let first = try await assembly(folder + "/first.sqlite")
-            let key = try await first.engine.createKey(app: "rage", kind: .secret, name: "")
-            _ = try await first.engine.alias(
+            let key = try await first.engine.keys.create(app: "rage", kind: .secret, name: "")
+            _ = try await first.engine.customers.alias(
                 "device-7", to: "anna", app: "rage", environment: .production)
             first.database.close()
             let count = try await Migration(
@@ -28,8 +28,8 @@ import Testing
             ).run()
             #expect(count == 6, "a key, a customer, two ids, an event and where its log ends")
             let second = try await assembly(folder + "/second.sqlite")
-            #expect(try await second.engine.keyHolder(key)?.kind == .secret)
-            let anna = try await second.engine.customer(
+            #expect(try await second.engine.keys.holder(key)?.kind == .secret)
+            let anna = try await second.engine.customers.find(
                 "anna", app: "rage", environment: .production)
             #expect(anna.aliases == ["device-7"])
             second.database.close()
@@ -52,7 +52,7 @@ import Testing
     @Test func `a database that has rows is not copied into`() async throws {
         try await TemporaryFolder.with { folder in
             let first = try await assembly(folder + "/first.sqlite")
-            _ = try await first.engine.createKey(app: "rage", kind: .app, name: "")
+            _ = try await first.engine.keys.create(app: "rage", kind: .app, name: "")
             first.database.close()
             let migration = Migration(
                 from: folder + "/first.sqlite", to: folder + "/second.sqlite")

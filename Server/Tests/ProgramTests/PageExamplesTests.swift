@@ -251,9 +251,9 @@ struct PageExamples: Sendable, CustomTestStringConvertible {
 
     private static func unseen(of page: String, in store: LocalStack) async throws -> [String] {
         guard let shown = shown[page] else { return [] }
-        let text = try await store.engine.explain(
+        let text = try await store.engine.customers.explain(
             shown.id, app: "birds", environment: .production)
-        let history = try await store.engine.history(
+        let history = try await store.engine.customers.history(
             of: shown.id, app: "birds", environment: .production
         ).map(\.sentence).joined(separator: "\n")
         return shown.explained.filter { !text.contains($0) }.map { "\($0)\nis not in\n\(text)" }

@@ -38,7 +38,7 @@ import Testing
             await #expect(throws: StartFailure.self) {
                 try await ServeRules.checkKeys(of: assembly)
             }
-            _ = try await assembly.engine.createKey(app: "rage", kind: .app, name: "")
+            _ = try await assembly.engine.keys.create(app: "rage", kind: .app, name: "")
             try await ServeRules.checkKeys(of: assembly)
             assembly.database.close()
         }
@@ -50,10 +50,10 @@ import Testing
                 apps: [app("rage", isSimulated: false)], databaseAddress: folder + "/p.sqlite",
                 now: { .machine }, logger: .quiet)
             defer { assembly.database.close() }
-            _ = try await assembly.engine.createKey(app: "rage", kind: .app, name: "")
+            _ = try await assembly.engine.keys.create(app: "rage", kind: .app, name: "")
             for (key, kind) in DevelopmentKeys.keys(of: "rage") + DevelopmentKeys.keys(of: "birds")
             {
-                try await assembly.engine.addKey(key: key, app: "rage", kind: kind, name: "")
+                try await assembly.engine.keys.add(key: key, app: "rage", kind: kind, name: "")
                 let failure = try await #require(throws: StartFailure.self) {
                     try await ServeRules.checkKeys(of: assembly)
                 }
@@ -61,9 +61,9 @@ import Testing
                 // What the remedy says is enough.
                 let digits = try #require(failure.remedy.firstMatch(of: /rage (\w{8})`/)).output.1
                 let stored = try KeysRevokeCommand.key(
-                    beginning: String(digits), among: await assembly.engine.keys(of: "rage"),
+                    beginning: String(digits), among: await assembly.engine.keys.all(of: "rage"),
                     of: "rage")
-                try await assembly.engine.revoke(stored)
+                try await assembly.engine.keys.revoke(stored)
                 try await ServeRules.checkKeys(of: assembly)
             }
         }

@@ -47,13 +47,13 @@ extension Database {
     func keep(_ number: UInt8, about purchase: PurchaseID = purchase) async throws {
         try await transaction { tx in
             let document = document(number)
-            guard try tx.insert(document) else { return }
-            try tx.project(
+            guard try tx.documents.insert(document) else { return }
+            try tx.recorder.project(
                 [fact(TransactionID(rawValue: "t\(number)"), about: purchase)], from: document)
         }
     }
 
     func timeline() async throws -> Timeline? {
-        try await read { try $0.timeline(of: purchase, in: app) }
+        try await read { try $0.purchases.timeline(of: purchase, in: app) }
     }
 }

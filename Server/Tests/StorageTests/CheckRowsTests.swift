@@ -13,14 +13,14 @@ extension Database {
     ) async throws -> [CheckLease] {
         let worker = CheckWorker(holder: holder, lease: lease, checksPerSecond: perSecond)
         return try await transaction {
-            try $0.leaseChecks(
+            try $0.checks.lease(
                 of: app, in: .production, dueBy: moment, limit: limit, for: worker)
         }
     }
 
     fileprivate func leasesOfBoth(_ limit: Int) async throws -> [PurchaseID] {
         try await transaction {
-            try $0.leaseChecks(of: app, dueBy: now, limit: limit, for: worker)
+            try $0.checks.lease(of: app, dueBy: now, limit: limit, for: worker)
         }.map(\.purchase)
     }
 
@@ -28,14 +28,14 @@ extension Database {
         at moment: Instant, for taker: CheckWorker = worker
     ) async throws -> AppStoreLease? {
         try await transaction {
-            try $0.lease(
+            try $0.appStore.lease(
                 .backfill, of: app, in: .production, at: moment, every: .hours(1), for: taker)
         }
     }
 
     fileprivate func endCatchUp(_ lease: AppStoreLease, upTo moment: Instant?) async throws {
         try await transaction {
-            try $0.release(lease, doneTo: moment)
+            try $0.appStore.release(lease, doneTo: moment)
         }
     }
 
@@ -46,7 +46,7 @@ extension Database {
                 UInt8(environment == .production ? number : 255 - number),
                 signedAt: now + .seconds(number))
             try await transaction { tx in
-                _ = try tx.record(
+                _ = try tx.recorder.record(
                     DocumentWithFacts(
                         document, [fact(TransactionID(rawValue: "t\(number)"), about: own)]))
             }
@@ -54,7 +54,7 @@ extension Database {
     }
 
     fileprivate func due() async throws -> Instant? {
-        try await read { try $0.checkHistory(of: purchase, in: app)?.dueAt }
+        try await read { try $0.checks.history(of: purchase, in: app)?.dueAt }
     }
 }
 
@@ -115,14 +115,14 @@ extension Database {
             let slow = try await store.leases(by: "slow", lease: .zero)
             let quick = try await store.leases(by: "quick")
             #expect(slow.count == 1 && quick.count == 1)
-            try await store.transaction { try $0.failCheck(slow[0], at: now) }
+            try await store.transaction { try $0.checks.fail(slow[0], at: now) }
             let history = try await store.read {
-                try $0.checkHistory(of: purchase, in: app)?.history
+                try $0.checks.history(of: purchase, in: app)?.history
             }
             #expect(history?.failures == 0)
             #expect(try await store.leases(by: "third").isEmpty)
             try await store.transaction {
-                try $0.completeCheck(purchase, of: app, asked: now, isWhole: true)
+                try $0.checks.complete(purchase, of: app, asked: now, isWhole: true)
             }
             #expect(try await store.due().map { $0 > now } == true)
         }
@@ -135,13 +135,13 @@ extension Database {
         try await driver.withStore { store in
             try await store.keep(1)
             let leases = try await store.leases()
-            try await store.transaction { try $0.failCheck(leases[0], at: now) }
+            try await store.transaction { try $0.checks.fail(leases[0], at: now) }
             #expect(try await store.due() == now + .seconds(60))
             let again = try await store.leases(at: now + .seconds(60))
             #expect(again.map(\.history.failures) == [1])
             try await store.transaction {
-                try $0.save(revision: "r7", of: purchase, in: app)
-                try $0.completeCheck(purchase, of: app, asked: now + .seconds(60), isWhole: true)
+                try $0.checks.save(revision: "r7", of: purchase, in: app)
+                try $0.checks.complete(purchase, of: app, asked: now + .seconds(60), isWhole: true)
             }
             let timeline = try #require(try await store.timeline())
             let asked = CheckHistory(knownAt: now, askedAt: now + .seconds(60))
@@ -158,21 +158,21 @@ extension Database {
         try await driver.withStore { store in
             try await store.keep(1)
             try await store.transaction {
-                try $0.completeCheck(purchase, of: app, asked: now, isWhole: true)
+                try $0.checks.complete(purchase, of: app, asked: now, isWhole: true)
             }
             let before = try await store.due()
             try await store.transaction { tx in
-                _ = try tx.insert(document(2))
-                try tx.project([renewal, unrevoked], from: document(2))
+                _ = try tx.documents.insert(document(2))
+                try tx.recorder.project([renewal, unrevoked], from: document(2))
             }
             let heard = try await store.due()
             #expect(before != heard)
             let differences = try await store.transaction { tx in
-                try tx.beginRebuild()
-                try tx.addRebuilt([fact("t1")], from: document(1))
-                try tx.addRebuilt([renewal, unrevoked], from: document(2))
-                let found = try tx.rebuiltDifferences()
-                try tx.swapRebuilt(at: now)
+                try tx.rebuild.begin()
+                try tx.rebuild.add([fact("t1")], from: document(1))
+                try tx.rebuild.add([renewal, unrevoked], from: document(2))
+                let found = try tx.rebuild.differences()
+                try tx.rebuild.swapRebuilt(at: now)
                 return found.first
             }
             #expect(differences.isEmpty)
@@ -191,9 +191,9 @@ extension Database {
                 _ = try connection.run("UPDATE purchases SET timeline = $1", [.bytes([99])])
             }
             try await store.transaction { tx in
-                try tx.beginRebuild()
-                try tx.addRebuilt([fact("t3")], from: document(3))
-                try tx.swapRebuilt(at: now)
+                try tx.rebuild.begin()
+                try tx.rebuild.add([fact("t3")], from: document(3))
+                try tx.rebuild.swapRebuilt(at: now)
             }
             #expect(try await store.timeline() == Timeline(of: purchase, [fact("t3")]))
             #expect(try await store.leases().map(\.purchase) == [purchase])
@@ -207,13 +207,13 @@ extension Database {
         try await driver.withStore { store in
             try await store.keep(1)
             try await store.transaction {
-                try $0.appStoreFailed(app, in: .production, pausedUntil: now + .seconds(15))
+                try $0.appStore.failed(app, in: .production, pausedUntil: now + .seconds(15))
             }
             #expect(try await store.leases(at: now + .seconds(14)).isEmpty)
             #expect(try await store.leases(at: now + .seconds(15)).count == 1)
             let standing = try await store.transaction { tx in
-                try tx.appStoreResponded(app, in: .production, at: now)
-                return try tx.appStoreHealth(of: app, in: .production)
+                try tx.appStore.responded(app, in: .production, at: now)
+                return try tx.appStore.health(of: app, in: .production)
             }
             #expect(standing.failures == 0 && standing.respondedAt == now)
         }
@@ -264,13 +264,13 @@ extension Database {
             for end in ends {
                 try await store.endCatchUp(late, upTo: end)
                 let standing = try await store.read {
-                    try $0.appStoreHealth(of: app, in: .production)
+                    try $0.appStore.health(of: app, in: .production)
                 }
                 #expect(standing.backfilledTo == nil)
                 #expect(try await store.leaseCatchUp(at: now, for: slow) == nil)
             }
             try await store.endCatchUp(held, upTo: now)
-            let standing = try await store.read { try $0.appStoreHealth(of: app, in: .production) }
+            let standing = try await store.read { try $0.appStore.health(of: app, in: .production) }
             #expect(standing.backfilledTo == now)
         }
     }

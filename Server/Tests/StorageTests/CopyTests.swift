@@ -25,37 +25,37 @@ private struct Way: CustomTestStringConvertible, Sendable {
             for number in 0..<1_100 {
                 var each = document(UInt8(number % 250), signedAt: now + .seconds(number))
                 each.parts += Array(repeating: 7, count: number)
-                _ = try tx.insert(each)
+                _ = try tx.documents.insert(each)
                 let own = PurchaseID(TransactionID(rawValue: "\(number % 300)"), in: .sandbox)
-                try tx.project(
+                try tx.recorder.project(
                     [fact(TransactionID(rawValue: "t\(number)"), about: own)], from: each)
             }
             // Of other apps, before and behind, and of a month long ago.
             for name in ["ants", "zebra"] {
                 var each = document(251, signedAt: now - .days(400))
                 each.app = AppID(rawValue: name)
-                _ = try tx.insert(each)
+                _ = try tx.documents.insert(each)
             }
             for name in ["Z", "a", "ä", "Ö", "_", "é", "🙂", "aa", "A"] {
                 let id = CustomerID(rawValue: name)
-                _ = try tx.customer(id, in: app, at: now)
-                try tx.addID(CustomerID(rawValue: name + "-2"), to: id, in: app, at: now)
+                _ = try tx.identity.customer(id, in: app, at: now)
+                try tx.identity.addID(CustomerID(rawValue: name + "-2"), to: id, in: app, at: now)
                 let own = PurchaseID(TransactionID(rawValue: name), in: .production)
-                try tx.link(own, to: id, by: .support, in: app, at: now)
+                try tx.ownership.link(own, to: id, by: .support, in: app, at: now)
             }
-            try tx.removeID("A-2", from: "A", in: app, at: now)
+            try tx.identity.removeID("A-2", from: "A", in: app, at: now)
             for name in ["Z", "a"] {
                 let own = PurchaseID(TransactionID(rawValue: name), in: .production)
-                _ = try tx.move(own, to: "ä", by: .support, reason: "x", in: app, at: now)
-                try tx.share(own, with: "Ö", in: app, at: now)
-                try tx.block(own, of: "ä", reason: "x", in: app, at: now)
-                try tx.addGrant(
+                _ = try tx.ownership.move(own, to: "ä", by: .support, reason: "x", in: app, at: now)
+                try tx.ownership.share(own, with: "Ö", in: app, at: now)
+                try tx.ownership.block(own, of: "ä", reason: "x", in: app, at: now)
+                try tx.grants.add(
                     StoredGrant(
                         Grant(
                             id: GrantID(rawValue: name), entitlement: "pro", from: now, until: nil,
                             reason: "x"), to: "ä", in: .production), in: app)
             }
-            try tx.insert(
+            try tx.purchases.insertOrigin(
                 PurchaseOrigin(placement: "paywall", sdk: nil, storefront: "AUT"),
                 of: [("t1", PurchaseID("1", in: .sandbox))], in: app, at: now)
             try fillWithPeople(tx)
@@ -65,7 +65,7 @@ private struct Way: CustomTestStringConvertible, Sendable {
             try fillWithMoney(tx)
             try fillWithOperators(tx)
             let person = StoredCustomer(customer: "aa", ids: ["aa", "aa-2"])
-            try tx.erase(
+            try tx.erasure.erase(
                 person, names: ["aa": "erased_1", "aa-2": "erased_2"],
                 hashes: [Array(repeating: 1, count: 32), Array(repeating: 2, count: 32)], in: app,
                 at: now)
@@ -75,13 +75,13 @@ private struct Way: CustomTestStringConvertible, Sendable {
     /// What was said of customers, and to them.
     private func fillWithPeople(_ tx: DatabaseSession) throws {
         let debit = Booking(.debit, id: "d", currency: "gems", amount: 3, reason: "x", at: now)
-        try tx.book(
+        try tx.walletUpdates.book(
             StoredBooking(debit, of: "ä", in: .production, balance: -3), key: "k", in: app, at: now)
         let gift = Booking(.credit, id: "c", currency: "gems", amount: 2, reason: "x", at: now)
-        try tx.book(
+        try tx.walletUpdates.book(
             StoredBooking(gift, of: "ä", in: .production, balance: -1), key: "c", in: app, at: now)
-        try tx.save(Consent(isGiven: true, hadSample: nil, at: now), of: "ä", in: app)
-        try tx.save(
+        try tx.consents.save(Consent(isGiven: true, hadSample: nil, at: now), of: "ä", in: app)
+        try tx.consents.save(
             [
                 PurchaseUsage(transaction: "1", delivery: .other, used: 5),
                 PurchaseUsage(transaction: "2", delivery: .delivered, used: nil),
@@ -92,16 +92,16 @@ private struct Way: CustomTestStringConvertible, Sendable {
                 purchase: PurchaseID(TransactionID(rawValue: "\(number)"), in: .sandbox),
                 transaction: "1",
                 product: "gems.100", reason: reason, askedAt: now)
-            try tx.recordConsumptionInquiries([asked])
+            try tx.inquiries.record([asked])
         }
-        for rules in ["a", "b"] { try tx.beginReminderSweep(by: rules, of: app) }
+        for rules in ["a", "b"] { try tx.reminders.beginSweep(by: rules, of: app) }
         let watch = TermWatch(subject: "ä", environment: .production)
         for days in [1, 7] {
             let reminder = TermReminder(
                 ending: TermEnding(chain: "all", from: now, until: now, daysBefore: days),
                 dueAt: now, purchase: PurchaseID("ä", in: .production),
                 payment: Payment(transaction: "1", product: "summer", from: now, until: nil))
-            try tx.emitReminder(reminder, to: "ä", watch: watch, in: app, at: now)
+            try tx.reminders.emit(reminder, to: "ä", watch: watch, in: app, at: now)
         }
     }
 
@@ -110,23 +110,23 @@ private struct Way: CustomTestStringConvertible, Sendable {
         let claims = ["a", "b"].map {
             SeatClaim(id: SeatClaimID(rawValue: $0), customer: "é", claimedAt: now)
         }
-        try tx.insert(claims[0], on: purchase, in: app, at: now)
-        try tx.release([claims[0]], on: purchase, because: .left, in: app, at: now)
-        try tx.insert(claims[1], on: purchase, in: app, at: now)
+        try tx.seats.insert(claims[0], on: purchase, in: app, at: now)
+        try tx.seats.release([claims[0]], on: purchase, because: .left, in: app, at: now)
+        try tx.seats.insert(claims[1], on: purchase, in: app, at: now)
         let worker = CheckWorker(holder: "me", lease: .seconds(9), checksPerSecond: 1)
-        let leased = try tx.leaseSeatReports(
+        let leased = try tx.seatReports.lease(
             of: app, in: .production, dueBy: now, limit: 9, for: worker)
-        try tx.recordAsked(about: "b", in: app, at: now)
-        try tx.complete(
+        try tx.seatReports.recordAsked(about: "b", in: app, at: now)
+        try tx.seatReports.complete(
             try #require(leased.first), .claimed("s"), trouble: nil, in: app, by: worker.holder,
             nextComparison: now, at: now)
         let unclaim = SeatUnclaim(ids: ["t"], isBound: true, environment: .sandbox)
-        try tx.record(unclaim, from: [UInt8](repeating: 5, count: 32), in: app, at: now)
+        try tx.seats.record(unclaim, from: [UInt8](repeating: 5, count: 32), in: app, at: now)
         let invitation = StoredInvitation(
             id: "i", purchase: purchase, customer: "é", createdAt: now, expiresAt: now + .days(7))
         let digest = [UInt8](repeating: 3, count: 32)
-        try tx.insert(invitation, digest: digest, in: app)
-        try tx.use(invitation, for: "b", in: app, at: now)
+        try tx.seatInvitations.insert(invitation, digest: digest, in: app)
+        try tx.seatInvitations.use(invitation, for: "b", in: app, at: now)
     }
 
     private func fillWithMoney(_ tx: DatabaseSession) throws {
@@ -134,22 +134,22 @@ private struct Way: CustomTestStringConvertible, Sendable {
         let movement = Movement(.new, at: now, of: "1", segment)
         var history = MovementHistory()
         history.apply(MovementHistory.Change(from: history, to: [movement], at: now))
-        try tx.replaceMovements(of: PurchaseID("ä", in: .production), [], by: history, in: app)
-        try tx.beginMoneyFill(of: app)
-        try tx.beginSums(of: app)
+        try tx.movements.replace(of: PurchaseID("ä", in: .production), [], by: history, in: app)
+        try tx.money.beginFill(of: app)
+        try tx.sums.begin(of: app)
         let entry = Wallet(
             of: "gems", [],
             [Booking(.debit, id: "d", currency: "gems", amount: 3, reason: "x", at: now)],
             rules: .none
         ).entries
-        try tx.show(entry, in: "gems", of: "ä", in: app, .production)
-        try tx.show(
+        try tx.shown.show(entry, in: "gems", of: "ä", in: app, .production)
+        try tx.shown.show(
             [ShownEntitlement("pro", .granted)], of: "ä", in: app, .production)
-        try tx.beginShowing(of: app, by: "x")
+        try tx.shown.begin(of: app, by: "x")
         var sums = SumTable()
         sums.add(SumChange(adding: movement, on: 1), in: .production)
-        try tx.add(sums, of: app)
-        _ = try tx.insert(
+        try tx.sums.add(sums, of: app)
+        _ = try tx.appleReports.insert(
             AppleReport(
                 kind: "SALES", days: 1...1, digest: [UInt8](repeating: 7, count: 32), name: "x",
                 rowsCount: 1, importedAt: now, content: [1, 2]), in: app)
@@ -158,39 +158,40 @@ private struct Way: CustomTestStringConvertible, Sendable {
     private func fillWithOperators(_ tx: DatabaseSession) throws {
         let hash = [UInt8](repeating: 9, count: 32)
         let roles = OperatorRoles(everywhere: .viewer, byApp: [app: .admin, "zebra": .support])
-        _ = try tx.add(Operator(name: "mira", roles: roles, createdAt: now), password: "x")
-        try tx.add(
+        _ = try tx.operators.add(
+            Operator(name: "mira", roles: roles, createdAt: now), password: "x")
+        try tx.sessions.add(
             OperatorSession(
                 hash: hash, operatorName: "mira", createdAt: now, until: now + .days(1),
                 address: "::1",
                 agent: "x"))
-        try tx.add(
+        try tx.operatorLinks.add(
             OperatorLink(
                 hash: hash, kind: .reset, operatorName: "mira", roles: roles, author: "x",
                 createdAt: now, until: now))
-        try tx.save(SignInFailures(subject: "name mira", count: 2, lastAt: now))
-        try tx.recordSignIn(of: "mira", from: "::/64", at: now, since: now, max: 1)
+        try tx.signIns.save(SignInFailures(subject: "name mira", count: 2, lastAt: now))
+        try tx.signIns.record(of: "mira", from: "::/64", at: now, since: now, max: 1)
         for app in [app, nil] {
-            try tx.append(
+            try tx.audit.append(
                 RecordedAct(app: app, at: now, id: "1", author: "mira", act: "x", customer: "ä"))
         }
     }
 
     private func fillWithStanding(_ tx: DatabaseSession) throws {
         let bytes = [UInt8](repeating: 5, count: 32)
-        try tx.addKey(hash: bytes, app: app, kind: .app, name: "", at: now)
-        try tx.addSecret(bytes, "links", of: app, at: now)
-        try tx.rotate(
+        try tx.keys.add(hash: bytes, app: app, kind: .app, name: "", at: now)
+        try tx.secrets.add(bytes, "links", of: app, at: now)
+        try tx.tokenKeys.rotate(
             to: StoredTokenKey(id: "k", app: app, privateKey: bytes, createdAt: now), at: now)
-        try tx.save(
+        try tx.imports.save(
             ImportPosition(bytesRead: 7), of: ImportKey(app: app, kind: "x", file: bytes), at: now)
-        try tx.appStorePaused(app, in: .sandbox, until: now)
-        try tx.beginEpoch(named: "aaaaaaaaaa", at: now)
+        try tx.appStore.paused(app, in: .sandbox, until: now)
+        try tx.events.beginEpoch(named: "aaaaaaaaaa", at: now)
         var arrived = DocumentWithFacts(document(3), [])
         arrived.forward = ForwardOrder(
             ReceivedNotification(contentType: nil, body: [1]), to: ["a", "b"], createdAt: now,
             dueAt: now)
-        try tx.enqueueForwards([arrived])
+        try tx.forwards.enqueue([arrived])
     }
 
     private func fillWithWebhooks(_ tx: DatabaseSession) throws {
@@ -198,20 +199,20 @@ private struct Way: CustomTestStringConvertible, Sendable {
         let settings = WebhookSettings(
             url: "https://example.com/", filter: WebhookFilter(environments: [.production]),
             authorization: "Bearer x")
-        try tx.add(
+        try tx.webhooks.add(
             StoredWebhook(
                 id: webhook, settings: settings, secret: "whsec_x", createdAt: now, cursor: 7),
             of: app)
         let deliveries = ["evt_1", "evt_2"].map {
             NewDelivery(message: $0, sequence: 1, kind: "renewed", stream: "ä", body: [1, 2])
         }
-        try tx.add(deliveries, to: webhook, of: app, at: now)
+        try tx.deliveries.add(deliveries, to: webhook, of: app, at: now)
         let lease = try #require(
-            try tx.leaseDeliveries(
+            try tx.deliveries.lease(
                 to: webhook, of: app, dueBy: now, limit: 1, for: "me", lease: .seconds(9)
             ).first)
         let attempt = DeliveryAttempt(at: now, milliseconds: 3, status: 500, answer: "not now")
-        try tx.failDelivery(lease, to: webhook, of: app, attempt, next: now + .seconds(60))
+        try tx.deliveries.fail(lease, to: webhook, of: app, attempt, next: now + .seconds(60))
     }
 
     private func counts(_ store: Database) async throws -> [String: Int] {
@@ -240,12 +241,12 @@ private struct Way: CustomTestStringConvertible, Sendable {
                 #expect(rows == counts.values.reduce(0, +))
                 let told = try await copy.read { tx in
                     (
-                        try tx.emittedReminders(of: ["ä"], in: app, environment: .production),
-                        try tx.consent(of: "ä", in: app),
-                        try tx.uses(of: "ä", in: app, environment: .sandbox),
-                        try tx.consumptionInquiries(
+                        try tx.reminders.emitted(of: ["ä"], in: app, environment: .production),
+                        try tx.consents.find(of: "ä", in: app),
+                        try tx.consents.uses(of: "ä", in: app, environment: .sandbox),
+                        try tx.inquiries.all(
                             about: [PurchaseID("1", in: .sandbox)], in: app),
-                        try tx.reportedBalances(of: "ä", in: app, .production)
+                        try tx.wallets.reportedBalances(of: "ä", in: app, .production)
                     )
                 }
                 #expect(told.0.keys.map(\.daysBefore).sorted() == [1, 7])
@@ -253,22 +254,22 @@ private struct Way: CustomTestStringConvertible, Sendable {
                 #expect(told.3.map(\.inquiry.reason) == ["UNINTENDED_PURCHASE"])
                 #expect(told.4 == ["gems": -1])
                 let booked = try await copy.read {
-                    try $0.bookings(of: "ä", "gems", in: app, environment: .production)
+                    try $0.bookings.all(of: "ä", "gems", in: app, environment: .production)
                 }
                 #expect(booked.map(\.signedAmount).sorted() == [-3, 2])
                 let documents = try await copy.read {
-                    try $0.documents(of: app, after: .start, limit: 2_000)
+                    try $0.documents.all(of: app, after: .start, limit: 2_000)
                 }
                 let originals = try await source.read {
-                    try $0.documents(of: app, after: .start, limit: 2_000)
+                    try $0.documents.all(of: app, after: .start, limit: 2_000)
                 }
                 #expect(documents == originals)
                 let link = try await copy.read {
-                    try $0.link(of: PurchaseID("🙂", in: .production), in: app)
+                    try $0.links.find(of: PurchaseID("🙂", in: .production), in: app)
                 }
                 #expect(link?.customer == "🙂")
                 #expect(
-                    try await copy.read { try $0.logEpochs(of: app) }.current == "aaaaaaaaaa")
+                    try await copy.read { try $0.events.epochs(of: app) }.current == "aaaaaaaaaa")
             }
         }
     }
@@ -276,7 +277,9 @@ private struct Way: CustomTestStringConvertible, Sendable {
     @Test func `a store that has rows is no place for a copy`() async throws {
         try await Driver.sqliteMemory.withStore { source in
             try await Driver.sqliteMemory.withStore { copy in
-                _ = try await copy.transaction { try $0.customer("anna", in: app, at: now) }
+                _ = try await copy.transaction {
+                    try $0.identity.customer("anna", in: app, at: now)
+                }
                 let failure = await #expect(throws: StorageFailure.self) {
                     try await copy.copy(from: source)
                 }

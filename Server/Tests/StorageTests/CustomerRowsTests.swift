@@ -7,11 +7,13 @@ import Testing
     @Test(arguments: Driver.allCases)
     func `an id means the same customer ever after`(driver: Driver) async throws {
         try await driver.withStore { store in
-            let first = try await store.transaction { try $0.customer("anna", in: app, at: now) }
-            let again = try await store.transaction {
-                try $0.customer("anna", in: app, at: now + .days(1))
+            let first = try await store.transaction {
+                try $0.identity.customer("anna", in: app, at: now)
             }
-            let unknown = try await store.read { try $0.customer(known: "ben", in: app) }
+            let again = try await store.transaction {
+                try $0.identity.customer("anna", in: app, at: now + .days(1))
+            }
+            let unknown = try await store.read { try $0.customers.find(known: "ben", in: app) }
             #expect(first == again)
             #expect(unknown == nil)
         }
@@ -21,13 +23,13 @@ import Testing
     func `merged customers share every id and every purchase`(driver: Driver) async throws {
         try await driver.withStore { store in
             try await store.transaction { tx in
-                _ = try tx.customer("anna", in: app, at: now)
-                _ = try tx.customer("device-7", in: app, at: now + .seconds(1))
-                try tx.link(purchase, to: "device-7", by: .device, in: app, at: now)
-                try tx.merge("device-7", into: "anna", in: app, at: now)
+                _ = try tx.identity.customer("anna", in: app, at: now)
+                _ = try tx.identity.customer("device-7", in: app, at: now + .seconds(1))
+                try tx.ownership.link(purchase, to: "device-7", by: .device, in: app, at: now)
+                try tx.identity.merge("device-7", into: "anna", in: app, at: now)
             }
-            let merged = try await store.read { try $0.customer(known: "device-7", in: app) }
-            let link = try await store.read { try $0.link(of: purchase, in: app) }
+            let merged = try await store.read { try $0.customers.find(known: "device-7", in: app) }
+            let link = try await store.read { try $0.links.find(of: purchase, in: app) }
             #expect(merged == StoredCustomer(customer: "anna", ids: ["anna", "device-7"]))
             #expect(link == Link(customer: "anna", evidence: .device, since: now))
         }
@@ -41,17 +43,17 @@ import Testing
         try await driver.withStore(rules: wallets) { store in
             for (amount, days) in [(30, 2), (7, 1)] as [(Int64, Int)] {
                 try await store.transaction { tx in
-                    _ = try tx.customer("anna", in: app, at: now)
+                    _ = try tx.identity.customer("anna", in: app, at: now)
                     let debit = Booking(
                         .debit, id: BookingID(rawValue: "d\(amount)"), currency: "gems",
                         amount: amount,
                         reason: "", at: now + .days(days))
                     let kept = StoredBooking(debit, of: "anna", in: .production, balance: 0)
-                    try tx.book(kept, key: nil, in: app, at: now)
+                    try tx.walletUpdates.book(kept, key: nil, in: app, at: now)
                 }
             }
             let spent = try await store.read {
-                try $0.spendings(of: "anna", in: app, environment: .production)
+                try $0.bookings.spendings(of: "anna", in: app, environment: .production)
             }
             #expect(spent["gems"]?.amount == 37 && spent["gems"]?.lastAt == now + .days(2))
         }
@@ -61,13 +63,13 @@ import Testing
     func `a purchase belongs to one customer at most`(driver: Driver) async throws {
         try await driver.withStore { store in
             try await store.transaction { tx in
-                _ = try tx.customer("anna", in: app, at: now)
-                _ = try tx.customer("ben", in: app, at: now)
-                try tx.link(purchase, to: "anna", by: .device, in: app, at: now)
+                _ = try tx.identity.customer("anna", in: app, at: now)
+                _ = try tx.identity.customer("ben", in: app, at: now)
+                try tx.ownership.link(purchase, to: "anna", by: .device, in: app, at: now)
             }
             await #expect(throws: StorageFailure.self) {
                 try await store.transaction { tx in
-                    try tx.link(purchase, to: "ben", by: .device, in: app, at: now)
+                    try tx.ownership.link(purchase, to: "ben", by: .device, in: app, at: now)
                 }
             }
         }
@@ -77,8 +79,8 @@ import Testing
     func `apps do not see one another's customers`(driver: Driver) async throws {
         try await driver.withStore { store in
             let found = try await store.transaction { tx in
-                _ = try tx.customer("anna", in: app, at: now)
-                return try tx.customer(known: "anna", in: "rage")
+                _ = try tx.identity.customer("anna", in: app, at: now)
+                return try tx.customers.find(known: "anna", in: "rage")
             }
             #expect(found == nil)
         }
@@ -89,8 +91,8 @@ import Testing
         try await driver.withStore { store in
             let nasty: CustomerID = "x'; DROP TABLE customers; --"
             let count = try await store.transaction { tx in
-                _ = try tx.customer(nasty, in: app, at: now)
-                return try tx.customer(known: nasty, in: app)?.ids.count
+                _ = try tx.identity.customer(nasty, in: app, at: now)
+                return try tx.customers.find(known: nasty, in: app)?.ids.count
             }
             #expect(count == 1)
         }
@@ -102,14 +104,14 @@ import Testing
             let hash = [UInt8](repeating: 7, count: 32)
             try await store.transaction { tx in
                 for _ in 0..<2 {
-                    try tx.addKey(hash: hash, app: app, kind: .secret, name: "server", at: now)
+                    try tx.keys.add(hash: hash, app: app, kind: .secret, name: "server", at: now)
                 }
             }
-            let found = try await store.read { try $0.key(hash: hash) }
+            let found = try await store.read { try $0.keys.find(hash: hash) }
             let other = try await store.read {
-                try $0.key(hash: [UInt8](repeating: 8, count: 32))
+                try $0.keys.find(hash: [UInt8](repeating: 8, count: 32))
             }
-            let count = try await store.read { try $0.keyCount(of: app) }
+            let count = try await store.read { try $0.keys.count(of: app) }
             #expect(found?.app == app)
             #expect(found?.kind == .secret)
             #expect(other == nil)
@@ -123,18 +125,18 @@ import Testing
             let hash = [UInt8](repeating: 7, count: 32)
             let end = Instant(milliseconds: now.milliseconds + 9_000_000)
             try await store.transaction { tx in
-                try tx.addKey(
+                try tx.keys.add(
                     hash: hash, app: app, kind: .secret, name: "", scopes: [.read, .money],
                     until: end, at: now)
             }
-            let unused = try #require(try await store.read { try $0.key(hash: hash) })
+            let unused = try #require(try await store.read { try $0.keys.find(hash: hash) })
             #expect(unused.scopes == [.read, .money] && unused.until == end)
             #expect(unused.lastUsedAt == nil)
             for (minutes, recorded) in [(0, 0), (59, 0), (60, 60), (61, 60)] as [(Int64, Int64)] {
                 let moment = Instant(milliseconds: now.milliseconds + minutes * 60_000)
                 let use = try #require(KeyUse(of: unused, at: moment))
-                try await store.transaction { tx in try tx.record(use) }
-                let key = try await store.read { try $0.key(hash: hash) }
+                try await store.transaction { tx in try tx.keys.record(use) }
+                let key = try await store.read { try $0.keys.find(hash: hash) }
                 #expect(key?.lastUsedAt?.milliseconds == now.milliseconds + recorded * 60_000)
                 let next = key.flatMap { KeyUse(of: $0, at: moment) }
                 #expect(next == nil)
@@ -150,21 +152,21 @@ import Testing
             let hashes = [UInt8(9), 7, 8].map { [UInt8](repeating: $0, count: 32) }
             try await store.transaction { tx in
                 for hash in hashes {
-                    try tx.addKey(hash: hash, app: app, kind: .app, name: "phone", at: now)
+                    try tx.keys.add(hash: hash, app: app, kind: .app, name: "phone", at: now)
                 }
             }
-            let all = try await store.read { try $0.keys(of: app) }
+            let all = try await store.read { try $0.keys.all(of: app) }
             #expect(all.map { $0.hash[0] } == [7, 8, 9])
             #expect(all.allSatisfy { $0.kind == .app && $0.name == "phone" && $0.app == app })
             #expect(all.allSatisfy { $0.createdAt == now })
             for _ in 0..<2 {
                 try await store.transaction { tx in
-                    try tx.removeKey(hash: all[1].hash, of: app)
+                    try tx.keys.remove(hash: all[1].hash, of: app)
                 }
             }
-            let rest = try await store.read { try $0.keys(of: app) }
+            let rest = try await store.read { try $0.keys.all(of: app) }
             #expect(rest == [all[0], all[2]])
-            let gone = try await store.read { try $0.key(hash: all[1].hash) }
+            let gone = try await store.read { try $0.keys.find(hash: all[1].hash) }
             #expect(gone == nil)
         }
     }

@@ -36,8 +36,8 @@ import Testing
                         DocumentWithFacts(
                             document($0), [fact(TransactionID(rawValue: "\($0)"), about: purchase)])
                     }
-                    let kept = try new.filter { try tx.record($0) }
-                    try tx.spend(budget, on: kept, at: now)
+                    let kept = try new.filter { try tx.recorder.record($0) }
+                    try tx.documents.spend(budget, on: kept, at: now)
                 }
             }
             try await post([1, 2], about: purchase)
@@ -47,7 +47,7 @@ import Testing
             }
             #expect(spent == DocumentBudgetExhausted(purchase: purchase, wait: .seconds(1800)))
             try await post([4], about: other)
-            let count = try await store.read { tx in try tx.documentCount() }
+            let count = try await store.read { tx in try tx.documents.count() }
             #expect(count == 3)
         }
     }

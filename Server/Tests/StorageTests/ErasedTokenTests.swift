@@ -37,8 +37,8 @@ extension Database {
         _ = try await record(DocumentWithFacts(document, [fact]))
     }
 
-    fileprivate func events(after sequence: Int64 = 0) async throws -> [Event] {
-        try await readingLog { try $0.events(of: app, after: sequence, limit: 500) }
+    fileprivate func events(after sequence: Int64 = 0) async throws -> [LoggedEvent] {
+        try await readingLog { try $0.events.all(of: app, after: sequence, limit: 500) }
     }
 
     /// Whose terms are looked at.
@@ -50,17 +50,17 @@ extension Database {
 
     fileprivate func remindersTold(to subject: CustomerID) async throws -> Int {
         try await read {
-            try $0.emittedReminders(of: [subject], in: app, environment: .production).count
+            try $0.reminders.emitted(of: [subject], in: app, environment: .production).count
         }
     }
 
     /// Lets the first purchase be theirs, and forgets them.
     fileprivate func forget() async throws {
         try await transaction { tx in
-            _ = try tx.customer(tokenID, in: app, at: now)
-            try tx.link(bought(1), to: tokenID, by: .device, in: app, at: now)
-            let person = try #require(try tx.customer(known: tokenID, in: app))
-            try tx.erase(
+            _ = try tx.identity.customer(tokenID, in: app, at: now)
+            try tx.ownership.link(bought(1), to: tokenID, by: .device, in: app, at: now)
+            let person = try #require(try tx.customers.find(known: tokenID, in: app))
+            try tx.erasure.erase(
                 person, names: [tokenID: "erased_1"], hashes: [hash(tokenID)], in: app, at: now)
         }
     }
@@ -80,7 +80,7 @@ extension Database {
             try await store.hear(document(2), payment(2, by: token))
             try await store.hear(document(3), payment(3, by: otherToken))
             _ = try await store.transaction {
-                try $0.emitTransitions(of: app, dueBy: now + .days(90), limit: 100)
+                try $0.purchaseEvents.emitTransitions(of: app, dueBy: now + .days(90), limit: 100)
             }
             let later = try await store.events(after: last).map(\.entry)
             let named = Set(
@@ -88,7 +88,7 @@ extension Database {
                     "\($0.purchase?.original.rawValue ?? "-") \($0.accountToken ?? "nobody")"
                 })
             #expect(named == ["1 nobody", "2 nobody", "3 \(otherToken)"])
-            #expect(try await store.read { try $0.logDifferences() }.count == 0)
+            #expect(try await store.read { try $0.consistency.logDifferences() }.count == 0)
         }
     }
 
@@ -120,7 +120,7 @@ extension Database {
             let watch = TermWatch(
                 subject: CustomerID(rawValue: token), environment: .production)
             try await store.transaction {
-                try $0.emitReminder(
+                try $0.reminders.emit(
                     TermReminder(
                         ending: ending, dueAt: now, purchase: bought(1), payment: season),
                     to: nil, watch: watch, in: app, at: now)

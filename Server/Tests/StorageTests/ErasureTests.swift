@@ -20,14 +20,14 @@ private let rules = DatabaseRules(erasedHash: hash, erasureKeying: keying)
 extension Database {
     fileprivate func erase(_ id: CustomerID) async throws {
         try await transaction { tx in
-            let person = try tx.customer(id, in: app, at: now)
-            try tx.erase(
+            let person = try tx.identity.customer(id, in: app, at: now)
+            try tx.erasure.erase(
                 person, names: [id: "erased_1"], hashes: person.ids.map(hash), in: app, at: now)
         }
     }
 
     fileprivate func isErased(_ token: String) async throws -> Bool {
-        try await read { try $0.isErased(token: token, in: app) }
+        try await read { try $0.erasedIDs.contains(token: token, in: app) }
     }
 
     /// What stands in the table.
@@ -49,7 +49,7 @@ extension Database {
         try await driver.withStore(rules: rules) { store in
             let mixed = CustomerID(rawValue: "B" + token.dropFirst())
             _ = try await store.transaction { tx in
-                try tx.customer(CustomerID(rawValue: token), in: app, at: now)
+                try tx.identity.customer(CustomerID(rawValue: token), in: app, at: now)
             }
             try await store.erase(mixed)
             #expect(try await !store.isErased(token))
@@ -65,11 +65,11 @@ extension Database {
             #expect(try await store.erasures() == [code])
             #expect(try await store.isErased(token))
             let among = try await store.read {
-                try $0.erasedTokens(among: [token, "another"], in: app)
+                try $0.erasedIDs.erasedTokens(among: [token, "another"], in: app)
             }
             #expect(among == [token])
             // Another app has another key, and other people.
-            #expect(try await !store.read { try $0.isErased(token: token, in: "zebra") })
+            #expect(try await !store.read { try $0.erasedIDs.contains(token: token, in: "zebra") })
         }
     }
 
@@ -77,10 +77,12 @@ extension Database {
     func `of somebody who used nothing up no row is left`(driver: Driver) async throws {
         try await driver.withStore(rules: rules) { store in
             try await store.erase("anna")
-            let left = try await store.read { try $0.customers(of: app, after: nil, limit: 9) }
+            let left = try await store.read { try $0.customers.all(of: app, after: nil, limit: 9) }
             #expect(left == [])
             // Then the name is as free as any other.
-            _ = try await store.transaction { try $0.customer("erased_1", in: app, at: now) }
+            _ = try await store.transaction {
+                try $0.identity.customer("erased_1", in: app, at: now)
+            }
         }
     }
 }

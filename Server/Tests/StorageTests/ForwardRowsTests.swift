@@ -27,7 +27,7 @@ extension Database {
         limit: Int = 10, lease: Duration = .seconds(60)
     ) async throws -> [ForwardLease] {
         try await transaction {
-            try $0.leaseForwards(
+            try $0.forwards.lease(
                 to: target, of: app, dueBy: moment, limit: limit, for: holder, lease: lease)
         }
     }
@@ -37,7 +37,7 @@ extension Database {
         next: Instant? = now + .seconds(15)
     ) async throws {
         try await transaction {
-            try $0.completeForward(lease, of: app, answer, at: moment, next: next)
+            try $0.forwards.complete(lease, of: app, answer, at: moment, next: next)
         }
     }
 
@@ -45,7 +45,7 @@ extension Database {
         _ state: StoredForward.State? = nil, after position: ForwardPosition? = nil,
         limit: Int = 100
     ) async throws -> [StoredForward] {
-        try await read { try $0.forwards(of: app, in: state, after: position, limit: limit) }
+        try await read { try $0.forwards.all(of: app, in: state, after: position, limit: limit) }
     }
 
     fileprivate func bodies() async throws -> Int64 {
@@ -76,7 +76,7 @@ extension Database {
         try await driver.withStore { store in
             await #expect(throws: Undone.self) {
                 try await store.transaction { tx in
-                    _ = try tx.record(attested(1))
+                    _ = try tx.recorder.record(attested(1))
                     throw Undone()
                 }
             }
@@ -192,9 +192,9 @@ extension Database {
             var others = lease
             others.holder = "b"
             let notTheirs = others
-            try await store.transaction { try $0.release(notTheirs, of: app) }
+            try await store.transaction { try $0.forwards.release(notTheirs, of: app) }
             #expect(try await store.leases(by: "b").isEmpty)
-            try await store.transaction { try $0.release(lease, of: app) }
+            try await store.transaction { try $0.forwards.release(lease, of: app) }
             let again = try #require(try await store.leases(by: "b").first)
             #expect(again.attempts == 0)
         }
@@ -208,7 +208,7 @@ extension Database {
             _ = try await store.record(attested(1, leftOut: ["third"], dueAt: now + .days(1)))
             func takeAll() async throws -> [String] {
                 try await store.transaction { tx in
-                    try tx.leaseForwards(
+                    try tx.forwards.lease(
                         of: document(1).id, in: app, for: "b", lease: .seconds(60))
                 }.map(\.target)
             }
@@ -244,7 +244,7 @@ extension Database {
             }
             #expect(all.count == 18 && Set(all).count == 18)
             #expect(all.map(\.createdAt) == all.map(\.createdAt).sorted(by: >))
-            let waiting = try await store.read { try $0.backlog(to: old, of: app) }
+            let waiting = try await store.read { try $0.forwards.backlog(to: old, of: app) }
             #expect(waiting == QueueBacklog(count: 9, oldest: now))
         }
     }
@@ -259,7 +259,7 @@ extension Database {
             try await store.end(done, .status(200))
             func forget(over: Instant, all: Instant) async throws -> Int {
                 try await store.transaction {
-                    try $0.deleteForwards(of: app, overBefore: over, allBefore: all, limit: 10)
+                    try $0.forwards.delete(of: app, overBefore: over, allBefore: all, limit: 10)
                 }
             }
             let later = now + .days(1)
@@ -286,7 +286,7 @@ extension Database {
             let waiting = try await store.forwards(.waiting)
             func retry(_ document: [UInt8], to targets: [String]) async throws {
                 _ = try await store.transaction {
-                    try $0.retryForwards(of: document, in: app, to: targets, at: now + .days(9))
+                    try $0.forwards.retry(of: document, in: app, to: targets, at: now + .days(9))
                 }
             }
             try await retry(lost.document, to: [staging])
@@ -314,7 +314,7 @@ extension Database {
             try await store.end(lease, .status(500), next: nil)
             func forget(all: Instant) async throws -> Int {
                 try await store.transaction {
-                    try $0.deleteForwards(
+                    try $0.forwards.delete(
                         of: app, overBefore: now + .days(1), allBefore: all, limit: 10)
                 }
             }
@@ -335,7 +335,7 @@ extension Database {
             try await store.end(lease, .status(200), at: now + .days(9))
             for (days, count) in [(9, 0), (10, 1)] {
                 let forgotten = try await store.transaction {
-                    try $0.deleteForwards(
+                    try $0.forwards.delete(
                         of: app, overBefore: now + .days(days), allBefore: now + .days(1),
                         limit: 10)
                 }

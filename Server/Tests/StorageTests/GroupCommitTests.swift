@@ -29,7 +29,7 @@ private struct Poisoned: Error {}
                 for number in 0..<Self.writers {
                     group.addTask {
                         let answer = try await store.transaction { tx in
-                            _ = try tx.insert(Self.document(number))
+                            _ = try tx.documents.insert(Self.document(number))
                             return number
                         }
                         #expect(answer == number)
@@ -37,7 +37,7 @@ private struct Poisoned: Error {}
                 }
                 try await group.waitForAll()
             }
-            let count = try await store.read { try $0.documentCount() }
+            let count = try await store.read { try $0.documents.count() }
             #expect(count == Self.writers)
         }
     }
@@ -51,7 +51,7 @@ private struct Poisoned: Error {}
                 }
             }
             let kept = try await store.read {
-                try $0.documents(of: app, after: .start, limit: 1000)
+                try $0.documents.all(of: app, after: .start, limit: 1000)
             }
             let expected = (0..<Self.writers).filter { $0 % 7 != 0 }.map { Self.document($0).id }
             #expect(Set(kept.map(\.id)) == Set(expected))
@@ -62,7 +62,7 @@ private struct Poisoned: Error {}
     private static func write(_ number: Int, to store: Database) async {
         do {
             try await store.transaction { tx in
-                _ = try tx.insert(document(number))
+                _ = try tx.documents.insert(document(number))
                 if number % 7 == 0 { throw Poisoned() }
             }
             #expect(number % 7 != 0)
@@ -86,8 +86,9 @@ private struct Poisoned: Error {}
             #expect(new.sorted() == expected)
             try await store.read { tx in
                 for number in 0..<Self.writers / 2 {
-                    let facts = try tx.facts(about: Self.fact(number).purchase, in: app)
-                    let timeline = try tx.timeline(of: Self.fact(number).purchase, in: app)
+                    let facts = try tx.facts.all(about: Self.fact(number).purchase, in: app)
+                    let timeline = try tx.purchases.timeline(
+                        of: Self.fact(number).purchase, in: app)
                     #expect(facts.map(\.fact) == (number % 7 == 0 ? [] : [Self.fact(number)]))
                     #expect((timeline?.periods.count ?? 0) == facts.count)
                 }
@@ -110,7 +111,7 @@ private struct Poisoned: Error {}
             let isNew =
                 number.isMultiple(of: 2)
                 ? try await store.record(attested)
-                : try await store.transaction { try $0.record(attested) }
+                : try await store.transaction { try $0.recorder.record(attested) }
             #expect(number % 7 != 0)
             return isNew ? [number] : []
         } catch {
@@ -158,7 +159,7 @@ private struct Poisoned: Error {}
             #expect(together.map { try? $0.get() } == [true, true, true, nil, true, true, false])
             #expect(await store.record([]).isEmpty)
             let kept = try await store.read {
-                try $0.documents(of: app, after: .start, limit: 1000)
+                try $0.documents.all(of: app, after: .start, limit: 1000)
             }
             let expected = [0, 1, 2, 4, 5] + (10..<20).filter { $0 != 14 }
             #expect(Set(kept.map(\.id)) == Set(expected.map { Self.document($0).id }))
@@ -171,7 +172,7 @@ private struct Poisoned: Error {}
             let purchase = PurchaseID("1000", in: .production)
             try await store.transaction { tx in
                 for name in 0..<Self.writers {
-                    _ = try tx.customer(CustomerID(rawValue: "c\(name)"), in: app, at: now)
+                    _ = try tx.identity.customer(CustomerID(rawValue: "c\(name)"), in: app, at: now)
                 }
             }
             let owners = await withTaskGroup(of: Bool.self) { group in
@@ -180,7 +181,8 @@ private struct Poisoned: Error {}
                         let customer = CustomerID(rawValue: "c\(name)")
                         do {
                             try await store.transaction { tx in
-                                try tx.link(purchase, to: customer, by: .device, in: app, at: now)
+                                try tx.ownership.link(
+                                    purchase, to: customer, by: .device, in: app, at: now)
                             }
                             return true
                         } catch {
@@ -235,7 +237,9 @@ private struct Poisoned: Error {}
             for number in 0..<20 {
                 group.addTask {
                     let failure = await #expect(throws: StorageFailure.self) {
-                        try await store.transaction { try $0.insert(Self.document(number)) }
+                        try await store.transaction {
+                            try $0.documents.insert(Self.document(number))
+                        }
                     }
                     #expect(failure?.kind == .unavailable)
                 }
@@ -276,7 +280,9 @@ private struct Poisoned: Error {}
                 for number in 0..<600 {
                     group.addTask {
                         let failure = await #expect(throws: StorageFailure.self) {
-                            try await store.transaction { try $0.insert(Self.document(number)) }
+                            try await store.transaction {
+                                try $0.documents.insert(Self.document(number))
+                            }
                         }
                         #expect(failure?.kind == .busy)
                     }
@@ -289,8 +295,8 @@ private struct Poisoned: Error {}
             try await group.waitForAll()
         }
         try await store.checkWrites(at: now)
-        try await store.transaction { _ = try $0.insert(Self.document(1)) }
-        #expect(try await store.read { try $0.documentCount() } == 1)
+        try await store.transaction { _ = try $0.documents.insert(Self.document(1)) }
+        #expect(try await store.read { try $0.documents.count() } == 1)
         database.close()
         other.close()
     }
@@ -302,7 +308,7 @@ private struct Poisoned: Error {}
         let store = Database(database)
         database.gate.signal()
         await #expect(throws: StorageFailure.self) {
-            try await store.transaction { try $0.insert(Self.document(1)) }
+            try await store.transaction { try $0.documents.insert(Self.document(1)) }
         }
         try await withThrowingTaskGroup { group in
             group.addTask { try await store.transaction { _ in } }

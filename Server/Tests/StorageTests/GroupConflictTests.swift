@@ -56,7 +56,7 @@ import Testing
                 gate.signal()
                 try await group.waitForAll()
             }
-            #expect(try await store.read { try $0.documentCount() } == Self.count)
+            #expect(try await store.read { try $0.documents.count() } == Self.count)
             let limits = Set(driver.modes.all.map(\.runs))
             #expect(limits == [GroupCommit.groupRunsMax, WriteMode.runsMax])
         }
@@ -82,7 +82,7 @@ import Testing
                 }
             }
             #expect(refused.sorted() == [7, 40])
-            let documents = try await store.read { connection in try connection.documentCount() }
+            let documents = try await store.read { connection in try connection.documents.count() }
             #expect(documents == Self.count - 2)
         }
     }
@@ -110,7 +110,7 @@ import Testing
                     group.addTask {
                         do {
                             try await store.transaction { tx in
-                                _ = try tx.insert(document(UInt8(number)))
+                                _ = try tx.documents.insert(document(UInt8(number)))
                             }
                             return 0
                         } catch {

@@ -11,7 +11,7 @@ import Testing
         _ store: Database, _ worker: CheckWorker, at moment: Instant = now
     ) async throws -> AppStoreLease? {
         try await store.transaction { tx in
-            try tx.lease(
+            try tx.appStore.lease(
                 .walk, of: app, in: .production, at: moment, every: .hours(12), for: worker)
         }
     }
@@ -23,19 +23,19 @@ import Testing
             #expect(first.from == nil)
             #expect(try await Self.lease(store, Self.two) == nil, "somebody walks already")
             let isHeld = try await store.transaction { tx in
-                try tx.extend(first, doneTo: now - .hours(13))
+                try tx.appStore.extend(first, doneTo: now - .hours(13))
             }
             #expect(isHeld)
-            try await store.transaction { tx in try tx.release(first) }
+            try await store.transaction { tx in try tx.appStore.release(first) }
             let second = try #require(try await Self.lease(store, Self.two))
             #expect(second.from == now - .hours(13))
             let isLost = try await store.transaction { tx in
-                try tx.extend(first, doneTo: now + .days(9))
+                try tx.appStore.extend(first, doneTo: now + .days(9))
             }
             #expect(!isLost, "the lease has passed to another")
             try await store.transaction { tx in
-                _ = try tx.extend(second, doneTo: now)
-                try tx.release(second)
+                _ = try tx.appStore.extend(second, doneTo: now)
+                try tx.appStore.release(second)
             }
             #expect(try await Self.lease(store, Self.one, at: now + .hours(11)) == nil)
             let third = try await Self.lease(store, Self.one, at: now + .hours(12))
@@ -49,7 +49,7 @@ import Testing
             let dead = CheckWorker(holder: "dead", lease: .zero, checksPerSecond: 1)
             let first = try #require(try await Self.lease(store, dead))
             _ = try await store.transaction { tx in
-                try tx.extend(first, doneTo: now - .days(2))
+                try tx.appStore.extend(first, doneTo: now - .days(2))
             }
             #expect(try await Self.lease(store, Self.two)?.from == now - .days(2))
         }
@@ -61,13 +61,13 @@ import Testing
     ) async throws {
         try await driver.withStore { store in
             try await store.transaction { tx in
-                try tx.appStorePaused(app, in: .production, until: now + .seconds(60))
+                try tx.appStore.paused(app, in: .production, until: now + .seconds(60))
             }
             #expect(try await Self.lease(store, Self.one) == nil)
             let later = now + .seconds(60)
             #expect(try await Self.lease(store, Self.one, at: later) != nil)
             let other = try await store.transaction { tx in
-                try tx.lease(
+                try tx.appStore.lease(
                     .backfill, of: app, in: .production, at: later, every: .hours(1), for: Self.two)
             }
             #expect(other != nil)
@@ -81,8 +81,8 @@ import Testing
         try await driver.withStore { store in
             let walking = try #require(try await Self.lease(store, Self.one))
             let isHeld = try await store.transaction { tx in
-                let isHeld = try tx.extend(walking, doneTo: now)
-                try tx.walkAnew(of: app, from: now - .days(30))
+                let isHeld = try tx.appStore.extend(walking, doneTo: now)
+                try tx.appStore.walkAnew(of: app, from: now - .days(30))
                 return isHeld
             }
             #expect(isHeld)
@@ -90,13 +90,13 @@ import Testing
             #expect(try await Self.extend(store, walking))
             try await store.keep(1)
             try await store.transaction { tx in
-                try tx.walkAnew(of: "cats", from: now - .days(30))
+                try tx.appStore.walkAnew(of: "cats", from: now - .days(30))
                 // It begins early enough as it is.
-                try tx.walkAnew(of: app, from: now)
+                try tx.appStore.walkAnew(of: app, from: now)
             }
             #expect(try await Self.extend(store, walking))
             try await store.transaction { tx in
-                try tx.walkAnew(of: app, from: now - .days(30))
+                try tx.appStore.walkAnew(of: app, from: now - .days(30))
             }
             #expect(try await !Self.extend(store, walking), "it writes its place no more")
             let next = try #require(try await Self.lease(store, Self.two))
@@ -105,19 +105,19 @@ import Testing
     }
 
     private static func extend(_ store: Database, _ lease: AppStoreLease) async throws -> Bool {
-        try await store.transaction { tx in try tx.extend(lease, doneTo: now) }
+        try await store.transaction { tx in try tx.appStore.extend(lease, doneTo: now) }
     }
 
     @Test(arguments: Driver.allCases)
     func `the newest document is an app's own`(driver: Driver) async throws {
         try await driver.withStore { store in
-            let none = try await store.read { tx in try tx.newestDocument(of: app) }
+            let none = try await store.read { tx in try tx.documents.newest(of: app) }
             #expect(none == nil)
             var other = document(3, signedAt: now + .days(70))
             other.app = "cats"
             let documents = [document(1, signedAt: now - .days(40)), document(2), other]
-            _ = try await store.transaction { tx in try tx.insert(documents) }
-            let newest = try await store.read { tx in try tx.newestDocument(of: app) }
+            _ = try await store.transaction { tx in try tx.documents.insert(documents) }
+            let newest = try await store.read { tx in try tx.documents.newest(of: app) }
             #expect(newest == now)
         }
     }

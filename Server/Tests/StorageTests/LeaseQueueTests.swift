@@ -52,7 +52,7 @@ extension Database {
         at moment: Instant = now
     ) async throws -> [String] {
         try await transaction { tx in
-            try tx.leaseDue(
+            try tx.queues.leaseDue(
                 strict, in: [.text("birds"), .text(target)], by: moment, limit: limit,
                 for: holder, lease: lease
             ).read { row throws(StorageFailure) in
@@ -66,8 +66,8 @@ extension Database {
         _ queue: LeaseQueue, _ outcome: LeaseOutcome?, by holder: String
     ) async throws -> Bool {
         try await transaction { tx in
-            guard let outcome else { return try tx.release(key, of: queue, by: holder) }
-            return try tx.complete(key, of: queue, outcome, by: holder)
+            guard let outcome else { return try tx.queues.release(key, of: queue, by: holder) }
+            return try tx.queues.complete(key, of: queue, outcome, by: holder)
         }
     }
 
@@ -179,7 +179,7 @@ extension Database {
         try await driver.withStore { store in
             func extend(by holder: String) async throws -> Bool {
                 try await store.transaction { tx in
-                    try tx.updateLease(
+                    try tx.queues.updateLease(
                         key, of: strict, by: holder, [("lease_until_ms", .integer(.max))])
                 }
             }
@@ -201,7 +201,7 @@ extension Database {
         try await driver.withStore { store in
             func lease(_ key: [Value]) async throws -> [String] {
                 try await store.transaction { tx in
-                    try tx.lease(strict, key: key, for: "a", lease: .seconds(60)).read {
+                    try tx.queues.lease(strict, key: key, for: "a", lease: .seconds(60)).read {
                         row throws(StorageFailure) in
                         try row.skip(2)
                         return try row.text()
@@ -250,14 +250,14 @@ extension Database {
             let scope: [Value] = [.text("birds"), .text("u")]
             let (due, all) = try await store.read { tx in
                 (
-                    try tx.backlog(of: strict, in: scope, dueBy: now - .seconds(2)),
-                    try tx.backlog(of: strict, in: scope)
+                    try tx.queues.backlog(of: strict, in: scope, dueBy: now - .seconds(2)),
+                    try tx.queues.backlog(of: strict, in: scope)
                 )
             }
             #expect(due == QueueBacklog(count: 2, oldest: now - .seconds(3)))
             #expect(all == QueueBacklog(count: 3, oldest: now - .seconds(3)))
             let none = try await store.read { tx in
-                try tx.backlog(of: strict, in: [.text("cats"), .text("u")])
+                try tx.queues.backlog(of: strict, in: [.text("cats"), .text("u")])
             }
             #expect(none == QueueBacklog(count: 0, oldest: nil))
         }

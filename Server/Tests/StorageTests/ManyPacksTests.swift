@@ -38,16 +38,16 @@ extension Database {
     fileprivate func gems(
         of customer: CustomerID, _ location: SourceLocation = #_sourceLocation
     ) async throws -> Int64? {
-        let wrong = try await read { try $0.logDifferences() }
+        let wrong = try await read { try $0.consistency.logDifferences() }
         #expect(wrong.first == [], sourceLocation: location)
         return try await read {
-            try $0.reportedBalances(of: customer, in: app, .production)["gems"]
+            try $0.wallets.reportedBalances(of: customer, in: app, .production)["gems"]
         }
     }
 
     /// What was told, with the balance after it.
     fileprivate func toldOfGems() async throws -> [String] {
-        let events = try await readingLog { try $0.events(of: app, after: 0, limit: 500) }
+        let events = try await readingLog { try $0.events.all(of: app, after: 0, limit: 500) }
         return events.map(\.entry.change).compactMap { change in
             guard let wallet = change.wallet, wallet.currency == "gems" else { return nil }
             return "\(change.kind.rawValue) \(wallet.after)"
@@ -60,7 +60,7 @@ extension Database {
     func `a receipt with many packs takes no longer for each of them`() async throws {
         try await Driver.sqliteMemory.withStore(rules: rules) { store in
             let count = 4000
-            _ = try await store.transaction { try $0.customer(tokenID, in: app, at: now) }
+            _ = try await store.transaction { try $0.identity.customer(tokenID, in: app, at: now) }
             try await store.hear(1, (1...count).map { pack($0) })
             #expect(try await store.gems(of: tokenID) == Int64(count) * 100)
         }
@@ -71,19 +71,19 @@ extension Database {
         try await Driver.sqliteMemory.withStore(rules: rules) { store in
             let count = 2000
             try await store.hear(1, (1...count).map { pack($0, token: nil) })
-            let before = try await store.readingLog { try $0.lastSequence(of: app) }
+            let before = try await store.readingLog { try $0.events.lastSequence(of: app) }
             try await store.transaction { tx in
-                _ = try tx.customer("anna", in: app, at: now)
+                _ = try tx.identity.customer("anna", in: app, at: now)
                 var walletCache = WalletProjectionCache()
                 for number in 1...count {
-                    try tx.link(
+                    try tx.ownership.link(
                         packID(number), to: "anna", by: .device, in: app, at: now, &walletCache)
                 }
             }
             #expect(try await store.gems(of: "anna") == Int64(count) * 100)
             // Each is told to be theirs, and then what is in it.
             let first = try await store.readingLog {
-                try $0.events(of: app, after: before, limit: 6)
+                try $0.events.all(of: app, after: before, limit: 6)
             }
             #expect(
                 first.map(\.entry.change.kind) == [
@@ -101,15 +101,17 @@ extension Database {
         ]
         for isTogether in [true, false] {
             try await driver.withStore(rules: rules) { store in
-                _ = try await store.transaction { try $0.customer(tokenID, in: app, at: now) }
+                _ = try await store.transaction {
+                    try $0.identity.customer(tokenID, in: app, at: now)
+                }
                 if isTogether {
                     try await store.transaction { tx in
                         var walletCache = WalletProjectionCache()
                         for (number, fact) in facts.enumerated() {
                             let one = DocumentWithFacts(document(UInt8(number)), [fact])
-                            _ = try tx.record(one, &walletCache)
+                            _ = try tx.recorder.record(one, &walletCache)
                         }
-                        try tx.link(
+                        try tx.ownership.link(
                             packID(7), to: tokenID, by: .device, in: app, at: now, &walletCache)
                     }
                 } else {
@@ -117,7 +119,7 @@ extension Database {
                         try await store.hear(UInt8(number), [fact])
                     }
                     try await store.transaction {
-                        try $0.link(packID(7), to: tokenID, by: .device, in: app, at: now)
+                        try $0.ownership.link(packID(7), to: tokenID, by: .device, in: app, at: now)
                     }
                 }
                 #expect(try await store.gems(of: tokenID) == 400)
@@ -136,7 +138,7 @@ extension Database {
         driver: Driver
     ) async throws {
         try await driver.withStore(rules: rules) { store in
-            _ = try await store.transaction { try $0.customer(tokenID, in: app, at: now) }
+            _ = try await store.transaction { try $0.identity.customer(tokenID, in: app, at: now) }
             try await store.hear(1, [pack(1), pack(2), pack(3)])
             // One payment by another number, one given back at once, one that is as it was.
             try await store.hear(

@@ -51,9 +51,9 @@ import Testing
     private static func known(of place: Int, _ store: Database) async throws -> Known {
         try await store.readingLog { tx in
             let purchase = purchase(place)
-            let events = try tx.events(of: app, after: 0, limit: DatabaseSession.eventsMax)
+            let events = try tx.events.all(of: app, after: 0, limit: EventLog.eventsMax)
             return Known(
-                timeline: try tx.timeline(of: purchase, in: app),
+                timeline: try tx.purchases.timeline(of: purchase, in: app),
                 told: events.map(\.entry).filter { $0.purchase == purchase })
         }
     }

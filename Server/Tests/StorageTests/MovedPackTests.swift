@@ -31,20 +31,21 @@ extension Database {
 
     fileprivate func link(_ number: Int, to customer: CustomerID) async throws {
         try await transaction { tx in
-            _ = try tx.customer(customer, in: app, at: now)
-            try tx.link(packID(number), to: customer, by: .device, in: app, at: now)
+            _ = try tx.identity.customer(customer, in: app, at: now)
+            try tx.ownership.link(packID(number), to: customer, by: .device, in: app, at: now)
         }
     }
 
-    fileprivate func move(_ number: Int, to customer: CustomerID) async throws -> Transfer {
+    fileprivate func move(_ number: Int, to customer: CustomerID) async throws -> StoredTransfer {
         try await transaction { tx in
-            _ = try tx.customer(customer, in: app, at: now)
-            return try tx.move(packID(number), to: customer, by: .support, in: app, at: moved)
+            _ = try tx.identity.customer(customer, in: app, at: now)
+            return try tx.ownership.move(
+                packID(number), to: customer, by: .support, in: app, at: moved)
         }
     }
 
     fileprivate func walletEntries() async throws -> [EventEntry] {
-        try await readingLog { try $0.events(of: app, after: 0, limit: 500) }.map(\.entry)
+        try await readingLog { try $0.events.all(of: app, after: 0, limit: 500) }.map(\.entry)
             .filter { $0.change.wallet != nil }
     }
 
@@ -53,7 +54,7 @@ extension Database {
     fileprivate func told(
         _ location: SourceLocation = #_sourceLocation
     ) async throws -> [String] {
-        let wrong = try await read { try $0.logDifferences() }
+        let wrong = try await read { try $0.consistency.logDifferences() }
         #expect(wrong.first == [], sourceLocation: location)
         return try await walletEntries().map { entry in
             let wallet = try #require(entry.change.wallet)
@@ -100,7 +101,7 @@ private let moved = now + .days(2)
             #expect(times == [now, now + .days(1), moved, moved, now, now + .days(1)])
             // Now it is reversed: to whoever has it.
             try await store.hear(3, pack(1, attestedAt: now + .days(3)))
-            try await store.transaction { try $0.undo(transfer, in: app, at: moved) }
+            try await store.transaction { try $0.ownership.undo(transfer, in: app, at: moved) }
             #expect(
                 try await store.told() == first + [
                     "ben 1 wallet_restored 0 → 100", "ben 1 wallet_adjusted 100 → 0",
@@ -118,8 +119,10 @@ private let moved = now + .days(2)
             try await store.hear(1, pack(1))
             let first = try await store.move(1, to: "anna")
             let second = try await store.move(1, to: "ben")
-            #expect(Transfer.firstNumber <= first.number && first.number < second.number)
-            let log = try await store.readingLog { try $0.events(of: app, after: 0, limit: 500) }
+            #expect(StoredTransfer.firstNumber <= first.number && first.number < second.number)
+            let log = try await store.readingLog {
+                try $0.events.all(of: app, after: 0, limit: 500)
+            }
             #expect(log.last?.entry.change.kind == .walletCredited)
         }
     }
@@ -138,7 +141,7 @@ private let moved = now + .days(2)
                 let debit = Booking(
                     .debit, id: "d", currency: "gems", amount: 150, reason: "", at: at)
                 let kept = StoredBooking(debit, of: "anna", in: .production, balance: 50)
-                try tx.book(kept, key: nil, in: app, at: at)
+                try tx.walletUpdates.book(kept, key: nil, in: app, at: at)
             }
             try await store.hear(3, pack(2, refundedAt: now + .days(1)))
             _ = try await store.move(1, to: "ben")
@@ -169,13 +172,13 @@ private let moved = now + .days(2)
                 let debit = Booking(
                     .debit, id: "d", currency: "gems", amount: 73, reason: "", at: at)
                 let kept = StoredBooking(debit, of: "anna", in: .production, balance: 27)
-                try tx.book(kept, key: nil, in: app, at: at)
+                try tx.walletUpdates.book(kept, key: nil, in: app, at: at)
             }
             try await store.hear(2, pack(1, refundedAt: now + .days(1)))
             try await store.hear(3, pack(2))
             try await store.link(2, to: "phone")
             try await store.transaction {
-                try $0.merge("phone", into: "anna", in: app, at: now + .days(1))
+                try $0.identity.merge("phone", into: "anna", in: app, at: now + .days(1))
             }
             _ = try await store.move(2, to: "ben")
             #expect(
@@ -205,7 +208,7 @@ private let moved = now + .days(2)
             }
             let id = CustomerID(rawValue: anna)
             if isNamed {
-                _ = try await store.transaction { try $0.customer(id, in: app, at: moved) }
+                _ = try await store.transaction { try $0.identity.customer(id, in: app, at: moved) }
             } else {
                 try await store.link(1, to: id)
             }
@@ -227,7 +230,7 @@ private let moved = now + .days(2)
         try await driver.withStore(rules: rules) { store in
             try await store.transaction { tx in
                 for id in [anna, ben] {
-                    _ = try tx.customer(CustomerID(rawValue: id), in: app, at: now)
+                    _ = try tx.identity.customer(CustomerID(rawValue: id), in: app, at: now)
                 }
             }
             try await store.hear(1, pack(1, token: anna))

@@ -20,27 +20,30 @@ import Testing
         try await driver.withStore { store in
             let roles = OperatorRoles(everywhere: .viewer, byApp: ["birds": .admin])
             try await store.transaction { tx in
-                #expect(try !tx.hasOperators())
+                #expect(try !tx.operators.hasAny())
                 let mira = Operator(name: "mira", roles: roles, createdAt: now)
-                #expect(try tx.add(mira, password: "a"))
-                #expect(try !tx.add(mira, password: "b"))
-                #expect(try tx.hasOperators())
-                #expect(try tx.password(of: "mira") == "a")
-                #expect(try tx.operatorNamed("mira") == mira)
-                #expect(try tx.operatorNamed("ben") == nil && tx.password(of: "ben") == nil)
+                #expect(try tx.operators.add(mira, password: "a"))
+                #expect(try !tx.operators.add(mira, password: "b"))
+                #expect(try tx.operators.hasAny())
+                #expect(try tx.operators.password(of: "mira") == "a")
+                #expect(try tx.operators.named("mira") == mira)
                 #expect(
-                    try tx.add(Operator(name: "ben", roles: .init(), createdAt: now), password: ""))
-                #expect(try tx.operators().map(\.name) == ["ben", "mira"])
-                try tx.replaceRoles(of: "mira", with: OperatorRoles(byApp: ["bees": .support]))
-                try tx.setPassword("c", of: "mira")
-                try tx.setBlock(of: "mira", since: now)
-                try tx.recordSignIn(of: "mira", at: now)
-                let changed = try #require(try tx.operators().last)
+                    try tx.operators.named("ben") == nil && tx.operators.password(of: "ben") == nil)
+                #expect(
+                    try tx.operators.add(
+                        Operator(name: "ben", roles: .init(), createdAt: now), password: ""))
+                #expect(try tx.operators.all().map(\.name) == ["ben", "mira"])
+                try tx.operators.replaceRoles(
+                    of: "mira", with: OperatorRoles(byApp: ["bees": .support]))
+                try tx.operators.setPassword("c", of: "mira")
+                try tx.operators.setBlock(of: "mira", since: now)
+                try tx.operators.recordSignIn(of: "mira", at: now)
+                let changed = try #require(try tx.operators.all().last)
                 #expect(changed.roles == OperatorRoles(byApp: ["bees": .support]))
                 #expect(changed.blockedAt == now && changed.signedInAt == now)
-                try tx.setBlock(of: "mira", since: nil)
-                #expect(try tx.operatorNamed("mira")?.blockedAt == nil)
-                #expect(try tx.password(of: "mira") == "c")
+                try tx.operators.setBlock(of: "mira", since: nil)
+                #expect(try tx.operators.named("mira")?.blockedAt == nil)
+                #expect(try tx.operators.password(of: "mira") == "c")
             }
         }
     }
@@ -60,21 +63,21 @@ import Testing
         try await driver.withStore { store in
             try await store.transaction { tx in
                 for hash in [Self.hash, Self.other] {
-                    try tx.add(session(hash, until: now + .days(1)))
+                    try tx.sessions.add(session(hash, until: now + .days(1)))
                 }
-                try tx.recordUse(ofSession: Self.other, at: now + .hours(2))
-                #expect(try tx.session(hash: Self.other)?.usedAt == now + .hours(2))
-                try tx.deleteEndedSessions(usedBefore: now + .hours(1), at: now + .hours(2))
-                #expect(try tx.sessions(of: "mira").map(\.hash) == [Self.other])
-                try tx.deleteEndedSessions(usedBefore: now, at: now + .days(1))
-                #expect(try tx.session(hash: Self.other) == nil)
+                try tx.sessions.recordUse(ofSession: Self.other, at: now + .hours(2))
+                #expect(try tx.sessions.find(hash: Self.other)?.usedAt == now + .hours(2))
+                try tx.sessions.deleteEnded(usedBefore: now + .hours(1), at: now + .hours(2))
+                #expect(try tx.sessions.all(of: "mira").map(\.hash) == [Self.other])
+                try tx.sessions.deleteEnded(usedBefore: now, at: now + .days(1))
+                #expect(try tx.sessions.find(hash: Self.other) == nil)
                 for hash in [Self.hash, Self.other] {
-                    try tx.add(session(hash, until: now + .days(1)))
+                    try tx.sessions.add(session(hash, until: now + .days(1)))
                 }
-                #expect(try tx.deleteSessions(of: "mira", except: Self.hash) == 1)
-                #expect(try tx.sessions(of: "mira").map(\.hash) == [Self.hash])
-                try tx.deleteSession(hash: Self.hash)
-                #expect(try tx.sessions(of: "mira").isEmpty)
+                #expect(try tx.sessions.delete(of: "mira", except: Self.hash) == 1)
+                #expect(try tx.sessions.all(of: "mira").map(\.hash) == [Self.hash])
+                try tx.sessions.delete(hash: Self.hash)
+                #expect(try tx.sessions.all(of: "mira").isEmpty)
             }
         }
     }
@@ -87,19 +90,19 @@ import Testing
                     hash: Self.hash, kind: .invitation, operatorName: "ben",
                     roles: OperatorRoles(everywhere: .admin), author: "mira", createdAt: now,
                     until: now + .days(1))
-                try tx.add(link)
-                #expect(try tx.operatorLinks() == [link])
-                #expect(try tx.operatorLink(hash: Self.hash) == link)
-                #expect(try tx.deleteOperatorLink(hash: Self.hash))
-                #expect(try !tx.deleteOperatorLink(hash: Self.hash))
-                try tx.add(link)
-                try tx.deleteOperatorLinks(.invitation)
-                #expect(try tx.operatorLinks().count == 1)
-                try tx.deleteOperatorLinks(.invitation, for: "ben")
-                #expect(try tx.operatorLinks().isEmpty)
-                try tx.add(link)
-                try tx.deleteEndedOperatorLinks(at: now + .days(1))
-                #expect(try tx.operatorLinks().isEmpty)
+                try tx.operatorLinks.add(link)
+                #expect(try tx.operatorLinks.all() == [link])
+                #expect(try tx.operatorLinks.find(hash: Self.hash) == link)
+                #expect(try tx.operatorLinks.delete(hash: Self.hash))
+                #expect(try !tx.operatorLinks.delete(hash: Self.hash))
+                try tx.operatorLinks.add(link)
+                try tx.operatorLinks.delete(.invitation)
+                #expect(try tx.operatorLinks.all().count == 1)
+                try tx.operatorLinks.delete(.invitation, for: "ben")
+                #expect(try tx.operatorLinks.all().isEmpty)
+                try tx.operatorLinks.add(link)
+                try tx.operatorLinks.deleteEnded(at: now + .days(1))
+                #expect(try tx.operatorLinks.all().isEmpty)
             }
         }
     }
@@ -111,13 +114,13 @@ import Testing
         try await driver.withStore { store in
             try await store.transaction { tx in
                 func signIn(_ network: String, after seconds: Int64, max: Int = 9) throws {
-                    try tx.recordSignIn(
+                    try tx.signIns.record(
                         of: "mira", from: network, at: now + .seconds(seconds), since: now,
                         max: max)
                 }
                 func known(since seconds: Int64 = 0, of name: String = "mira") throws -> [String] {
                     try ["a", "b", "c"].filter {
-                        try tx.hasSignedIn(name, from: $0, since: now + .seconds(seconds))
+                        try tx.signIns.hasSignedIn(name, from: $0, since: now + .seconds(seconds))
                     }
                 }
                 try signIn("a", after: 1)
@@ -128,7 +131,7 @@ import Testing
                 try signIn("a", after: 3)
                 try signIn("c", after: 4, max: 2)
                 #expect(try known() == ["a", "c"], "the longest unused is forgotten")
-                try tx.recordSignIn(
+                try tx.signIns.record(
                     of: "mira", from: "b", at: now + .seconds(9), since: now + .seconds(4), max: 9)
                 #expect(try known() == ["b", "c"], "what is old is forgotten")
             }
@@ -140,16 +143,16 @@ import Testing
         try await driver.withStore { store in
             try await store.transaction { tx in
                 var failures = SignInFailures(subject: "name mira", count: 1, lastAt: now)
-                try tx.save(failures)
+                try tx.signIns.save(failures)
                 (failures.count, failures.shutUntil) = (2, now + .seconds(60))
-                try tx.save(failures)
-                #expect(try tx.signInFailures(of: "name mira") == failures)
-                #expect(try tx.signInFailures(of: "name ben") == nil)
-                try tx.deleteSignInFailures(before: now + .seconds(1))
-                #expect(try tx.signInFailures(of: "name mira") == nil)
-                try tx.save(failures)
-                try tx.deleteSignInFailures(of: "name mira")
-                #expect(try tx.signInFailures(of: "name mira") == nil)
+                try tx.signIns.save(failures)
+                #expect(try tx.signIns.failures(of: "name mira") == failures)
+                #expect(try tx.signIns.failures(of: "name ben") == nil)
+                try tx.signIns.deleteFailures(before: now + .seconds(1))
+                #expect(try tx.signIns.failures(of: "name mira") == nil)
+                try tx.signIns.save(failures)
+                try tx.signIns.deleteFailures(of: "name mira")
+                #expect(try tx.signIns.failures(of: "name mira") == nil)
             }
         }
     }
@@ -166,17 +169,18 @@ import Testing
                     before: "{}", after: "{}")
             }
             try await store.transaction { tx in
-                for entry in entries { try tx.append(entry) }
-                try tx.append(RecordedAct(app: nil, at: now, id: "9", author: "x", act: "sign_in"))
+                for entry in entries { try tx.audit.append(entry) }
+                try tx.audit.append(
+                    RecordedAct(app: nil, at: now, id: "9", author: "x", act: "sign_in"))
             }
             let (first, rest) = try await store.read { tx in
-                let first = try tx.auditEntries(of: app, before: nil, limit: 3)
-                let rest = try tx.auditEntries(of: app, before: first.last?.position, limit: 3)
+                let first = try tx.audit.entries(of: app, before: nil, limit: 3)
+                let rest = try tx.audit.entries(of: app, before: first.last?.position, limit: 3)
                 return (first, rest)
             }
             #expect(first + rest == entries.reversed())
             #expect(
-                try await store.read { try $0.auditEntries(of: nil, before: nil, limit: 9) }.map(
+                try await store.read { try $0.audit.entries(of: nil, before: nil, limit: 9) }.map(
                     \.id) == ["9"])
         }
     }
@@ -185,19 +189,19 @@ import Testing
     func `the audit forgets the id of a customer who is erased`(driver: Driver) async throws {
         try await driver.withStore { store in
             try await store.transaction { tx in
-                _ = try tx.customer("anna", in: app, at: now)
+                _ = try tx.identity.customer("anna", in: app, at: now)
                 for (id, customer) in [("1", "anna"), ("2", "ben")] {
-                    try tx.append(
+                    try tx.audit.append(
                         RecordedAct(
                             app: app, at: now, id: id, author: "mira", act: "grant",
                             customer: CustomerID(rawValue: customer)))
                 }
-                try tx.erase(
+                try tx.erasure.erase(
                     StoredCustomer(customer: "anna", ids: ["anna"]), names: ["anna": "erased_1"],
                     hashes: [Self.hash], in: app, at: now)
             }
             let entries = try await store.read {
-                try $0.auditEntries(of: app, before: nil, limit: 9)
+                try $0.audit.entries(of: app, before: nil, limit: 9)
             }
             #expect(entries.map(\.customer) == ["ben", "erased_1"])
         }
@@ -209,19 +213,19 @@ import Testing
     ) async throws {
         try await driver.withStore { store in
             try await store.transaction { tx in
-                _ = try tx.customer("anna", in: app, at: now)
+                _ = try tx.identity.customer("anna", in: app, at: now)
                 for (id, act) in [("1", "customers.transfers"), ("2", "customers.transfers.undo")] {
-                    try tx.append(
+                    try tx.audit.append(
                         RecordedAct(
                             app: app, at: now, id: id, author: "mira", act: act, customer: "ben",
                             before: #"{"owner":"anna"}"#, after: #"{"owner":"ben","x":"anna"}"#))
                 }
-                try tx.erase(
+                try tx.erasure.erase(
                     StoredCustomer(customer: "anna", ids: ["anna"]), names: ["anna": "erased_1"],
                     hashes: [Self.hash], in: app, at: now)
             }
             let entries = try await store.read {
-                try $0.auditEntries(of: app, before: nil, limit: 9)
+                try $0.audit.entries(of: app, before: nil, limit: 9)
             }
             #expect(entries.map(\.before) == [#"{"owner":"erased_1"}"#, #"{"owner":"erased_1"}"#])
             #expect(entries.allSatisfy { $0.after == #"{"owner":"ben","x":"anna"}"# })

@@ -9,13 +9,13 @@ import Testing
     private func fill(_ store: Database) async throws {
         try await store.keep(1)
         try await store.transaction { tx in
-            for person in Self.people { _ = try tx.customer(person, in: app, at: now) }
-            try tx.link(purchase, to: "anna", by: .device, in: app, at: now)
+            for person in Self.people { _ = try tx.identity.customer(person, in: app, at: now) }
+            try tx.ownership.link(purchase, to: "anna", by: .device, in: app, at: now)
         }
     }
 
-    private func events(_ store: Database) async throws -> [Event] {
-        try await store.readingLog { try $0.events(of: app, after: 0, limit: 100) }
+    private func events(_ store: Database) async throws -> [LoggedEvent] {
+        try await store.readingLog { try $0.events.all(of: app, after: 0, limit: 100) }
     }
 
     @Test(arguments: Driver.allCases)
@@ -25,23 +25,25 @@ import Testing
         try await driver.withStore { store in
             try await fill(store)
             let transfer = try await store.transaction {
-                try $0.move(purchase, to: "ben", by: .device, in: app, at: now + .days(1))
+                try $0.ownership.move(purchase, to: "ben", by: .device, in: app, at: now + .days(1))
             }
             let told = try await events(store).suffix(2)
             #expect(told.map(\.entry.change.kind) == [.movedAway, .moved])
             #expect(told.map(\.entry.customer) == ["anna", "ben"])
             #expect(told.map(\.entry.other) == ["ben", "anna"])
             #expect(transfer.former == "anna")
-            let ofAnna = try await store.read { try $0.transfers(of: "anna", in: app) }
-            let ofBen = try await store.read { try $0.transfers(of: "ben", in: app) }
+            let ofAnna = try await store.read { try $0.transfers.all(of: "anna", in: app) }
+            let ofBen = try await store.read { try $0.transfers.all(of: "ben", in: app) }
             #expect(ofAnna == [transfer] && ofBen == [transfer])
 
-            try await store.transaction { try $0.undo(transfer, in: app, at: now + .days(2)) }
-            let link = try await store.read { try $0.link(of: purchase, in: app) }
+            try await store.transaction {
+                try $0.ownership.undo(transfer, in: app, at: now + .days(2))
+            }
+            let link = try await store.read { try $0.links.find(of: purchase, in: app) }
             #expect(link == Link(customer: "anna", evidence: .support, since: now + .days(2)))
-            let undone = try await store.read { try $0.transfer(transfer.number, in: app) }
+            let undone = try await store.read { try $0.transfers.find(transfer.number, in: app) }
             #expect(undone?.undoneAt == now + .days(2))
-            #expect(try await store.read { try $0.logDifferences() }.count == 0)
+            #expect(try await store.read { try $0.consistency.logDifferences() }.count == 0)
         }
     }
 
@@ -52,12 +54,12 @@ import Testing
         try await driver.withStore { store in
             try await store.keep(1)
             let transfer = try await store.transaction { tx in
-                _ = try tx.customer("anna", in: app, at: now)
-                return try tx.move(purchase, to: "anna", by: .support, in: app, at: now)
+                _ = try tx.identity.customer("anna", in: app, at: now)
+                return try tx.ownership.move(purchase, to: "anna", by: .support, in: app, at: now)
             }
             #expect(transfer.former == nil)
-            try await store.transaction { try $0.undo(transfer, in: app, at: now) }
-            #expect(try await store.read { try $0.link(of: purchase, in: app) } == nil)
+            try await store.transaction { try $0.ownership.undo(transfer, in: app, at: now) }
+            #expect(try await store.read { try $0.links.find(of: purchase, in: app) } == nil)
             #expect(try await events(store).last?.entry.change.kind == .unlinked)
         }
     }
@@ -69,18 +71,20 @@ import Testing
         try await driver.withStore { store in
             try await store.keep(1)
             try await store.transaction { tx in
-                for person in Self.people { _ = try tx.customer(person, in: app, at: now) }
-                let transfer = try tx.move(purchase, to: "anna", by: .support, in: app, at: now)
-                try tx.share(purchase, with: "ben", in: app, at: now)
-                let later = try tx.move(purchase, to: "cleo", by: .support, in: app, at: now)
-                try tx.share(purchase, with: "anna", in: app, at: now)
-                try tx.undo(later, in: app, at: now)
-                try tx.undo(transfer, in: app, at: now)
+                for person in Self.people { _ = try tx.identity.customer(person, in: app, at: now) }
+                let transfer = try tx.ownership.move(
+                    purchase, to: "anna", by: .support, in: app, at: now)
+                try tx.ownership.share(purchase, with: "ben", in: app, at: now)
+                let later = try tx.ownership.move(
+                    purchase, to: "cleo", by: .support, in: app, at: now)
+                try tx.ownership.share(purchase, with: "anna", in: app, at: now)
+                try tx.ownership.undo(later, in: app, at: now)
+                try tx.ownership.undo(transfer, in: app, at: now)
             }
             for person in Self.people {
                 let timelines = try await store.read {
-                    try $0.sharedTimelines(with: person, in: app, environment: .production)
-                        + $0.timelines(of: person, in: app, environment: .production)
+                    try $0.shares.timelines(with: person, in: app, environment: .production)
+                        + $0.links.timelines(of: person, in: app, environment: .production)
                 }
                 #expect(timelines.isEmpty, "\(person)")
             }
@@ -88,9 +92,9 @@ import Testing
             #expect(told.map(\.entry.change.kind) == [.shareEnded, .unlinked])
             #expect(told.map(\.entry.customer) == ["ben", "anna"])
             #expect(told.map(\.entry.other) == ["anna", nil])
-            let ofBen = try await store.read { try $0.transfers(of: "ben", in: app) }
+            let ofBen = try await store.read { try $0.transfers.all(of: "ben", in: app) }
             #expect(ofBen.count == 1 && ofBen.first?.undoneAt == now)
-            #expect(try await store.read { try $0.logDifferences() }.count == 0)
+            #expect(try await store.read { try $0.consistency.logDifferences() }.count == 0)
         }
     }
 
@@ -101,23 +105,25 @@ import Testing
         try await driver.withStore { store in
             try await fill(store)
             try await store.transaction { tx in
-                try tx.share(purchase, with: "ben", in: app, at: now)
-                try tx.share(purchase, with: "cleo", in: app, at: now)
-                try tx.merge("cleo", into: "ben", in: app, at: now)
+                try tx.ownership.share(purchase, with: "ben", in: app, at: now)
+                try tx.ownership.share(purchase, with: "cleo", in: app, at: now)
+                try tx.identity.merge("cleo", into: "ben", in: app, at: now)
             }
             func shared(_ person: CustomerID) async throws -> Int {
                 try await store.read {
-                    try $0.sharedTimelines(with: person, in: app, environment: .production).count
+                    try $0.shares.timelines(with: person, in: app, environment: .production).count
                 }
             }
             #expect(try await shared("ben") == 1)
             #expect(try await shared("cleo") == 0)
-            try await store.transaction { try $0.merge("ben", into: "anna", in: app, at: now) }
+            try await store.transaction {
+                try $0.identity.merge("ben", into: "anna", in: app, at: now)
+            }
             #expect(try await shared("anna") == 0)
-            let link = try await store.read { try $0.link(of: purchase, in: app) }
+            let link = try await store.read { try $0.links.find(of: purchase, in: app) }
             #expect(link?.customer == "anna")
             let moved = try await store.transaction {
-                try $0.transfers(of: "anna", in: app).map(\.customer)
+                try $0.transfers.all(of: "anna", in: app).map(\.customer)
             }
             #expect(moved == ["anna", "anna"])
         }
@@ -130,15 +136,15 @@ import Testing
         try await driver.withStore { store in
             try await fill(store)
             try await store.transaction { tx in
-                try tx.addID("phone", to: "anna", in: app, at: now)
-                _ = try tx.move(purchase, to: "ben", by: .device, in: app, at: now)
-                _ = try tx.move(purchase, to: "anna", by: .support, in: app, at: now)
+                try tx.identity.addID("phone", to: "anna", in: app, at: now)
+                _ = try tx.ownership.move(purchase, to: "ben", by: .device, in: app, at: now)
+                _ = try tx.ownership.move(purchase, to: "anna", by: .support, in: app, at: now)
                 let grant = Grant(
                     id: "g", entitlement: "pro", from: now, until: now + .days(1),
                     reason: "a secret")
-                try tx.addGrant(StoredGrant(grant, to: "anna", in: .production), in: app)
+                try tx.grants.add(StoredGrant(grant, to: "anna", in: .production), in: app)
                 let anna = StoredCustomer(customer: "anna", ids: ["anna", "phone"])
-                try tx.erase(
+                try tx.erasure.erase(
                     anna, names: ["anna": "erased_1", "phone": "erased_2"],
                     hashes: [[UInt8](repeating: 1, count: 32)], in: app, at: now)
             }
@@ -147,20 +153,21 @@ import Testing
             #expect(Set(names) == ["erased_1", "erased_2", "ben"])
             #expect(log.compactMap(\.entry.change.grant).map(\.reason) == [""])
             #expect(log.last?.entry.change.kind == .customerErased)
-            #expect(try await store.read { try $0.logDifferences() }.count == 0)
+            #expect(try await store.read { try $0.consistency.logDifferences() }.count == 0)
             let rest = try await store.read { tx in
                 (
-                    try tx.customer(known: "phone", in: app), try tx.link(of: purchase, in: app),
-                    try tx.transfers(of: "ben", in: app)
+                    try tx.customers.find(known: "phone", in: app),
+                    try tx.links.find(of: purchase, in: app),
+                    try tx.transfers.all(of: "ben", in: app)
                 )
             }
             #expect(rest.0 == nil && rest.1 == nil && rest.2 == [])
             #expect(
                 try await store.read {
-                    try $0.isErased([UInt8](repeating: 1, count: 32), in: app)
+                    try $0.erasedIDs.contains([UInt8](repeating: 1, count: 32), in: app)
                 })
             let isNew = try await store.transaction {
-                try $0.customer("anna", in: app, at: now).ids == ["anna"]
+                try $0.identity.customer("anna", in: app, at: now).ids == ["anna"]
             }
             #expect(isNew)
         }
@@ -173,11 +180,11 @@ import Testing
         try await driver.withStore { store in
             try await fill(store)
             try await store.transaction { tx in
-                try tx.share(purchase, with: "ben", in: app, at: now)
+                try tx.ownership.share(purchase, with: "ben", in: app, at: now)
                 for (person, name): (CustomerID, CustomerID) in [
                     ("ben", "erased_1"), ("anna", "erased_2"),
                 ] {
-                    try tx.erase(
+                    try tx.erasure.erase(
                         StoredCustomer(customer: person, ids: [person]), names: [person: name],
                         hashes: [[UInt8](repeating: name == "erased_1" ? 1 : 2, count: 32)],
                         in: app, at: now)
@@ -187,7 +194,7 @@ import Testing
             let names = log.flatMap { [$0.entry.customer, $0.entry.other] }.compactMap(\.self)
             #expect(Set(names) == ["erased_1", "erased_2"])
             #expect(log.contains { $0.entry.change.kind == .shared })
-            #expect(try await store.read { try $0.logDifferences() }.count == 0)
+            #expect(try await store.read { try $0.consistency.logDifferences() }.count == 0)
         }
     }
 
@@ -200,21 +207,21 @@ import Testing
             // Ben bought nothing, and Anna did: Cleo agrees for him, and not for her.
             let given = Consent(isGiven: true, hadSample: nil, at: now)
             try await store.transaction { tx in
-                try tx.save(given, of: "cleo", in: app)
-                try tx.merge(merged.other, into: merged.one, in: app, at: now)
+                try tx.consents.save(given, of: "cleo", in: app)
+                try tx.identity.merge(merged.other, into: merged.one, in: app, at: now)
             }
-            let both = try await store.read { try $0.consent(of: merged.one, in: app) }
+            let both = try await store.read { try $0.consents.find(of: merged.one, in: app) }
             #expect(both == given)
             let isAnnaLast = merged.one == "ben"
             try await store.transaction { tx in
                 if isAnnaLast {
-                    try tx.merge(merged.one, into: "anna", in: app, at: now)
+                    try tx.identity.merge(merged.one, into: "anna", in: app, at: now)
                 } else {
-                    try tx.merge("anna", into: merged.one, in: app, at: now)
+                    try tx.identity.merge("anna", into: merged.one, in: app, at: now)
                 }
             }
             let last: CustomerID = isAnnaLast ? "anna" : merged.one
-            let all = try await store.read { try $0.consent(of: last, in: app) }
+            let all = try await store.read { try $0.consents.find(of: last, in: app) }
             #expect(all?.isGiven == false)
         }
     }
@@ -231,34 +238,35 @@ import Testing
             try await store.transaction { tx in
                 var asked = DocumentWithFacts(document(9), [])
                 asked.consumptionInquiry = question
-                _ = try tx.record(asked)
+                _ = try tx.recorder.record(asked)
                 for name: CustomerID in ["anna", "ben"] {
-                    try tx.save(Consent(isGiven: true, hadSample: true, at: now), of: name, in: app)
+                    try tx.consents.save(
+                        Consent(isGiven: true, hadSample: true, at: now), of: name, in: app)
                     for environment in Environment.allCases {
-                        try tx.save(
+                        try tx.consents.save(
                             [PurchaseUsage(transaction: "t1", delivery: .other, used: 1)], of: name,
                             in: app, environment: environment)
                     }
                 }
-                try tx.erase(
+                try tx.erasure.erase(
                     StoredCustomer(customer: "anna", ids: ["anna"]), names: ["anna": "erased_1"],
                     hashes: [[UInt8](repeating: 1, count: 32)], in: app, at: now)
             }
             for (name, isLeft) in [(CustomerID("anna"), false), ("ben", true)] {
-                let consent = try await store.read { try $0.consent(of: name, in: app) }
+                let consent = try await store.read { try $0.consents.find(of: name, in: app) }
                 #expect((consent != nil) == isLeft)
                 for environment in Environment.allCases {
                     let uses = try await store.read {
-                        try $0.uses(of: name, in: app, environment: environment)
+                        try $0.consents.uses(of: name, in: app, environment: environment)
                     }
                     #expect(uses.isEmpty != isLeft)
                 }
             }
             let questions = try await store.read {
-                try $0.consumptionInquiries(about: [purchase], in: app)
+                try $0.inquiries.all(about: [purchase], in: app)
             }
             #expect(questions.map(\.inquiry) == [question])
-            #expect(try await store.read { try $0.logDifferences() }.count == 0)
+            #expect(try await store.read { try $0.consistency.logDifferences() }.count == 0)
         }
     }
 
@@ -266,21 +274,21 @@ import Testing
     func `the end of a grant is told once, at its time`(driver: Driver) async throws {
         try await driver.withStore { store in
             try await store.transaction { tx in
-                _ = try tx.customer("anna", in: app, at: now)
+                _ = try tx.identity.customer("anna", in: app, at: now)
                 for (name, days) in [("a", 1), ("b", 3)] {
                     let grant = Grant(
                         id: GrantID(rawValue: name), entitlement: "pro", from: now,
                         until: now + .days(days), reason: "")
-                    try tx.addGrant(StoredGrant(grant, to: "anna", in: .production), in: app)
+                    try tx.grants.add(StoredGrant(grant, to: "anna", in: .production), in: app)
                 }
             }
             for (count, isDue) in [(1, true), (0, false)] {
                 let then = now + .days(2)
                 #expect(
-                    try await store.read { try $0.hasDue(.grantEnds, of: app, by: then) }
+                    try await store.read { try $0.queues.hasDue(.grantEnds, of: app, by: then) }
                         == isDue)
                 let told = try await store.transaction {
-                    try $0.emitExpiredGrants(of: app, dueBy: then, limit: 10)
+                    try $0.grants.emitExpired(of: app, dueBy: then, limit: 10)
                 }
                 #expect(told == count)
             }

@@ -38,7 +38,7 @@ private struct Saying: Sendable {
 extension Database {
     fileprivate func addPeople() async throws {
         try await transaction { tx in
-            for id in [anna, ben] { _ = try tx.customer(id, in: app, at: now) }
+            for id in [anna, ben] { _ = try tx.identity.customer(id, in: app, at: now) }
         }
     }
 
@@ -54,7 +54,7 @@ extension Database {
                 reason: "",
                 at: at)
             let kept = StoredBooking(debit, of: anna, in: .production, balance: balance)
-            try tx.book(kept, key: nil, in: app, at: at)
+            try tx.walletUpdates.book(kept, key: nil, in: app, at: at)
         }
     }
 
@@ -62,17 +62,17 @@ extension Database {
     fileprivate func balances(
         _ location: SourceLocation = #_sourceLocation
     ) async throws -> [Int64] {
-        let wrong = try await read { try $0.logDifferences() }
+        let wrong = try await read { try $0.consistency.logDifferences() }
         #expect(wrong.first == [], sourceLocation: location)
         return try await read { tx in
             try [anna, ben].map {
-                try tx.reportedBalances(of: $0, in: app, .production)["gems"] ?? 0
+                try tx.wallets.reportedBalances(of: $0, in: app, .production)["gems"] ?? 0
             }
         }
     }
 
     fileprivate func owner(of pack: Int = 1) async throws -> Link? {
-        try await read { try $0.link(of: packID(pack), in: app) }
+        try await read { try $0.links.find(of: packID(pack), in: app) }
     }
 }
 
@@ -96,7 +96,9 @@ extension Database {
             #expect(try await store.balances() == [100 - spent, 0])
             let link = try await store.owner()
             #expect(link?.customer == anna && link?.evidence == .token)
-            let log = try await store.readingLog { try $0.events(of: app, after: 0, limit: 500) }
+            let log = try await store.readingLog {
+                try $0.events.all(of: app, after: 0, limit: 500)
+            }
             let told = log.map(\.entry).filter { $0.change.kind == .linked }
             #expect(told.map(\.customer) == [anna] && told.map(\.evidence) == [.token])
             // Both documents once more, and a third that names nobody: nothing is different.
@@ -134,7 +136,7 @@ extension Database {
             }
             // In one transaction.
             _ = try await store.transaction { tx in
-                try tx.record(
+                try tx.recorder.record(
                     [2, 1].map { pack in
                         DocumentWithFacts(
                             document(UInt8(pack + 2)), [Saying(day: 1, token: ben).fact(of: pack)])
@@ -184,13 +186,13 @@ extension Database {
             _ = try await store.record(DocumentWithFacts(document(2), []))
             for _ in 0..<2 {
                 try await store.transaction { tx in
-                    try tx.beginRebuild()
+                    try tx.rebuild.begin()
                     for (number, token) in [(1, anna), (2, ben)] {
-                        try tx.addRebuilt(
+                        try tx.rebuild.add(
                             [Saying(day: number, token: token).fact(of: 1)],
                             from: document(UInt8(number)))
                     }
-                    try tx.swapRebuilt(at: now + .days(9))
+                    try tx.rebuild.swapRebuilt(at: now + .days(9))
                 }
                 #expect(try await store.balances() == (spent > 0 ? [70, 0] : [0, 100]))
                 #expect(try await store.owner()?.customer == (spent > 0 ? anna : nil))
@@ -215,7 +217,9 @@ extension Database {
             #expect(try await store.owner(of: 3) == nil)
             try await store.spend(60, leaving: 110)
             #expect(try await store.owner(of: 3) == nil)
-            let log = try await store.readingLog { try $0.events(of: app, after: 0, limit: 500) }
+            let log = try await store.readingLog {
+                try $0.events.all(of: app, after: 0, limit: 500)
+            }
             #expect(log.filter { $0.entry.change.kind == .linked }.count == 2)
             #expect(try await store.balances() == [110, 0])
         }
@@ -231,13 +235,13 @@ extension Database {
             }
             #expect(try await store.owner() == nil)
             try await store.transaction { tx in
-                try tx.beginRebuild()
+                try tx.rebuild.begin()
                 for pack in 1...2 {
-                    try tx.addRebuilt(
+                    try tx.rebuild.add(
                         [Saying(day: 0, token: anna).fact(of: pack)],
                         from: document(UInt8(pack)))
                 }
-                try tx.swapRebuilt(at: now + .days(9))
+                try tx.rebuild.swapRebuilt(at: now + .days(9))
             }
             #expect(try await store.owner()?.customer == anna)
             #expect(try await store.owner(of: 2) == nil)

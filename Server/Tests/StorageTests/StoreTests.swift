@@ -18,11 +18,11 @@ private final class Flag: Sendable {
     @Test(arguments: Driver.allCases)
     func `a document comes back as it was kept, and is kept once`(driver: Driver) async throws {
         try await driver.withStore { store in
-            let first = try await store.transaction { try $0.insert(document(1)) }
-            let again = try await store.transaction { try $0.insert(document(1)) }
+            let first = try await store.transaction { try $0.documents.insert(document(1)) }
+            let again = try await store.transaction { try $0.documents.insert(document(1)) }
             #expect(first && !again)
             let kept = try await store.read {
-                try $0.documents(of: app, after: .start, limit: 10)
+                try $0.documents.all(of: app, after: .start, limit: 10)
             }
             #expect(kept == [document(1)])
         }
@@ -31,11 +31,11 @@ private final class Flag: Sendable {
     @Test(arguments: Driver.allCases)
     func `of a batch of documents each is told new or known`(driver: Driver) async throws {
         try await driver.withStore { store in
-            _ = try await store.transaction { try $0.insert(document(2)) }
+            _ = try await store.transaction { try $0.documents.insert(document(2)) }
             let batch = (1...200).map { document($0) } + [document(1)]
-            let added = try await store.transaction { try $0.insert(batch) }
+            let added = try await store.transaction { try $0.documents.insert(batch) }
             #expect(added == batch.indices.map { $0 != 1 && $0 != 200 })
-            let count = try await store.read { try $0.documentCount() }
+            let count = try await store.read { try $0.documents.count() }
             #expect(count == 200)
         }
     }
@@ -47,9 +47,11 @@ private final class Flag: Sendable {
             bad.id = [1, 2, 3]
             let batch = [document(1), document(2), bad, document(4)]
             await #expect(throws: StorageFailure.self) {
-                try await store.transaction { try $0.insert(batch) }
+                try await store.transaction { try $0.documents.insert(batch) }
             }
-            let again = try await store.transaction { try $0.insert([document(1), document(2)]) }
+            let again = try await store.transaction {
+                try $0.documents.insert([document(1), document(2)])
+            }
             #expect(again == [true, true])
         }
     }
@@ -58,7 +60,9 @@ private final class Flag: Sendable {
     func `a row that lacks what it refers to is told as such`(driver: Driver) async throws {
         try await driver.withStore { store in
             let failure = await #expect(throws: StorageFailure.self) {
-                try await store.transaction { try $0.project([fact("1")], from: document(9)) }
+                try await store.transaction {
+                    try $0.recorder.project([fact("1")], from: document(9))
+                }
             }
             #expect(failure?.kind == .constraint)
         }
@@ -68,10 +72,10 @@ private final class Flag: Sendable {
     func `a failure that the closure swallows undoes it all the same`(driver: Driver) async throws {
         try await driver.withStore { store in
             _ = try? await store.transaction { tx in
-                _ = try tx.insert(document(1))
-                do { try tx.project([fact("1")], from: document(9)) } catch { throw error }
+                _ = try tx.documents.insert(document(1))
+                do { try tx.recorder.project([fact("1")], from: document(9)) } catch { throw error }
             }
-            let count = try await store.read { try $0.documentCount() }
+            let count = try await store.read { try $0.documents.count() }
             #expect(count == 0)
         }
     }
@@ -80,14 +84,15 @@ private final class Flag: Sendable {
     func `a walk passes every document once, in the order of signing`(driver: Driver) async throws {
         try await driver.withStore { store in
             let all = (1...7).map { document($0, signedAt: now - .seconds(Int($0 / 2))) }
-            try await store.transaction { tx in for document in all { _ = try tx.insert(document) }
+            try await store.transaction { tx in
+                for document in all { _ = try tx.documents.insert(document) }
             }
             var seen: [StoredDocument] = []
             var position = DocumentPosition.start
             while true {
                 let from = position
                 let batch = try await store.read {
-                    try $0.documents(of: app, after: from, limit: 2)
+                    try $0.documents.all(of: app, after: from, limit: 2)
                 }
                 guard let last = batch.last else { break }
                 seen += batch
@@ -104,14 +109,14 @@ private final class Flag: Sendable {
         try await driver.withStore { store in
             let facts = [fact("1"), renewal]
             try await store.transaction { tx in
-                _ = try tx.insert(document(1))
-                try tx.project(facts, from: document(1))
+                _ = try tx.documents.insert(document(1))
+                try tx.recorder.project(facts, from: document(1))
             }
-            let stored = try await store.read { try $0.facts(about: purchase, in: app) }
+            let stored = try await store.read { try $0.facts.all(about: purchase, in: app) }
             #expect(stored.map(\.fact) == facts)
             #expect(stored.allSatisfy { $0.document == document(1).id })
             #expect(stored.allSatisfy { $0.kind == .notification && $0.source == .notification })
-            let timeline = try await store.read { try $0.timeline(of: purchase, in: app) }
+            let timeline = try await store.read { try $0.purchases.timeline(of: purchase, in: app) }
             #expect(timeline == Timeline(of: purchase, facts))
         }
     }
@@ -127,11 +132,11 @@ private final class Flag: Sendable {
             try await driver.withStore { store in
                 for (number, fact) in facts.enumerated() {
                     try await store.transaction { tx in
-                        _ = try tx.insert(document(UInt8(number)))
-                        try tx.project([fact], from: document(UInt8(number)))
+                        _ = try tx.documents.insert(document(UInt8(number)))
+                        try tx.recorder.project([fact], from: document(UInt8(number)))
                     }
                 }
-                let stored = try await store.read { try $0.facts(about: purchase, in: app) }
+                let stored = try await store.read { try $0.facts.all(about: purchase, in: app) }
                 #expect(Set(stored.map(\.fact)) == Set(facts))
                 let timeline = try #require(try await store.timeline())
                 #expect(timeline == Timeline(of: purchase, facts))
@@ -148,11 +153,11 @@ private final class Flag: Sendable {
             ]
             for (number, facts) in batches.enumerated() {
                 try await store.transaction { tx in
-                    _ = try tx.insert(document(UInt8(number)))
-                    try tx.project(facts, from: document(UInt8(number)))
+                    _ = try tx.documents.insert(document(UInt8(number)))
+                    try tx.recorder.project(facts, from: document(UInt8(number)))
                 }
             }
-            let timeline = try await store.read { try $0.timeline(of: purchase, in: app) }
+            let timeline = try await store.read { try $0.purchases.timeline(of: purchase, in: app) }
             #expect(timeline == Timeline(of: purchase, batches.flatMap { $0 }))
         }
     }
@@ -163,11 +168,13 @@ private final class Flag: Sendable {
             let other = PurchaseID("999", in: .sandbox)
             let facts = [fact("1"), fact("7", about: other), renewal, fact("8", about: other)]
             try await store.transaction { tx in
-                _ = try tx.insert(document(1))
-                try tx.project(facts, from: document(1))
+                _ = try tx.documents.insert(document(1))
+                try tx.recorder.project(facts, from: document(1))
             }
             for purchase in [purchase, other] {
-                let timeline = try await store.read { try $0.timeline(of: purchase, in: app) }
+                let timeline = try await store.read {
+                    try $0.purchases.timeline(of: purchase, in: app)
+                }
                 #expect(timeline == Timeline(of: purchase, facts))
             }
         }
@@ -183,7 +190,9 @@ private final class Flag: Sendable {
             _ = try await store.record(DocumentWithFacts(document(1), facts))
             for index in [0, 12_345, 29_999] {
                 let purchase = purchases[index]
-                let timeline = try await store.read { try $0.timeline(of: purchase, in: app) }
+                let timeline = try await store.read {
+                    try $0.purchases.timeline(of: purchase, in: app)
+                }
                 #expect(timeline == Timeline(of: purchase, [facts[index]]))
             }
         }
@@ -193,7 +202,9 @@ private final class Flag: Sendable {
     func `there is no fact without its document`(driver: Driver) async throws {
         try await driver.withStore { store in
             await #expect(throws: StorageFailure.self) {
-                try await store.transaction { try $0.project([fact("1")], from: document(9)) }
+                try await store.transaction {
+                    try $0.recorder.project([fact("1")], from: document(9))
+                }
             }
         }
     }
@@ -203,11 +214,11 @@ private final class Flag: Sendable {
         try await driver.withStore { store in
             await #expect(throws: Interrupted.self) {
                 try await store.transaction { tx in
-                    _ = try tx.insert(document(1))
+                    _ = try tx.documents.insert(document(1))
                     throw Interrupted()
                 }
             }
-            let count = try await store.read { try $0.documentCount() }
+            let count = try await store.read { try $0.documents.count() }
             #expect(count == 0)
         }
     }
@@ -215,9 +226,9 @@ private final class Flag: Sendable {
     @Test(arguments: Driver.allCases)
     func `migrating again changes nothing`(driver: Driver) async throws {
         try await driver.withStore { store in
-            _ = try await store.transaction { try $0.insert(document(1)) }
+            _ = try await store.transaction { try $0.documents.insert(document(1)) }
             try await store.migrate(at: 5)
-            let count = try await store.read { try $0.documentCount() }
+            let count = try await store.read { try $0.documents.count() }
             #expect(count == 1)
         }
     }
@@ -226,15 +237,15 @@ private final class Flag: Sendable {
     func `a damaged stored value is told, not believed`(driver: Driver) async throws {
         try await driver.withStore { store in
             try await store.transaction { tx in
-                _ = try tx.insert(document(1))
-                try tx.project([fact("1")], from: document(1))
+                _ = try tx.documents.insert(document(1))
+                try tx.recorder.project([fact("1")], from: document(1))
             }
             for damaged: [UInt8] in [[], [99], [4, 2, 200], [4, 2, 1, 9], [4, 1], [4, 199, 7]] {
                 try await store.driver.write { connection in
                     _ = try connection.run("UPDATE purchases SET timeline = $1", [.bytes(damaged)])
                 }
                 await #expect(throws: StorageFailure.self, "\(damaged)") {
-                    try await store.read { try $0.timeline(of: purchase, in: app) }
+                    try await store.read { try $0.purchases.timeline(of: purchase, in: app) }
                 }
             }
         }

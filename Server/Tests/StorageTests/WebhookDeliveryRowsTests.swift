@@ -9,7 +9,7 @@ extension Database {
     /// The deliveries that are due now.
     fileprivate func leases() async throws -> [DeliveryLease] {
         try await transaction {
-            try $0.leaseDeliveries(
+            try $0.deliveries.lease(
                 to: crm, of: app, dueBy: now, limit: 10, for: "a", lease: .seconds(30))
         }
     }
@@ -23,8 +23,8 @@ extension Database {
         try await driver.withStore { store in
             let numbers = Array(Int64(8)...12)
             try await store.transaction { tx in
-                try tx.add(StoredWebhook(id: crm, createdAt: now, cursor: 0), of: app)
-                try tx.add(
+                try tx.webhooks.add(StoredWebhook(id: crm, createdAt: now, cursor: 0), of: app)
+                try tx.deliveries.add(
                     numbers.map {
                         NewDelivery(
                             message: "birds_evt_\($0)", sequence: $0, kind: "purchased",
@@ -35,7 +35,7 @@ extension Database {
             for _ in 0..<numbers.count {
                 let after = position
                 let page = try await store.read {
-                    try $0.deliveries(
+                    try $0.deliveries.all(
                         to: crm, of: app, in: nil, streams: nil, after: after, limit: 2)
                 }
                 found += page.map(\.sequence)
@@ -55,12 +55,12 @@ extension Database {
             let delivery = NewDelivery(
                 message: "birds_evt_1", sequence: 1, kind: "purchased", stream: "1000", body: [1])
             try await store.transaction { tx in
-                try tx.add(StoredWebhook(id: crm, createdAt: now, cursor: 0), of: app)
-                try tx.add([delivery], to: crm, of: app, at: now)
+                try tx.webhooks.add(StoredWebhook(id: crm, createdAt: now, cursor: 0), of: app)
+                try tx.deliveries.add([delivery], to: crm, of: app, at: now)
             }
             for lease in try await store.leases() {
                 try await store.transaction { tx in
-                    try tx.completeDelivery(
+                    try tx.deliveries.complete(
                         lease, to: crm, of: app,
                         DeliveryAttempt(at: now, milliseconds: 1, status: 200))
                 }
@@ -69,7 +69,9 @@ extension Database {
             var again = delivery
             again.stream = "anna"
             let replayed = again
-            try await store.transaction { try $0.replay([replayed], to: crm, of: app, at: now) }
+            try await store.transaction {
+                try $0.deliveries.replay([replayed], to: crm, of: app, at: now)
+            }
             let due = try await store.leases()
             #expect(due.map(\.message) == ["birds_evt_1"] && due.map(\.stream) == ["1000"])
         }

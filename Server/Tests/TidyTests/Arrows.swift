@@ -62,7 +62,7 @@ enum Arrows {
         // ServiceLifecycle says that the server stops, so that requests that wait end.
         "HTTPServer": foundation.union(web).union(locks).union([
             "NIOHTTP1", "ServiceLifecycle", "Engine", "Ledger", "PerennialContract", "Dashboard",
-            "Reports", "RevenueCatWebhooks",
+            "Reports", "RevenueCatWebhooks", "Storage",
         ]),
         "Simulator": foundation.union(web).union(certificates).union(locks).union([
             "AppStoreFormats", "_CryptoExtras",

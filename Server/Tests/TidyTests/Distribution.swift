@@ -14,7 +14,7 @@ enum Distribution {
     static let exceptions: [(part: String, reason: String)] = [
         // What a caller fills in begins with the app.
         ("FROM events WHERE \\(condition)", "the conditions in Event.swift begin with the app"),
-        ("FROM events WHERE \\(Self.lastOfCustomer)", "that condition begins with the app"),
+        ("FROM events WHERE \\(EventLog.lastOfCustomer)", "that condition begins with the app"),
         ("FROM events WHERE \\(Self.ofNobodyBefore)", "that condition begins with the app"),
         ("FROM grants WHERE \\(condition)", "the conditions in GrantRows begin with the app"),
         (
@@ -81,7 +81,7 @@ enum Distribution {
         ("EXCEPT SELECT app, document FROM", "a rebuild compares; the app is a column of both"),
         ("DELETE FROM facts", "a rebuild replaces all facts"),
         ("INSERT INTO facts SELECT * FROM", "a rebuild replaces all facts"),
-        ("FROM \\(Self.purchasesWithOwners) WHERE \\(isForgotten)", "a rebuild; joined by the app"),
+        ("FROM \\(PurchaseRows.purchasesWithOwners) WHERE \\(isForgotten)", "a rebuild; joined by the app"),
         ("DELETE FROM purchases WHERE \\(isForgotten)", "a rebuild; compared by the app"),
         ("EXCEPT SELECT * FROM \\(table)", "a rebuild compares; the app is a column of both"),
         ("WHERE (app, environment, purchase) > ($1, $2, $3)", "a rebuild reads on from a key"),

@@ -4,6 +4,8 @@ enum Names {
     private static let emptyWords: Set = ["Manager", "Helper", "Helpers", "Util", "Utils", "Impl"]
     /// As the last word of a name of ours.
     private static let emptyEndings: Set = ["Base", "Info", "Data", "Item", "Record", "Service"]
+    /// Engine consists of services, which `Engine` lists by their subjects.
+    private static let folderOfServices = "Server/Sources/Engine/"
     private static let emptyPrefixes: Set = ["get", "compute", "handle"]
     /// Verbs that meant too many things here. As the first word of a function's name they are
     /// replaced by the verbs in STYLE.md.
@@ -71,7 +73,8 @@ enum Names {
         }
         let isType = declaration.name.first?.isUppercase == true
         let isApples = foldersOfApplesWords.contains { path.hasPrefix($0) }
-        if isType, !isApples, let last = words.last, emptyEndings.contains(last) {
+        let isService = words.last == "Service" && path.hasPrefix(folderOfServices)
+        if isType, !isApples, !isService, let last = words.last, emptyEndings.contains(last) {
             return (
                 "The type \(declaration.name) ends with the word \(last).",
                 "take the word from the table in ARCHITECTURE.md, or one that says more."

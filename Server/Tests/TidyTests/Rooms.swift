@@ -72,8 +72,8 @@ enum Rooms {
     private static let collections: Set = [
         "AccountTokens", "AdvancedCommerce", "AppStoreEnumerations", "ByteComparison",
         "Consumption", "CustomerErasure", "DatabaseCommands", "DatabaseCopy", "DocumentPartitions",
-        "FactRebuild", "ForwardList", "HTTPSender", "Identifiers", "Pagination",
-        "Provenance", "Pseudonyms", "ReconciliationSchedule", "RemovedIDs", "StorefrontTable",
+        "HTTPSender", "Identifiers", "Pagination",
+        "Provenance", "ReconciliationSchedule", "RemovedIDs", "StorefrontTable",
         "TimeTransitions", "VerifyReceiptFields",
     ]
 

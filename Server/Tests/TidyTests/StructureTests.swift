@@ -2,24 +2,25 @@ import Eventually
 import Foundation
 import Testing
 
-/// The counts of `bin/structure` that have a goal and have not reached it. They may only shrink.
+/// The counts of `bin/structure` that have a goal. Those that have reached it must stay within it;
+/// the others may only shrink.
 ///
-/// Whoever makes one smaller writes the new number here.
+/// A change that makes one smaller writes the new number here.
 @Suite struct StructureTests {
     private static let ceilings = [
-        "functions of Storage.DatabaseSession": 659,
-        "functions of Engine.Engine": 353,
+        "functions of Storage.DatabaseSession": 40,
+        "functions of Engine.Engine": 40,
         "functions of Simulator.AppStoreSimulator": 259,
         "functions of Simulator.World": 240,
-        "functions of HTTPServer.PerennialServer": 171,
+        "functions of HTTPServer.PerennialServer": 40,
         "functions of Perennial.Engine": 164,
         "functions of Convergence.Trial": 145,
-        "functions of HTTPServer.DashboardRoutes": 133,
-        "types with more than 40 functions": 14,
+        "functions of HTTPServer.DashboardRoutes": 40,
+        "types with more than 40 functions": 10,
         "stored properties of the SDK's Engine": 36,
-        "functions with which Engine extends Storage's DatabaseSession": 109,
+        "functions with which Engine extends Storage's DatabaseSession": 0,
         "functions with which Engine extends other types of Storage": 20,
-        "typealiases in Engine of another module's type": 46,
+        "typealiases in Engine of another module's type": 0,
         "columns read by position": 0,
         "moment types": 3,
         "JSON parsers": 3,
@@ -27,7 +28,7 @@ import Testing
         "OpenAPI builders": 2,
         "live-stream loops": 5,
         "enum CodingKeys": 103,
-        "type names that stand in several modules": 65,
+        "type names that stand in several modules": 64,
     ]
 
     @Test func `no count of what is to be restructured grows`() async throws {

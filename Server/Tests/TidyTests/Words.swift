@@ -16,6 +16,9 @@ enum Words {
         if file.path.contains(#/^Server\/(Sources|Tests)\/(Storage\w*|Engine)\//#) {
             found += matches(of: position, in: file.codeLines, of: file)
         }
+        if file.path.contains(#/^Server\/Sources\/(HTTPServer|Dashboard)\//#) {
+            found += matches(of: session, in: file.codeLines, of: file)
+        }
         return found
     }
 
@@ -101,6 +104,13 @@ enum Words {
             #/\.values\[\w|[\w\])?]\.(text|integer|bytes|instant|optional\w+)[(](\w+ \+ )?[0-9]/#,
             "A column is read by its position.",
             remedy: "read the row with a ColumnReader, in the order of the query.")
+    }
+
+    /// Routes import Storage for the values that services return.
+    private static var session: Ban {
+        Ban(
+            #/\bDatabaseSession\b|\btx\./#, "A route reads or writes the database.",
+            remedy: "call a service of Engine, which begins and ends the transaction.")
     }
 
     private static var publicWord: Ban {

@@ -106,6 +106,18 @@ import Testing
         #expect(complaints(text, in: "Server/Sources/Ledger/X.swift") == 1)
     }
 
+    @Test func `routes do not use the database`() {
+        let line = "func list(_ tx: DatabaseSession) {}"
+        #expect(violations(line, in: "Server/Sources/HTTPServer/X.swift") == 1)
+        #expect(violations(line, in: "Server/Sources/Engine/X.swift") == 0)
+    }
+
+    @Test func `only Engine has services`() {
+        let text = "struct WalletService {}"
+        #expect(complaints(text, in: "Server/Sources/Engine/X.swift") == 0)
+        #expect(complaints(text, in: "Server/Sources/Storage/X.swift") == 1)
+    }
+
     @Test func `a complaint names the line and the remedy`() {
         let file = SourceFile(path: "A/B.swift", text: "\n\nlet x = try! y()")
         let text = Words.violations(in: file).first?.description ?? ""

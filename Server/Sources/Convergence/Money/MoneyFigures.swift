@@ -43,7 +43,7 @@ struct MoneyFigures: Hashable, Sendable {
             var query = ReportQuery(name, days: today - Self.reportDays...today, by: .day)
             if isAsKnown { query.asKnownAt = moment }
             query.isRestated = isRestated
-            let report = try await engine.report(query, of: app).report
+            let report = try await engine.reporting.report(query, of: app).report
             return (report.definition.columns.map(\.name), report.rows)
         }
         let revenue = try await rows("revenue")

@@ -1,6 +1,7 @@
 import AppStoreFormats
 import Engine
 import Ledger
+import Reports
 import Simulator
 import Synchronization
 
@@ -38,7 +39,7 @@ struct MoneyStall: Sendable {
             settings, authority: house.authority,
             post: { _, body in
                 do {
-                    _ = try await engine.record(notification: body)
+                    _ = try await engine.recording.record(notification: body)
                     return PostResult(status: 200)
                 } catch { return PostResult(status: 503, error: "\(error)") }
             })
@@ -97,7 +98,7 @@ struct MoneyStall: Sendable {
             guard !texts.isEmpty else { continue }
             // A purchase with an account token is that customer's.
             let customer = await store.accountToken(on: name + "-1") ?? name
-            _ = try await engine.record(
+            _ = try await engine.recording.record(
                 PurchaseEvidence(signedTransactions: texts), of: CustomerID(rawValue: customer),
                 app: app.id)
         }

@@ -94,7 +94,7 @@ package struct MoneyTrial: Sendable {
 
     private mutating func play() async throws -> Report {
         try await engine.prepare()
-        while try await engine.fillMoney() > 0 {}
+        while try await engine.reporting.fillMoney() > 0 {}
         report.accounts = accounts
         for stall in stalls { try await stall.populate(accounts / stalls.count, months: months) }
         var shown: [(at: Instant, figures: [MoneyFigures])] = []
@@ -162,10 +162,10 @@ package struct MoneyTrial: Sendable {
         report.restated += readings[0].differences(from: readings[1], in: days).found.count
         for (day, bytes) in await stall.store.salesFiles(days) {
             let name = "S_D_80000001_\(Ledger.CivilDate(dayNumber: day).text).txt"
-            _ = try await engine.importAppleReport(bytes, name: name, of: stall.app.id)
+            _ = try await engine.appleReports.importFile(bytes, name: name, of: stall.app.id)
             report.files += 1
         }
-        let sales = try await engine.reconcileSales(of: stall.app.id, in: days, .utc)
+        let sales = try await engine.appleReports.reconcileSales(of: stall.app.id, in: days, .utc)
             .reconciliation
         report.reconciled += sales.comparedCount
         report.explained += sales.differences.count
@@ -204,7 +204,7 @@ package struct MoneyTrial: Sendable {
         for stall in stalls {
             before.append(try await MoneyFigures(engine, stall.app.id, at: clock.now))
         }
-        let rebuilt = try await engine.rebuild(verifyOnly: false)
+        let rebuilt = try await engine.maintenance.rebuild(verifyOnly: false)
         if !rebuilt.isClean { report.add(["a rebuild makes other rows: \(rebuilt)"]) }
         for (stall, before) in zip(stalls, before) {
             let after = try await MoneyFigures(engine, stall.app.id, at: clock.now)

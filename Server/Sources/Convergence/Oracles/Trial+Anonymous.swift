@@ -23,7 +23,7 @@ extension Trial {
         else { return }
         let result: PostingResult
         do {
-            result = try await server.engine.post(
+            result = try await server.engine.recording.post(
                 posted, of: anonymousID(name, device: 2), intent: .sync, app: TrialFixture.app)
         } catch {
             guard server.process.isOn, error.isPermanent, !plan.has(.skew) else { return }
@@ -55,7 +55,7 @@ extension Trial {
         for (name, purchases) in besidePosted.sorted(by: { $0.key < $1.key }) {
             let books = await groundTruth(of: name)
             let first = try await response(to: name, books)
-            let second = try await auditor.customer(
+            let second = try await auditor.customers.find(
                 anonymousID(name, device: 2), app: TrialFixture.app,
                 environment: Ledger.Environment(books))
             for purchase in purchases.sorted() {

@@ -213,7 +213,7 @@ extension Trial {
         try await expectAnyOrder()
         try await expectLog()
         try await expectReplay()
-        report.statistics.documents = try await Database(database).read { try $0.documentCount() }
+        report.statistics.documents = try await Database(database).read { try $0.documents.count() }
         let genuine = Set(await simulator.notifications.map(\.signedPayload))
         let strays = Set(await simulator.strays.map(\.signedPayload)).subtracting(genuine)
         guard strays.isDisjoint(with: evidence.accepted) else {
@@ -226,9 +226,9 @@ extension Trial {
     /// of its purchase ended; the last must end with the current state; and the sum of all money
     /// must equal the timelines' money.
     private func expectLog() async throws {
-        while try await auditor.emitTimeBasedEvents() > 0 {}
+        while try await auditor.events.emitTimeBased() > 0 {}
         let (wrong, last) = try await Database(database).readingLog { tx in
-            (try tx.logDifferences(), try tx.lastSequence(of: TrialFixture.app))
+            (try tx.consistency.logDifferences(), try tx.events.lastSequence(of: TrialFixture.app))
         }
         self.report.statistics.events += Int(last)
         guard wrong.count == 0 else {
@@ -290,8 +290,8 @@ extension Trial {
                 let purchase = booked.purchase
                 let (stored, facts) = try await Database(database).read { tx in
                     (
-                        try tx.timeline(of: purchase, in: TrialFixture.app),
-                        try tx.facts(about: purchase, in: TrialFixture.app).map(\.fact)
+                        try tx.purchases.timeline(of: purchase, in: TrialFixture.app),
+                        try tx.facts.all(about: purchase, in: TrialFixture.app).map(\.fact)
                     )
                 }
                 let repeated = (facts + facts.shuffled(using: &lots).prefix(facts.count / 2))

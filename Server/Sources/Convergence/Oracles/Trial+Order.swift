@@ -14,7 +14,7 @@ extension Trial {
     func expectReplay() async throws {
         var lots = plan.random("documents")
         if lots.happens(0.3) { return try await expectAnyOrderOfDocuments(&lots) }
-        let found = try await auditor.rebuild(verifyOnly: true)
+        let found = try await auditor.maintenance.rebuild(verifyOnly: true)
         guard found.isClean else { throw violation("replay", "\(found)") }
         report.tally.add("documents compared with their rows")
     }
@@ -23,22 +23,22 @@ extension Trial {
     /// and some of them twice, must make the same purchases and the same answers.
     private func expectAnyOrderOfDocuments(_ lots: inout TrialRandom) async throws {
         let kept = try await Database(database).read { tx in
-            try tx.appsWithDocuments().flatMap { app in
-                try tx.documents(of: app, after: .start, limit: Self.documentsMax)
+            try tx.documents.apps().flatMap { app in
+                try tx.documents.all(of: app, after: .start, limit: Self.documentsMax)
             }
         }
         let empty = try fixture.databases.checkOut()
         let other = auditor(of: empty)
         try await other.prepare()
         let again = kept.shuffled(using: &lots).prefix(kept.count / 2)
-        try await other.record((kept + again).shuffled(using: &lots))
+        try await other.recording.record((kept + again).shuffled(using: &lots))
         // The other server knows nothing of an erased customer.
         for name in accounts where await !erased.contains(customer(of: name)) {
             let books = await groundTruth(of: name)
             guard !books.isEmpty else { continue }
             let ours = try await response(to: name, books)
             try await link(ours, in: empty)
-            let theirs = try await other.customer(
+            let theirs = try await other.customers.find(
                 ours.id, app: TrialFixture.app, environment: ours.environment)
             let shared = Set(
                 ours.purchases.filter { $0.sharedBy != nil }.map(\.timeline.purchase))
@@ -54,12 +54,14 @@ extension Trial {
     private func link(_ state: CustomerState, in empty: SQLiteDriver) async throws {
         let source = Database(database)
         for purchase in state.purchases.map(\.timeline.purchase) {
-            let link = try await source.read { tx in try tx.link(of: purchase, in: TrialFixture.app)
+            let link = try await source.read { tx in
+                try tx.links.find(of: purchase, in: TrialFixture.app)
             }
             guard let link else { continue }
             try await Database(empty).transaction { tx in
-                let owner = try tx.customer(state.id, in: TrialFixture.app, at: link.since).customer
-                try tx.link(
+                let owner = try tx.identity.customer(state.id, in: TrialFixture.app, at: link.since)
+                    .customer
+                try tx.ownership.link(
                     purchase, to: owner, by: link.evidence, in: TrialFixture.app, at: link.since)
             }
         }

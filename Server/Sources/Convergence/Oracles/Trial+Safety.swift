@@ -39,7 +39,7 @@ extension Trial {
     }
 
     func response(to name: String, _ books: [TruePurchase]) async throws -> CustomerState {
-        try await auditor.customer(
+        try await auditor.customers.find(
             customer(of: name), app: TrialFixture.app, environment: Ledger.Environment(books))
     }
 

@@ -23,7 +23,7 @@ extension Trial {
     /// Expects that nothing that was rejected ever belongs to the thief.
     func expectThiefOwnsNothing() async throws {
         for environment in Ledger.Environment.allCases {
-            let state = try await auditor.customer(
+            let state = try await auditor.customers.find(
                 Self.thief, app: TrialFixture.app, environment: environment)
             guard state.purchases.isEmpty, state.entitlements.isEmpty else {
                 throw violation("ownership", "the thief has \(state.purchases.map(\.timeline))")
@@ -45,7 +45,8 @@ extension Trial {
             told.allSatisfy({ $0.transaction?.appAccountToken != nil })
         else { return }
         do {
-            _ = try await server.engine.record(stolen, of: Self.thief, app: TrialFixture.app)
+            _ = try await server.engine.recording.record(
+                stolen, of: Self.thief, app: TrialFixture.app)
         } catch {
             guard case .belongsToAnotherCustomer(_, let why) = error else { return }
             guard why == .namesAnother else {

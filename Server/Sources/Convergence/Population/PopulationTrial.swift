@@ -173,8 +173,8 @@ package actor PopulationTrial {
             try await simulator.advance(
                 to: AppStoreDate(milliseconds: min(end, now + step)))
             try await postNewPurchases()
-            try await engine.backfill()
-            while try await engine.reconcileDue(limit: 50) > 0 {}
+            try await engine.backfill.run()
+            while try await engine.reconciliation.reconcileDue(limit: 50) > 0 {}
         }
     }
 
@@ -190,7 +190,7 @@ package actor PopulationTrial {
             guard !new.isEmpty else { continue }
             let texts = try await simulator.transactions(on: name + "-1")
             let letters = texts.compactMap { ObservedDocument(transaction: $0) }
-            _ = try await engine.record(
+            _ = try await engine.recording.record(
                 PurchaseEvidence(signedTransactions: texts), of: await customer(of: name),
                 app: TrialFixture.app)
             for letter in letters { evidence.recordAccepted(letter, at: now) }
@@ -210,7 +210,7 @@ package actor PopulationTrial {
             return PostResult(error: "connection refused")
         }
         do {
-            _ = try await engine.record(notification: body)
+            _ = try await engine.recording.record(notification: body)
             if let letter = ObservedDocument(notification: body) {
                 evidence.recordAccepted(letter, at: now)
             }
@@ -247,7 +247,7 @@ package actor PopulationTrial {
         let books = await simulator.groundTruths(of: names)
         let safety = SafetyOracle(evidence: evidence, now: now)
         for (name, books) in zip(names, books) where !books.isEmpty {
-            let state = try await engine.customer(
+            let state = try await engine.customers.find(
                 await customer(of: name), app: TrialFixture.app,
                 environment: Ledger.Environment(books))
             report.answers += 1
@@ -296,7 +296,7 @@ package actor PopulationTrial {
             if $0.truth != $0.answer, wrong[$0.name] == $0.truth { still = still ?? $0 }
         }
         guard let still else { return }
-        report.explanation = try await engine.explanation(
+        report.explanation = try await engine.customers.explanation(
             of: await customer(of: still.name), in: still.environment)
         throw Violation(
             oracle: "convergence",

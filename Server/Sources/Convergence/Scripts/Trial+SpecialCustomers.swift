@@ -63,9 +63,9 @@ extension Trial {
         guard let server = anyServer() else { return }
         let id = await customer(of: accounts[account])
         let spent = try await consumables(of: id)
-        do { _ = try await server.engine.erase(id, app: TrialFixture.app) } catch {
+        do { _ = try await server.engine.customers.erase(id, app: TrialFixture.app) } catch {
             try requireCrashed(error, server)
-            _ = try await auditor.erase(id, app: TrialFixture.app)
+            _ = try await auditor.customers.erase(id, app: TrialFixture.app)
         }
         erased.insert(id)
         usedUp.formUnion(spent)
@@ -81,7 +81,7 @@ extension Trial {
     private func consumables(of id: CustomerID) async throws -> Set<String> {
         var found: Set<String> = []
         for environment in Ledger.Environment.allCases {
-            let state = try await auditor.customer(
+            let state = try await auditor.customers.find(
                 id, app: TrialFixture.app, environment: environment)
             for timeline in state.purchases.map(\.timeline)
             where timeline.periods.contains(where: { $0.payment.kind == .consumable }) {

@@ -119,7 +119,7 @@ extension Trial {
         guard let server = anyServer() else { return }
         let environment = Ledger.Environment(await groundTruth(of: name))
         do {
-            _ = try await server.engine.customer(
+            _ = try await server.engine.customers.find(
                 customer(of: name), app: TrialFixture.app, environment: environment)
         } catch { try requireCrashed(error, server) }
         await scheduleRestarts()

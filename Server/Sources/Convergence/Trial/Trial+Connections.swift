@@ -58,7 +58,7 @@ extension Trial {
 
     private func response(of server: Server, to body: [UInt8]) async -> PostResult {
         do {
-            let kept = try await server.engine.record(notification: body)
+            let kept = try await server.engine.recording.record(notification: body)
             report.tally.add(kept.isRepeat ? "notification repeated" : "notification recorded")
             if !appUpdate.isModern { report.tally.add("version 1 notification recorded") }
             return PostResult(status: 200)

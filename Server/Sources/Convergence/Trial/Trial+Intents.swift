@@ -15,13 +15,13 @@ extension Trial {
         guard plan.has(.intents), sabotage == nil,
             let intent = intentRandom.pick([nil] + OwnershipClaim.Intent.allCases)
         else {
-            return try await server.engine.record(posted, of: id, app: TrialFixture.app)
+            return try await server.engine.recording.record(posted, of: id, app: TrialFixture.app)
         }
         guard let intent else {
-            return try await server.engine.record(posted, of: id, app: TrialFixture.app)
+            return try await server.engine.recording.record(posted, of: id, app: TrialFixture.app)
         }
         let (mixed, forged) = withForgery(posted)
-        let result = try await server.engine.post(
+        let result = try await server.engine.recording.post(
             mixed, of: id, intent: intent, app: TrialFixture.app)
         try expect(forged, toBeRefusedIn: result)
         if let refusal = result.refusal(for: intent) { throw refusal }

@@ -90,7 +90,7 @@ extension Trial {
         var damaged = evidence
         damaged.appReceipt = ReceiptText.text(of: bytes)
         do {
-            _ = try await server.engine.record(
+            _ = try await server.engine.recording.record(
                 damaged, of: customer(of: name), app: TrialFixture.app)
         } catch {
             if server.process.isOn { report.tally.add("damaged receipt rejected") }
@@ -111,7 +111,7 @@ extension Trial {
                 member.key == "password"
                     ? JSON.Member("password", .string("c0ffee00c0ffee00c0ffee00c0ffee01")) : member
             })
-        do { _ = try await server.engine.record(notification: json.bytes) } catch {
+        do { _ = try await server.engine.recording.record(notification: json.bytes) } catch {
             if server.process.isOn { report.tally.add("forged version 1 notification rejected") }
             return nil
         }
@@ -187,7 +187,7 @@ extension Trial {
     func checkHistory(of booked: TruePurchase) async throws -> CheckHistory? {
         let purchase = booked.purchase
         return try await Database(database).read { tx in
-            try tx.checkHistory(of: purchase, in: TrialFixture.app)?.history
+            try tx.checks.history(of: purchase, in: TrialFixture.app)?.history
         }
     }
 
@@ -197,7 +197,8 @@ extension Trial {
         for name in accounts {
             for booked in await groundTruth(of: name) {
                 let purchase = booked.purchase
-                let outcome = try await server.engine.refresh(purchase, app: TrialFixture.app)
+                let outcome = try await server.engine.reconciliation.refresh(
+                    purchase, app: TrialFixture.app)
                 guard case .responded = outcome else {
                     throw violation("verbs", "\(purchase) could not be checked: \(outcome)")
                 }

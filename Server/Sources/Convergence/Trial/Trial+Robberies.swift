@@ -97,7 +97,7 @@ extension Trial {
         if buyer.isAnonymous {
             // Every purchase carries it that the app lets its customer make.
             guard
-                let token = try await auditor.accountToken(
+                let token = try await auditor.ownership.accountToken(
                     for: buyer, app: TrialFixture.app, isByApp: true)
             else { return }
             victim = token
@@ -117,7 +117,7 @@ extension Trial {
         of other: CustomerID, to id: CustomerID, at server: Server
     ) async throws {
         do {
-            _ = try await server.engine.alias(
+            _ = try await server.engine.customers.alias(
                 other, to: id, app: TrialFixture.app, environment: .production, proofs: [])
         } catch {
             switch error {
@@ -167,7 +167,7 @@ extension Trial {
         besidePosted[name] = nil
         guard !fresh.isEmpty else { return }
         for letter in letters { evidence.recordPossible(letter, at: now) }
-        let result = try await auditor.post(
+        let result = try await auditor.recording.post(
             PurchaseEvidence(signedTransactions: fresh.map(\.letter.payload)),
             of: anonymousID(name, device: 2), intent: .sync, app: TrialFixture.app)
         for document in fresh { evidence.recordAccepted(document.letter, at: now) }
@@ -232,7 +232,7 @@ extension Trial {
         to server: Server
     ) async throws {
         do {
-            _ = try await server.engine.post(
+            _ = try await server.engine.recording.post(
                 copy.evidence, of: thief, intent: intent, app: TrialFixture.app, isByApp: true)
             evidence.recordAccepted(copy.letter, at: now)
         } catch {
@@ -259,7 +259,7 @@ extension Trial {
         let buyer = await customer(of: name)
         let result: PostingResult
         do {
-            result = try await server.engine.post(
+            result = try await server.engine.recording.post(
                 PurchaseEvidence(signedTransactions: fresh.map(\.letter.payload)), of: buyer,
                 intent: .restore, app: TrialFixture.app, isByApp: true)
         } catch {
@@ -289,7 +289,7 @@ extension Trial {
         for copy in copies.filter({ purchases.contains($0.purchase) }).suffix(Self.triesAgainMax)
         where copy.signedAt.milliseconds < now {
             for robber in Self.robbers {
-                _ = try await auditor.post(
+                _ = try await auditor.recording.post(
                     copy.evidence, of: robber, intent: .restore, app: TrialFixture.app,
                     isByApp: true)
                 guard try await link(of: copy.purchase)?.customer != robber else {
@@ -309,11 +309,11 @@ extension Trial {
         else { return }
         let person = CustomerID(rawValue: "person-\(name)")
         do {
-            _ = try await server.engine.alias(
+            _ = try await server.engine.customers.alias(
                 anonymous, to: person, app: TrialFixture.app, environment: .production, proofs: [])
         } catch {
             try requireCrashed(error, server)
-            _ = try await auditor.alias(
+            _ = try await auditor.customers.alias(
                 anonymous, to: person, app: TrialFixture.app, environment: .production, proofs: [])
         }
         customers[name] = person
@@ -329,7 +329,7 @@ extension Trial {
         guard hasRobbers, hasConverged else { return }
         for robber in Self.robbers {
             for environment in Ledger.Environment.allCases {
-                let state = try await auditor.customer(
+                let state = try await auditor.customers.find(
                     robber, app: TrialFixture.app, environment: environment)
                 guard state.purchases.allSatisfy({ $0.sharedBy != nil }) else {
                     throw violation("ownership", "\(robber) has \(state.purchases)")
@@ -344,23 +344,23 @@ extension Trial {
     }
 
     private func isAnonymous(_ customer: CustomerID) async throws -> Bool {
-        try await auditor.customer(customer, app: TrialFixture.app, environment: .production)
+        try await auditor.customers.find(customer, app: TrialFixture.app, environment: .production)
             .isAnonymous
     }
 
     private func link(of purchase: PurchaseID) async throws -> Link? {
-        try await Database(database).read { try $0.link(of: purchase, in: TrialFixture.app) }
+        try await Database(database).read { try $0.links.find(of: purchase, in: TrialFixture.app) }
     }
 
     private func shares(of purchase: PurchaseID) async throws -> [Share] {
-        try await Database(database).read { try $0.shares(of: purchase, in: TrialFixture.app) }
+        try await Database(database).read { try $0.shares.all(of: purchase, in: TrialFixture.app) }
     }
 
     private func hasShare(
         in purchase: PurchaseID, _ customer: CustomerID
     ) async throws -> Bool {
         try await Database(database).read {
-            try $0.hasShare(in: purchase, customer, in: TrialFixture.app)
+            try $0.shares.exists(in: purchase, customer, in: TrialFixture.app)
         }
     }
 }

@@ -150,10 +150,10 @@ extension Trial {
         }
         let due = try await Database(database).read { tx in
             try Ledger.Environment.allCases.compactMap { environment -> Int64? in
-                guard let next = try tx.nextCheck(of: TrialFixture.app, in: environment) else {
+                guard let next = try tx.checks.next(of: TrialFixture.app, in: environment) else {
                     return nil
                 }
-                let paused = try tx.appStoreHealth(of: TrialFixture.app, in: environment)
+                let paused = try tx.appStore.health(of: TrialFixture.app, in: environment)
                     .pausedUntil
                 return max(next, paused).milliseconds
             }.min()
@@ -169,7 +169,9 @@ extension Trial {
         let before = report.statistics.questions
         do {
             for _ in 0..<Self.checksMax {
-                guard try await server.engine.reconcileDue(limit: 1) > 0 else { break }
+                guard try await server.engine.reconciliation.reconcileDue(limit: 1) > 0 else {
+                    break
+                }
             }
         } catch { try requireCrashed(error, server) }
         await scheduleRestarts()
@@ -190,7 +192,7 @@ extension Trial {
     }
 
     private func emitTimeBasedEvents(_ server: Server) async throws {
-        do { while try await server.engine.emitTimeBasedEvents() > 0 {} } catch {
+        do { while try await server.engine.events.emitTimeBased() > 0 {} } catch {
             try requireCrashed(error, server)
         }
         await scheduleRestarts()
@@ -199,7 +201,7 @@ extension Trial {
     func backfill() async throws {
         guard let server = anyServer() else { return }
         do {
-            let count = try await server.engine.backfill()
+            let count = try await server.engine.backfill.run()
             report.tally.add("lost notification backfilled", count)
         } catch { try requireCrashed(error, server) }
         await scheduleRestarts()
@@ -208,7 +210,7 @@ extension Trial {
     func walk() async throws {
         guard let server = anyServer() else { return }
         do {
-            let count = try await server.engine.walkHistory()
+            let count = try await server.engine.backfill.walkHistory()
             report.tally.add("swallowed notification found", count)
         } catch { try requireCrashed(error, server) }
         await scheduleRestarts()
@@ -249,11 +251,11 @@ extension Trial {
         report.tally.add("race")
         do {
             switch raceRandom.number(in: 0...3) {
-            case 0: try await other.engine.backfill()
+            case 0: try await other.engine.backfill.run()
             case 1:
                 guard let body = lastBody else { return }
-                _ = try await other.engine.record(notification: body)
-            default: _ = try await other.engine.reconcileDue(limit: 1)
+                _ = try await other.engine.recording.record(notification: body)
+            default: _ = try await other.engine.reconciliation.reconcileDue(limit: 1)
             }
         } catch {
             // What it was to do can be rejected, or fail because the server crashes; neither

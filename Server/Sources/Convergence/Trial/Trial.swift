@@ -184,7 +184,8 @@ package actor Trial {
         var lines: [String] = []
         for name in accounts {
             let environment = Ledger.Environment(await groundTruth(of: name))
-            lines += try await auditor.explanation(of: customer(of: name), in: environment)
+            lines += try await auditor.customers.explanation(
+                of: customer(of: name), in: environment)
         }
         return lines
     }
@@ -259,7 +260,7 @@ package actor Trial {
     }
 }
 
-extension Engine {
+extension CustomerService {
     /// The maximum number of lines of an explanation.
     private static let explanationMax = 80
 

@@ -10,7 +10,7 @@ package struct AppOverview: Hashable, Sendable {
     package var unknownProducts: [ProductID]?
 }
 
-extension Engine {
+extension Context {
     package func overview(of appID: AppID) throws(EngineFailure) -> AppOverview {
         let (app, _) = try app(appID)
         return AppOverview(

@@ -31,9 +31,9 @@ struct SignInAttempt: Sendable {
     var isFromKnownPlace = false
 
     // The first word says what it is, and no address contains a space: so no two are the same.
-    fileprivate var nameFromAddress: String { "from \(cut(network)) \(ofName)" }
-    fileprivate var fromAddress: String { "address \(cut(network))" }
-    fileprivate var ofName: String { "name \(name.prefix(OperatorName.charactersMax))" }
+    var nameFromAddress: String { "from \(cut(network)) \(ofName)" }
+    var fromAddress: String { "address \(cut(network))" }
+    var ofName: String { "name \(name.prefix(OperatorName.charactersMax))" }
 
     private func cut(_ text: String) -> String {
         String(text.filter { $0 != " " }.prefix(Self.addressCharactersMax))
@@ -56,7 +56,7 @@ struct SignInAttempt: Sendable {
     }
 }
 
-extension Engine {
+extension SessionService {
     /// Tries in a row by one name from one address, and from one address by any name.
     package static let triesOfNameFromAddress = 5
     static let triesFromAddress = 20
@@ -75,12 +75,12 @@ extension Engine {
     /// Counts a try before the password is looked at, so that many at once are no more than many
     /// in a row. A success resets it.
     func count(_ attempt: SignInAttempt) async throws(EngineFailure) -> SignInAttempt.Count {
-        let now = now()
-        let count = try await transaction { tx -> SignInAttempt.Count in
-            try tx.deleteSignInFailures(before: now - Self.failuresLast)
-            var own = try tx.failuresInRow(of: attempt.nameFromAddress, at: now)
-            var address = try tx.failuresInRow(of: attempt.fromAddress, at: now)
-            var name = try tx.drainedFailures(of: attempt.ofName, at: now)
+        let now = context.now()
+        let count = try await context.transaction { tx -> SignInAttempt.Count in
+            try tx.signIns.deleteFailures(before: now - Self.failuresLast)
+            var own = try OperatorDecisions(tx).failuresInRow(of: attempt.nameFromAddress, at: now)
+            var address = try OperatorDecisions(tx).failuresInRow(of: attempt.fromAddress, at: now)
+            var name = try OperatorDecisions(tx).drainedFailures(of: attempt.ofName, at: now)
             if let until = own.shutUntil { return .refused(.nameFromAddress, until: until) }
             if let until = address.shutUntil { return .refused(.address, until: until) }
             guard attempt.isFromKnownPlace || name.count < Self.triesOfName else {
@@ -91,12 +91,12 @@ extension Engine {
             address.add(
                 at: now, shutUntil: address.count + 1 >= Self.triesFromAddress ? until : nil)
             if !attempt.isFromKnownPlace { name.count += 1 }
-            for failures in [own, address, name] { try tx.save(failures) }
+            for failures in [own, address, name] { try tx.signIns.save(failures) }
             return .counted(
                 triesLeft: max(0, Self.triesOfNameFromAddress - own.count), shutUntil: until)
         }
         if case .refused(let limit, _) = count {
-            logger.warning(
+            context.logger.warning(
                 "a sign-in was refused after too many tries",
                 metadata: ["address": .string(attempt.network), "limit": "\(limit)"])
         }
@@ -111,63 +111,19 @@ extension SignInFailures {
         shutUntil = until
     }
 
-    fileprivate func isForgotten(at now: Instant) -> Bool {
+    func isForgotten(at now: Instant) -> Bool {
         if let shutUntil { return shutUntil <= now }
-        return lastAt + Engine.failuresLast <= now
+        return lastAt + SessionService.failuresLast <= now
     }
 
     /// What is left if one is forgotten after each pause. The rest of the last pause is not lost.
-    fileprivate func drained(at now: Instant) -> Self {
-        let pause = Engine.pauseOfName.wholeMilliseconds
+    func drained(at now: Instant) -> Self {
+        let pause = SessionService.pauseOfName.wholeMilliseconds
         let pauses = max(0, (now.milliseconds - lastAt.milliseconds) / pause)
         guard Int64(count) > pauses else { return Self(subject: subject, lastAt: now) }
         var rest = self
         rest.count -= Int(pauses)
         rest.lastAt = Instant(milliseconds: lastAt.milliseconds + pauses * pause)
         return rest
-    }
-}
-
-extension DatabaseSession {
-    fileprivate func failuresInRow(
-        of subject: String, at now: Instant
-    ) throws -> SignInFailures {
-        guard let found = try signInFailures(of: subject), !found.isForgotten(at: now) else {
-            return SignInFailures(subject: subject, lastAt: now)
-        }
-        return found
-    }
-
-    fileprivate func drainedFailures(
-        of subject: String, at now: Instant
-    ) throws -> SignInFailures {
-        try signInFailures(of: subject)?.drained(at: now)
-            ?? SignInFailures(subject: subject, lastAt: now)
-    }
-
-    /// Forgets all failures by a name: it has another password now.
-    func deleteFailures(ofName attempt: SignInAttempt) throws {
-        try deleteSignInFailures(of: attempt.nameFromAddress)
-        try deleteSignInFailures(of: attempt.ofName)
-    }
-
-    /// Forgets a try that has succeeded, and all others by the name from the address. Neither the
-    /// address nor the name begins anew: somebody with an account could otherwise try others
-    /// without end.
-    func forgive(_ attempt: SignInAttempt) throws {
-        try deleteSignInFailures(of: attempt.nameFromAddress)
-        let others =
-            attempt.isFromKnownPlace
-            ? [attempt.fromAddress] : [attempt.fromAddress, attempt.ofName]
-        for subject in others {
-            guard var failures = try signInFailures(of: subject) else { continue }
-            failures.count -= 1
-            failures.shutUntil = nil
-            if failures.count > 0 {
-                try save(failures)
-            } else {
-                try deleteSignInFailures(of: subject)
-            }
-        }
     }
 }

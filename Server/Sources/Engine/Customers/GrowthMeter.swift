@@ -43,27 +43,3 @@ extension AppSettings {
     /// How much requests with an app key may add within an hour without a new document.
     package static let growthPerHourDefault = 10_000
 }
-
-extension DatabaseSession {
-    /// How many of these ids are not known yet.
-    func countUnknown(_ ids: [CustomerID], in app: AppID) throws(StorageFailure) -> Int {
-        var count = 0
-        for id in ids where try customer(known: id, in: app) == nil { count += 1 }
-        return count
-    }
-
-    /// Whether one of these ids is that of a customer who has purchases.
-    func hasPurchases(_ ids: [CustomerID], in app: AppID) throws(StorageFailure) -> Bool {
-        for id in ids {
-            guard let known = try customer(known: id, in: app) else { continue }
-            if try linkCount(of: known.customer, in: app) > 0 { return true }
-            for environment in Environment.allCases
-            where try !sharedTimelines(with: known.customer, in: app, environment: environment)
-                .isEmpty
-            {
-                return true
-            }
-        }
-        return false
-    }
-}

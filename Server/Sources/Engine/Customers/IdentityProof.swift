@@ -161,12 +161,12 @@ extension AppSecret {
     fileprivate var key: SymmetricKey { SymmetricKey(data: Array(text.utf8)) }
 }
 
-extension Engine {
+extension CustomerService {
     /// The maximum number of proofs in one request: to merge two customers, each may need its own.
     package static let proofsMax = 2
 
     /// Whether requests from an app must prove which customer they speak for.
-    package func requiresProof(_ app: AppID) -> Bool { apps[app]?.proof != nil }
+    package func requiresProof(_ app: AppID) -> Bool { context.apps[app]?.proof != nil }
 
     /// Whether an id is anonymous, and all other ids of its customer are, too. Whoever knows such
     /// an id speaks for its customer.
@@ -174,7 +174,9 @@ extension Engine {
         _ id: CustomerID, app appID: AppID
     ) async throws(EngineFailure) -> Bool {
         guard id.isAnonymous else { return false }
-        return try await read { tx in try tx.provers(of: id, in: appID).isEmpty }
+        return try await context.read { tx in
+            try IdentityDecisions(tx).provers(of: id, in: appID).isEmpty
+        }
     }
 
     /// Accepts an app's request if it proves that it speaks for a customer, or if the app requires
@@ -183,36 +185,15 @@ extension Engine {
     package func requireProof(
         _ proofs: [String], of id: CustomerID, app appID: AppID
     ) async throws(EngineFailure) {
-        guard let wanted = apps[appID]?.proof else { return }
-        let now = now()
+        guard let wanted = context.apps[appID]?.proof else { return }
+        let now = context.now()
         let provers =
             id.isAnonymous
-            ? try await read { tx in try tx.provers(of: id, in: appID) } : [id]
+            ? try await context.read { tx in try IdentityDecisions(tx).provers(of: id, in: appID) }
+            : [id]
         guard !provers.isEmpty else { return }
         if let lack = wanted.defect(in: proofs, ofAnyOf: provers, at: now) {
             throw .identityNotProven(lack)
         }
-    }
-}
-
-extension DatabaseSession {
-    /// The ids whose proof speaks for an id. Returns an empty array if the id needs no proof.
-    fileprivate func provers(
-        of id: CustomerID, in app: AppID
-    ) throws(StorageFailure) -> [CustomerID] {
-        guard id.isAnonymous else { return [id] }
-        return try customer(known: id, in: app)?.personalIDs ?? []
-    }
-
-    /// Why the proofs of a request do not allow two ids to be merged. Returns nil if they do, or if
-    /// the app requires none.
-    func defect(
-        in proofs: [String], ofBoth ids: [CustomerID], in app: AppSettings, at now: Instant
-    ) throws -> EngineFailure? {
-        guard let wanted = app.proof else { return nil }
-        let wanting = try ids.map { try provers(of: $0, in: app.id) }.filter { !$0.isEmpty }
-        let lacks = wanting.compactMap { wanted.defect(in: proofs, ofAnyOf: $0, at: now) }
-        guard let lack = lacks.first else { return nil }
-        return .identityNotProven(lacks.count < wanting.count && lack == .wrong ? .ofOneOnly : lack)
     }
 }

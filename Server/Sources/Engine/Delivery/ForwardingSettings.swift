@@ -2,11 +2,6 @@ import Ledger
 import Storage
 import Synchronization
 
-package typealias ReceivedNotification = Storage.ReceivedNotification
-package typealias ForwardResult = Storage.ForwardResult
-package typealias StoredForward = Storage.StoredForward
-package typealias ForwardPosition = Storage.ForwardPosition
-
 /// An address that an app's notifications are forwarded to.
 package struct ForwardTarget: Hashable, Sendable {
     /// The address without its query, which may contain a secret. This is what is stored. It is

@@ -1,15 +1,6 @@
 import Ledger
 import Storage
 
-package typealias WebhookID = Storage.WebhookID
-package typealias WebhookFormat = Storage.WebhookFormat
-package typealias WebhookFilter = Storage.WebhookFilter
-package typealias WebhookSettings = Storage.WebhookSettings
-package typealias StoredWebhook = Storage.StoredWebhook
-package typealias StoredDelivery = Storage.StoredDelivery
-package typealias DeliveryAttempt = Storage.DeliveryAttempt
-package typealias DeliveryPosition = Storage.DeliveryPosition
-
 /// The webhooks of an app as configured.
 package struct WebhookRules: Hashable, Sendable {
     package var endpoints: [ConfiguredWebhook]

@@ -32,7 +32,7 @@ final class WebhookStateCache: Sendable {
     func update(_ new: [WebhookState]) { states.withLock { $0 = new } }
 }
 
-extension Engine {
+extension WebhookService {
     private static let deliveredRetention = Duration.days(8)
     private static let failedRetention = Duration.days(30)
     private static let deletionBatch = 500
@@ -40,19 +40,19 @@ extension Engine {
     private static let deletionBatchesMax = 20
 
     /// As of the last ``refreshWebhookStates()``.
-    package var webhookStates: [WebhookState] { webhookStateCache.all }
+    package var states: [WebhookState] { stateCache.all }
 
     /// Refreshes ``webhookStates``, names webhooks that have failed for an hour, once, and deletes
     /// old deliveries. Also adds webhooks of the configuration that are missing.
-    package func refreshWebhookStates() async throws(EngineFailure) {
-        try await prepareWebhooks()
-        let webhooks = try await webhooks()
-        let now = now()
+    package func refreshStates() async throws(EngineFailure) {
+        try await prepare()
+        let webhooks = try await all()
+        let now = context.now()
         let urls = webhooks.map(\.settings.url)
-        let seen = try await read { tx in
+        let seen = try await context.read { tx in
             try webhooks.map { webhook in
-                let backlog = try tx.backlog(ofDeliveriesTo: webhook.id, of: webhook.app)
-                let last = try tx.lastSequence(of: webhook.app)
+                let backlog = try tx.deliveries.backlog(ofDeliveriesTo: webhook.id, of: webhook.app)
+                let last = try tx.events.lastSequence(of: webhook.app)
                 return WebhookState(
                     app: webhook.app, webhook: webhook.id,
                     label: ForwardLabel.text(of: webhook.settings.url, among: urls),
@@ -63,26 +63,26 @@ extension Engine {
                     failingFor: webhook.stored.failingSince.map { now - $0 })
             }
         }
-        webhookStateCache.update(seen)
+        stateCache.update(seen)
         for (state, webhook) in zip(seen, webhooks)
         where state.isFailing && !webhook.stored.isReported {
-            let isFirst = try await transaction { tx in
-                try tx.reportFailing(webhook.id, of: webhook.app)
+            let isFirst = try await context.transaction { tx in
+                try tx.webhooks.reportFailing(webhook.id, of: webhook.app)
             }
             guard isFirst else { continue }
-            logger.error(
+            context.logger.error(
                 "a webhook has failed for an hour; its deliveries are retried for three days",
                 metadata: ["app": "\(webhook.app)", "webhook": "\(webhook.id)"])
         }
-        for app in apps.keys.sorted() { try await deleteDeliveries(of: app, at: now) }
+        for app in context.apps.keys.sorted() { try await deleteDeliveries(of: app, at: now) }
     }
 
     private func deleteDeliveries(
         of app: AppID, at now: Instant
     ) async throws(EngineFailure) {
         for _ in 0..<Self.deletionBatchesMax {
-            let count = try await transaction { tx in
-                try tx.deleteDeliveries(
+            let count = try await context.transaction { tx in
+                try tx.deliveries.delete(
                     of: app, deliveredBefore: now - Self.deliveredRetention,
                     failedBefore: now - Self.failedRetention, limit: Self.deletionBatch)
             }

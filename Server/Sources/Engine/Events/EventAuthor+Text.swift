@@ -1,7 +1,5 @@
 import Storage
 
-package typealias EventAuthor = Storage.EventAuthor
-
 extension EventAuthor {
     /// The key as logs name it, such as `desk (abababab)`.
     package var keyText: String {

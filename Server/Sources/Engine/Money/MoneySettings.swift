@@ -1,8 +1,6 @@
 import Ledger
 import Reports
 
-package typealias MoneyRules = Reports.MoneyRules
-
 /// What reports about an app's money need besides its documents.
 package struct MoneySettings: Hashable, Sendable {
     package var rules: MoneyRules

@@ -142,7 +142,7 @@ package struct RevenueCatExport: Sendable {
     }
 }
 
-extension Engine {
+extension ReportingService {
     /// Passes every transaction on, in RevenueCat's columns.
     ///
     /// - Parameter since: leaves out what was bought and refunded earlier.
@@ -150,12 +150,12 @@ extension Engine {
         of appID: AppID, in environment: Environment, since: Instant?,
         _ body: ([ExportedValue]) throws -> Void
     ) async throws {
-        let (app, _) = try app(appID)
+        let (app, _) = try context.app(appID)
         let export = RevenueCatExport(app)
         var last: String? = ""
         while let begin = last {
-            let (transactions, end) = try await scan { tx in
-                try tx.soldTransactions(in: appID, environment, after: begin, since: since)
+            let (transactions, end) = try await context.scan { tx in
+                try tx.sales.transactions(in: appID, environment, after: begin, since: since)
             }
             for sold in transactions { try body(export.values(of: sold)) }
             last = end

@@ -45,5 +45,5 @@ package struct EngineCounts: Sendable {
 }
 
 extension Engine {
-    package var counts: EngineCounts { EngineCounts(counters: counters) }
+    package var counts: EngineCounts { EngineCounts(counters: context.counters) }
 }

@@ -88,7 +88,7 @@ extension Impact.Change {
     }
 }
 
-extension Engine {
+extension MaintenanceService {
     /// The number of customers examined in one read transaction.
     private static let impactBatch = 500
 
@@ -102,19 +102,22 @@ extension Engine {
         of settings: AppSettings, within limit: Duration? = nil,
         progress: (Int) -> Void = { _ in }
     ) async throws(EngineFailure) -> Impact {
-        let (app, _) = try app(settings.id)
-        let now = now()
+        let (app, _) = try context.app(settings.id)
+        let now = context.now()
         let end = limit.map { ContinuousClock.now + $0 }
         var impact = Impact()
         var last: CustomerID?
         while true {
             let start = last
-            let states = try await read { tx in
-                try tx.customers(of: app.id, after: start, limit: Self.impactBatch).flatMap { id in
+            let states = try await context.read { tx in
+                try tx.customers.all(of: app.id, after: start, limit: Self.impactBatch).flatMap {
+                    id in
                     try Environment.allCases.map { environment in
                         (
-                            try tx.state(of: id, in: app, environment: environment, at: now),
-                            try tx.state(of: id, in: settings, environment: environment, at: now)
+                            try CustomerReader(tx).state(
+                                of: id, in: app, environment: environment, at: now),
+                            try CustomerReader(tx).state(
+                                of: id, in: settings, environment: environment, at: now)
                         )
                     }
                 }

@@ -36,27 +36,3 @@ extension CustomerState {
         }
     }
 }
-
-extension DatabaseSession {
-    /// The result of a claim whose verdict has been applied.
-    func ownershipResult(
-        of purchase: PurchaseID, after claim: OwnershipClaim, _ verdict: OwnershipClaim.Verdict,
-        in app: AppID
-    ) throws -> OwnershipResult {
-        let claimant = CustomerKind(isAnonymous: claim.isClaimantAnonymous)
-        var owner = claim.owner.map { CustomerKind(isAnonymous: $0.isAnonymous) }
-        let kind: OwnershipResult.Kind
-        switch verdict {
-        case .alreadyTheirs where claim.owner?.customer == claim.claimant: kind = .theirs
-        case .alreadyTheirs, .share, .shareInstead: kind = .shared
-        case .link: (kind, owner) = (.linked, claimant)
-        case .move: (kind, owner) = (.moved, claimant)
-        case .refuse(let why):
-            // Without an owner, it belongs to the customer whom its token names, if they are known.
-            let named = try claim.named.flatMap { try customer(known: $0, in: app) }
-            owner = owner ?? named.map { CustomerKind(isAnonymous: $0.isAnonymous) }
-            kind = owner == nil ? .refused(why) : .another(why)
-        }
-        return OwnershipResult(purchase: purchase, kind: kind, owner: owner)
-    }
-}

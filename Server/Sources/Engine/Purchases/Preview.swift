@@ -43,7 +43,7 @@ package struct Preview: Hashable, Sendable {
     }
 }
 
-extension Engine {
+extension RecordingService {
     /// Determines who owns the purchases that a device shows, and what posting them would do; and,
     /// for a product that may be bought, whether it should be. Nothing is written.
     ///
@@ -52,89 +52,26 @@ extension Engine {
         _ evidence: PurchaseEvidence, of id: CustomerID, buying product: ProductID?,
         intent: OwnershipClaim.Intent? = nil, app appID: AppID, environment: Environment
     ) async throws(EngineFailure) -> Preview {
-        let (app, verifier) = try app(appID)
+        let (app, verifier) = try context.app(appID)
         try id.requireValid()
         try evidence.requireWithinLimit()
-        let now = now()
+        let now = context.now()
         let origin = VerifiedDocument.Origin(
-            app: app, source: .device, receivedAt: now, digests: digests)
-        let posted = try await verify(evidence, verifier, origin, isPartial: intent != nil)
+            app: app, source: .device, receivedAt: now, digests: context.digests)
+        let posted = try await verification.verify(
+            evidence, verifier, origin, isPartial: intent != nil)
         let attestations = posted.compactMap(\.verified)
         let environment = attestations.first?.document.environment ?? environment
-        return try await read { tx in
-            let shown = try tx.shown(attestations, to: id, intent: intent, in: app, at: now)
+        return try await context.read { tx in
+            let shown = try PurchaseDecisions(tx).shown(
+                attestations, to: id, intent: intent, in: app, at: now)
             let advice = try product.map {
                 Preview.Advice(
                     product: $0,
-                    obstacle: try tx.obstacle(
+                    obstacle: try PurchaseDecisions(tx).obstacle(
                         to: $0, of: id, shown, in: app, environment: environment, at: now))
             }
             return Preview(environment: environment, purchases: shown, advice: advice)
         }
-    }
-}
-
-extension DatabaseSession {
-    fileprivate func shown(
-        _ attestations: [VerifiedDocument], to id: CustomerID, intent: OwnershipClaim.Intent?,
-        in app: AppSettings, at now: Instant
-    ) throws -> [Preview.Shown] {
-        let facts = attestations.flatMap(\.facts)
-        let payments = Set(attestations.filter(\.isPayment).flatMap { $0.facts.map(\.purchase) })
-        let signed = attestations.signingTimes
-        let purchases = signed.keys.filter { $0.appTransaction == nil }
-        return try purchases.sorted().compactMap { purchase in
-            let known = try timeline(of: purchase, in: app.id)
-            guard known != nil || payments.contains(purchase) else {
-                if intent != nil { return nil }
-                throw EngineFailure.renewalWithoutTransaction(purchase.original.rawValue)
-            }
-            let timeline = (known ?? Timeline(of: purchase, [])).adding(facts)
-            let claim = try claim(
-                timeline, signedAt: signed[purchase], by: id, intent: intent, in: app, at: now)
-            let owner = claim.owner?.customer ?? claim.named
-            let access = timeline.access(at: now, rules: app.rules)
-            return Preview.Shown(
-                purchase: purchase, product: access?.product ?? timeline.periods.last?.product,
-                isInUse: access?.isOpen ?? claim.isInUse, owner: owner,
-                belongsToClaimant: owner != nil && owner == claim.claimant,
-                ownerKind: try owner.map { try customerKind(of: $0, in: app.id) },
-                ownerHint: try owner.flatMap { try mailMask(of: $0, in: app.id) },
-                verdict: app.verdict(on: claim, in: purchase.environment))
-        }
-    }
-
-    private func customerKind(of owner: CustomerID, in app: AppID) throws -> CustomerKind {
-        CustomerKind(isAnonymous: try isAnonymous(owner, in: app))
-    }
-
-    /// A mask of the first id of a customer that is a mail address.
-    private func mailMask(of owner: CustomerID, in app: AppID) throws -> String? {
-        let ids = try customer(known: owner, in: app)?.ids ?? [owner]
-        return ids.lazy.compactMap(\.mailMask).first
-    }
-
-    fileprivate func obstacle(
-        to product: ProductID, of id: CustomerID, _ shown: [Preview.Shown],
-        in app: AppSettings, environment: Environment, at now: Instant
-    ) throws -> Preview.Obstacle? {
-        let isForeign = shown.contains { purchase in
-            if case .refuse = purchase.verdict { purchase.isInUse } else { false }
-        }
-        if isForeign { return .accountOfAnother }
-        let timelines = try timelines(answeringFor: id, in: app, environment: environment)
-        if let chain = app.terms.products[product]?.chain, app.terms.overlap == .refuse {
-            let runs = app.terms.terms(of: timelines).contains {
-                $0.chain == chain && now < $0.until
-            }
-            return runs ? .termRunning : nil
-        }
-        let known = try customer(known: id, in: app.id)
-        let seats = try seatTimelines(of: known, in: app.id, environment: environment, at: now)
-        let has = (timelines + seats).contains {
-            guard let access = $0.access(at: now, rules: app.rules) else { return false }
-            return access.isOpen && access.product == product
-        }
-        return has ? .alreadyHad : nil
     }
 }

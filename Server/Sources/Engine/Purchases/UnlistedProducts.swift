@@ -106,15 +106,15 @@ extension CustomerState {
     }
 }
 
-extension Engine {
+extension RecordingService {
     /// Logs products that were bought and give nothing.
     func logUnlistedProducts(of attestation: VerifiedDocument) {
-        guard let app = apps[attestation.document.app] else { return }
+        guard let app = context.apps[attestation.document.app] else { return }
         for fact in attestation.facts {
             guard case .payment(let payment) = fact.statement, !app.countsItself(payment.kind),
                 unlistedProducts.isNew(payment.product, of: app.id), !app.lists(payment.product)
             else { continue }
-            logger.warning(
+            context.logger.warning(
                 "a product was bought that gives nothing, because perennial.yaml does not list it",
                 metadata: [
                     "app": "\(app.id)", "product": "\(payment.product)",
@@ -128,12 +128,12 @@ extension Engine {
     package func unlistedSales(
         of appID: AppID, in environment: Environment
     ) async throws(EngineFailure) -> [UnlistedSales] {
-        let (app, _) = try app(appID)
-        let now = now()
+        let (app, _) = try context.app(appID)
+        let now = context.now()
         let key = UnlistedProducts.Key(app: appID, environment: environment)
         if let known = unlistedProducts.sales(key, at: now) { return known }
-        let found = try await read { tx in
-            try tx.boughtProducts(
+        let found = try await context.read { tx in
+            try tx.sales.boughtProducts(
                 of: appID, in: environment, at: now, limit: UnlistedProducts.productsMax
             ) { !app.lists($0) && !app.countsItself($1) }
         }

@@ -35,7 +35,7 @@ struct GraceResponse {
     }
 }
 
-extension Engine {
+extension VerificationService {
     func verify(
         graceAnswer bytes: [UInt8], _ verifier: Verifier, _ origin: VerifiedDocument.Origin
     ) async throws(EngineFailure) -> VerifiedDocument {

@@ -3,9 +3,6 @@ import Ledger
 import Storage
 import Synchronization
 
-package typealias CheckRules = Ledger.CheckRules
-package typealias CheckWorker = Storage.CheckWorker
-
 /// How the App Store is queried: by which process, how often, and with which client.
 package struct ReconciliationSettings: Sendable {
     /// Returns nil for an app whose App Store cannot be queried.

@@ -2,11 +2,17 @@ import Engine
 import Hummingbird
 import Ledger
 import PerennialContract
+import Storage
 
-extension PerennialServer {
-    var explanationRoutes: [Route] {
+/// The route that explains in sentences why a customer has access.
+struct ExplanationRoutes: RouteGroup {
+    let server: PerennialServer
+}
+
+extension ExplanationRoutes {
+    var all: [Route] {
         [
-            keyed(
+            server.keyed(
                 for: .read,
                 OpenAPIOperation(
                     .get, "/v1/customers/{id}/explain", "explain",
@@ -22,15 +28,15 @@ extension PerennialServer {
     @Sendable func explain(
         _ request: Request, _ context: ServerContext, _ holder: StoredKey
     ) async throws -> Response {
-        let id = try Self.customerID(in: context)
-        try await requireProof(of: id, request.headers, holder)
-        return try await respond(request, context) { id, environment in
-            let text = try await engine.explain(
+        let id = try RequestReader.customerID(in: context)
+        try await server.authorization.requireProof(of: id, request.headers, holder)
+        return try await server.answers.respond(request, context) { id, environment in
+            let text = try await engine.customers.explain(
                 id, app: holder.app, environment: environment, isForApp: holder.kind == .app)
             return Explanation(
                 customerID: id.rawValue, environment: StoreEnvironment(environment),
                 lines: text.split(separator: "\n", omittingEmptySubsequences: false)
-                    .map(String.init), serverTime: Timestamp(engine.serverTime))
+                    .map(String.init), serverTime: Timestamp(engine.context.serverTime))
         }
     }
 }

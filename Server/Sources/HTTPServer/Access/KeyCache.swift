@@ -1,4 +1,5 @@
 import Engine
+import Storage
 import Synchronization
 
 /// Caches for a short time whose key is whose, so that not every request costs a query.
@@ -35,12 +36,12 @@ package final class KeyCache: Sendable {
         if let holder = cachedHolder(key) { return holder }
         // The machine's clock and not the engine's: virtual time may stand still, or jump.
         let now = ContinuousClock.now
-        guard let holder = try await engine.keyHolder(key) else { return nil }
+        guard let holder = try await engine.keys.holder(key) else { return nil }
         entries.withLock { entries in
             if entries.count >= Self.keysMax { entries.removeAll() }
             entries[key] = Entry(holder: holder, until: now + .seconds(Self.lifeSeconds))
         }
-        if let use = engine.use(of: holder) { add(use) }
+        if let use = engine.keys.use(of: holder) { add(use) }
         return holder
     }
 

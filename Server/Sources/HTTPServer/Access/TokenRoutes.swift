@@ -3,10 +3,15 @@ import Hummingbird
 import Ledger
 import PerennialContract
 
-extension PerennialServer {
-    var tokenRoutes: [Route] {
+/// The route that publishes the keys for verifying customers' tokens.
+struct TokenRoutes: RouteGroup {
+    let server: PerennialServer
+}
+
+extension TokenRoutes {
+    var all: [Route] {
         [
-            open(
+            server.open(
                 OpenAPIOperation(
                     .get, Paths.publishedKeys, "publishedKeys",
                     "The keys for verifying customers' tokens (RFC 7517)",
@@ -18,25 +23,16 @@ extension PerennialServer {
         ]
     }
 
-    /// Responds with a customer's current state and their token.
-    func respond(_ state: CustomerState, to holder: StoredKey) async throws -> Response {
-        try JSONResponse.ok(try await customer(in: state, for: holder))
-    }
+}
 
-    /// A customer's current state, with their token.
-    func customer(in state: CustomerState, for holder: StoredKey) async throws -> Customer {
-        var customer = Customer(state, showsAllIDs: holder.kind == .secret)
-        customer.token = try await engine.token(for: state, app: holder.app)
-        return customer
-    }
-
+extension TokenRoutes {
     /// Publishes the keys for verifying tokens (RFC 7517). Clients fetch them again if a token
     /// names another key.
     @Sendable func publishedKeys(
         _ request: Request, _ context: ServerContext
     ) async throws -> Response {
         do {
-            let published = try await engine.publishedKeySet()
+            let published = try await engine.tokens.publishedKeySet()
             return try JSONResponse.ok(
                 TokenKeySet(
                     keys: published.keys.map { TokenKeySet.Key($0) }, chain: published.chain))

@@ -1,34 +1,59 @@
+import Dashboard
 import Engine
+import HTTPTypes
 import Hummingbird
 import Ledger
 import PerennialContract
+import Storage
 
-extension PerennialServer {
+/// The route that lists what operators did on the dashboard.
+struct AuditRoutes: RouteGroup {
+    let server: PerennialServer
+}
+
+extension AuditRoutes {
     /// The number of entries on a page if the request sets no limit.
     static let auditDefault = 100
 
-    var auditRoutes: [Route] {
+    var all: [Route] {
         [
-            secret(
+            server.secret(
                 for: .read,
                 OpenAPIOperation(
                     .get, Paths.audit, "audit",
                     "What operators did on the dashboard, newest first",
                     description: "docs/dashboard.md lists the acts.",
                     parameters: [
-                        .after, .limit(usual: Self.auditDefault, most: Engine.auditEntriesMax),
-                    ], output: .json(AuditList.self)), audit)
+                        .after,
+                        .limit(usual: Self.auditDefault, most: AuditService.auditEntriesMax),
+                    ], output: .json(AuditList.self)), list)
         ]
     }
 
-    @Sendable func audit(
+    @Sendable func list(
         _ request: Request, _ context: ServerContext, _ holder: StoredKey
     ) async throws -> Response {
-        let limit = try Self.limit(
-            in: request, usual: Self.auditDefault, most: Engine.auditEntriesMax)
+        let limit = try RequestReader.limit(
+            in: request, usual: Self.auditDefault, most: AuditService.auditEntriesMax)
         let cursor = request.uri.queryParameters["after"].map { String($0) }
         return try JSONResponse.ok(
-            try await auditList(
+            try await list(
                 of: holder.app, after: cursor.flatMap { $0.isEmpty ? nil : $0 }, limit: limit))
+    }
+}
+
+extension AuditRoutes {
+    /// A page of what was done by hand for an app, or for the server, the newest first.
+    func list(of app: AppID?, after cursor: String?, limit: Int) async throws -> AuditList {
+        let position = try cursor.map { text in
+            guard let position = RecordedAct.Position(text) else {
+                throw ProblemError(.cursorUnknown)
+            }
+            return position
+        }
+        let page = try await engine.audit.page(of: app, before: position, limit: limit)
+        return AuditList(
+            items: page.entries.map { PerennialContract.AuditEntry($0) },
+            nextCursor: page.next?.description)
     }
 }

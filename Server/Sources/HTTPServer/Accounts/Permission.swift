@@ -57,7 +57,7 @@ extension DashboardRoutes {
         let act = parts.filter { !$0.hasPrefix("{") }.joined(separator: ".")
         // An erased customer must not be named, and is erased in both environments.
         let customer = parameters.contains("id") && act != "customers.erase"
-        return engine.begin(
+        return engine.audit.begin(
             act, by: page.visit.viewer.name, app: app,
             environment: customer ? page.environment : nil,
             customer: customer ? try page.customer : nil, subject: subject)
@@ -68,7 +68,7 @@ extension DashboardRoutes {
     func complete(_ act: PendingAct, _ page: PageRequest) async {
         let draft = page.audit.content
         do {
-            try await engine.complete(
+            try await engine.audit.complete(
                 act, subject: draft.subject, before: draft.before, after: draft.after)
         } catch {
             page.context.logger.error(

@@ -2,11 +2,17 @@ import Engine
 import Hummingbird
 import Ledger
 import PerennialContract
+import Storage
 
-extension PerennialServer {
-    var pingRoutes: [Route] {
+/// The route that says what a key is, and which app it belongs to.
+struct PingRoutes: RouteGroup {
+    let server: PerennialServer
+}
+
+extension PingRoutes {
+    var all: [Route] {
         [
-            keyed(
+            server.keyed(
                 for: .read,
                 OpenAPIOperation(
                     .get, Paths.ping, "ping", "What the key is, and which app it belongs to",
@@ -18,8 +24,8 @@ extension PerennialServer {
     @Sendable func ping(
         _ request: Request, _ context: ServerContext, _ holder: StoredKey
     ) async throws -> Response {
-        let app = try engine.overview(of: holder.app)
-        let unlisted = try await engine.unlistedSales(of: holder.app).map(\.product)
+        let app = try engine.context.overview(of: holder.app)
+        let unlisted = try await engine.recording.unlistedSales(of: holder.app).map(\.product)
         return try JSONResponse.ok(
             Ping(
                 keyKind: holder.kind.rawValue, app: app.id.rawValue, bundleID: app.bundleID,
@@ -28,6 +34,7 @@ extension PerennialServer {
                 unknownProductIDs: app.unknownProducts?.map(\.rawValue),
                 unlistedProducts: Set(unlisted).sorted { $0.product < $1.product }
                     .map { UnlistedProduct($0) },
-                serverVersion: Self.version, serverTime: Timestamp(engine.serverTime)))
+                serverVersion: PerennialServer.version,
+                serverTime: Timestamp(engine.context.serverTime)))
     }
 }

@@ -55,12 +55,12 @@ struct SignInRoutes: Sendable {
         let next = DashboardRoutes.local(FormFields(request.uri.query ?? "")["next"])
         var isSignedIn = access.proxy?.user(of: request, context) != nil
         if !isSignedIn, let token = request.cookie(access.sessionCookie) {
-            isSignedIn = try await engine.signedInOperator(token: token) != nil
+            isSignedIn = try await engine.sessions.signedInOperator(token: token) != nil
         }
         guard !isSignedIn else {
             return Response(status: .seeOther, headers: [.location: next])
         }
-        let state: LoginPage.State = try await engine.hasOperators() ? .ready : .firstRun
+        let state: LoginPage.State = try await engine.operators.hasAny() ? .ready : .firstRun
         return DashboardRoutes.page(
             LoginPage(host: access.host, next: next, state: state).html())
     }
@@ -73,7 +73,7 @@ struct SignInRoutes: Sendable {
         let next = DashboardRoutes.local(form["next"])
         let result: SignInResult
         do {
-            result = try await engine.signIn(
+            result = try await engine.sessions.signIn(
                 as: name, password: form["password"] ?? "", from: place(request, context))
         } catch {
             guard error == .busy else { throw error }
@@ -134,7 +134,7 @@ struct SignInRoutes: Sendable {
             guard password == form["repeated"] ?? "" else {
                 throw EngineFailure.invalidOperator("The two passwords differ.")
             }
-            let session = try await engine.accept(
+            let session = try await engine.operators.accept(
                 linkToken: token, name: page.name, password: password,
                 from: place(request, context))
             return self.session(session, next: DashboardPath.overview.text)
@@ -145,7 +145,7 @@ struct SignInRoutes: Sendable {
     }
 
     private func page(of token: String) async throws -> LinkPage? {
-        guard let link = try await engine.operatorLink(token: token) else { return nil }
+        guard let link = try await engine.operators.link(token: token) else { return nil }
         let kind: LinkPage.Kind
         switch (link.kind, link.operatorName) {
         case (.first, _): kind = .first
@@ -157,7 +157,7 @@ struct SignInRoutes: Sendable {
 
     private var ended: Response {
         get async throws {
-            let isFirst = try await !engine.hasOperators()
+            let isFirst = try await !engine.operators.hasAny()
             return DashboardRoutes.page(
                 Card.linkEnded(host: access.host, isFirst: isFirst).html(), status: .notFound)
         }

@@ -51,7 +51,7 @@ extension PerennialServer {
         let requestID = RequestMiddleware.requestID(asked: nil)
         refused.log(requestID: requestID, to: logger)
         let body = refused.body(
-            requestID: requestID, at: Timestamp(engine.serverTime), logger)
+            requestID: requestID, at: Timestamp(engine.context.serverTime), logger)
         var fields = refused.headers
         fields[.contentType] = Problem.mediaType
         fields[.contentLength] = String(body.readableBytes)

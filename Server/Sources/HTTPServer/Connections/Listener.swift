@@ -1,6 +1,7 @@
 import Engine
 import Hummingbird
 import PerennialContract
+import Storage
 
 /// What one of the server's addresses answers.
 package struct Listener: Hashable, Sendable {
@@ -74,10 +75,13 @@ extension PerennialServer {
             ? .secretKeyAtWrongAddress : nil
     }
 
+}
+
+extension RequestAuthorization {
     /// - Throws: ``ProblemError`` if a key is a secret one and this address accepts none. It is not
     ///   looked up, so that nobody can try keys here.
     func requireAccepted(_ key: String) throws {
-        guard !listener.acceptsSecretKeys, key.hasPrefix(KeyKind.secret.prefix + "_") else {
+        guard !server.listener.acceptsSecretKeys, key.hasPrefix(KeyKind.secret.prefix + "_") else {
             return
         }
         throw ProblemError(.secretKeyAtWrongAddress)
@@ -86,7 +90,7 @@ extension PerennialServer {
     /// - Throws: ``ProblemError`` if the holder's key is a secret one and this address accepts
     ///   none.
     func requireAccepted(_ holder: StoredKey) throws {
-        guard !listener.acceptsSecretKeys, holder.kind == .secret else { return }
+        guard !server.listener.acceptsSecretKeys, holder.kind == .secret else { return }
         throw ProblemError(.secretKeyAtWrongAddress)
     }
 }

@@ -2,17 +2,23 @@ import Engine
 import Hummingbird
 import Ledger
 import PerennialContract
+import Storage
 
-extension PerennialServer {
-    var consumptionRoutes: [Route] {
+/// The routes about consent, and about how purchases were used.
+struct ConsumptionRoutes: RouteGroup {
+    let server: PerennialServer
+}
+
+extension ConsumptionRoutes {
+    var all: [Route] {
         [
-            secret(
+            server.secret(
                 for: .read,
                 OpenAPIOperation(
                     .get, "/v1/customers/{id}/consumption", "consumption",
                     "Consent, Apple's requests, and the responses", parameters: [.environment],
-                    output: .json(ConsumptionOverview.self)), consumption),
-            proven(
+                    output: .json(ConsumptionOverview.self)), overview),
+            server.proven(
                 for: .support,
                 OpenAPIOperation(
                     .put, "/v1/customers/{id}/consumption", "recordConsumption",
@@ -22,27 +28,28 @@ extension PerennialServer {
                         needs a proof of identity, and can report `consented` only.
                         """,
                     parameters: [.environment], input: ConsumptionRequest.self,
-                    output: .json(ConsumptionOverview.self)), updateConsumption),
+                    output: .json(ConsumptionOverview.self)), update),
         ]
     }
 
-    @Sendable func consumption(
+    @Sendable func overview(
         _ request: Request, _ context: ServerContext, _ holder: StoredKey
     ) async throws -> Response {
-        try await respond(request, context) { id, environment in
+        try await server.answers.respond(request, context) { id, environment in
             ConsumptionOverview(
-                try await engine.consumption(of: id, app: holder.app, environment: environment))
+                try await engine.consumption.state(
+                    of: id, app: holder.app, environment: environment))
         }
     }
 
-    @Sendable func updateConsumption(
+    @Sendable func update(
         _ request: Request, _ context: ServerContext, _ holder: StoredKey
     ) async throws -> Response {
         guard holder.kind == .secret else { return try await consent(request, context, holder) }
-        return try await respond(request, context) { id, environment in
+        return try await server.answers.respond(request, context) { id, environment in
             let asked = try await request.value(ConsumptionRequest.self, max: BodyLimit.consumption)
             return ConsumptionOverview(
-                try await engine.record(
+                try await engine.consumption.record(
                     try ConsumptionReport(asked), of: id, app: holder.app,
                     environment: environment))
         }
@@ -53,13 +60,13 @@ extension PerennialServer {
     private func consent(
         _ request: Request, _ context: ServerContext, _ holder: StoredKey
     ) async throws -> Response {
-        try await respond(request, context) { id, environment in
+        try await server.answers.respond(request, context) { id, environment in
             let asked = try await request.lenientValue(
                 ConsumptionRequest.self, max: BodyLimit.consumption)
             guard asked.sampleContentProvided == nil, asked.purchases?.isEmpty ?? true else {
                 throw ProblemError(.reportNotFromServer)
             }
-            var state = try await engine.record(
+            var state = try await engine.consumption.record(
                 ConsumptionReport(isConsentGiven: asked.consented, keepsSample: true), of: id,
                 app: holder.app, environment: environment, isByApp: true)
             // What the server reported, and Apple's requests with the responses, are for servers.

@@ -3,6 +3,7 @@ import HTTPTypes
 import Hummingbird
 import Ledger
 import PerennialContract
+import Storage
 
 #if canImport(FoundationEssentials)
     import FoundationEssentials
@@ -10,10 +11,15 @@ import PerennialContract
     import Foundation
 #endif
 
-extension PerennialServer {
-    var contentRoutes: [Route] {
+/// The routes that list content, and send its files.
+struct ContentRoutes: RouteGroup {
+    let server: PerennialServer
+}
+
+extension ContentRoutes {
+    var all: [Route] {
         [
-            keyed(
+            server.keyed(
                 for: .read,
                 OpenAPIOperation(
                     .get, "/v1/customers/{id}/content", "content",
@@ -26,8 +32,8 @@ extension PerennialServer {
                         OpenAPIParameter(
                             name: "all", description: "Also list what may not be read.",
                             schema: ["type": "boolean", "default": false]),
-                    ], output: .json(ContentList.self)), content),
-            verbatim(
+                    ], output: .json(ContentList.self)), list),
+            server.verbatim(
                 OpenAPIOperation(
                     .get, "/v1/content/{content_id}/file", "contentFile", "The file of one content",
                     description: """
@@ -46,14 +52,14 @@ extension PerennialServer {
     }
 
     /// Lists the content a customer may read. With `all=true` the list also has what they may not.
-    @Sendable func content(
+    @Sendable func list(
         _ request: Request, _ context: ServerContext, _ holder: StoredKey
     ) async throws -> Response {
-        let id = try Self.customerID(in: context)
-        try await requireProof(of: id, request.headers, holder)
-        let environment = try Self.environment(in: request)
+        let id = try RequestReader.customerID(in: context)
+        try await server.authorization.requireProof(of: id, request.headers, holder)
+        let environment = try RequestReader.environment(in: request)
         let isAll = request.uri.queryParameters["all"] == "true"
-        let shelf = try await engine.content(
+        let shelf = try await engine.content.all(
             of: id, app: holder.app, environment: environment, isServer: holder.kind == .secret)
         return try JSONResponse.ok(
             ContentList(
@@ -84,19 +90,20 @@ extension PerennialServer {
         let asked = request.uri.queryParameters
         if asked["signature"] != nil {
             guard let link = ContentLink(to: publication, asked),
-                let file = try await engine.file(of: link)
+                let file = try await engine.content.file(of: link)
             else { throw ProblemError(.contentLinkInvalid) }
             return file
         }
-        let holder = try await holder(of: request, for: Self.fileScope)
+        let holder = try await server.authorization.holder(of: request, for: Self.fileScope)
         guard let id = asked["customer_id"] else {
             throw ProblemError(.contentCustomerMissing)
         }
         let customer = CustomerID(rawValue: String(id))
-        try await requireProof(of: customer, request.headers, holder)
-        return try await engine.file(
+        try await server.authorization.requireProof(of: customer, request.headers, holder)
+        return try await engine.content.file(
             of: publication, for: customer, app: holder.app,
-            environment: try Self.environment(in: request), isServer: holder.kind == .secret)
+            environment: try RequestReader.environment(in: request),
+            isServer: holder.kind == .secret)
     }
 
     /// Sends one of our files with Hummingbird's file middleware, which handles ranges and
@@ -111,7 +118,7 @@ extension PerennialServer {
                     "\(folder)/\(path) is behind a symbolic link, which is not followed."
             )
         }
-        let files = FileMiddleware<ServerContext, LocalFileSystem>(folder, logger: logger)
+        let files = FileMiddleware<ServerContext, LocalFileSystem>(folder, logger: server.logger)
         var head = request.head
         head.path =
             "/"
@@ -146,7 +153,8 @@ extension PerennialServer {
     }
 
     private static func publication(in context: ServerContext) throws -> PublicationID {
-        PublicationID(rawValue: try parameter("content_id", called: "content id", in: context))
+        PublicationID(
+            rawValue: try RequestReader.parameter("content_id", called: "content id", in: context))
     }
 }
 

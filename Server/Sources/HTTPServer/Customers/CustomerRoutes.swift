@@ -2,11 +2,17 @@ import Engine
 import Hummingbird
 import Ledger
 import PerennialContract
+import Storage
 
-extension PerennialServer {
-    var customerRoutes: [Route] {
+/// The routes that read, find, and erase customers.
+struct CustomerRoutes: RouteGroup {
+    let server: PerennialServer
+}
+
+extension CustomerRoutes {
+    var all: [Route] {
         [
-            keyed(
+            server.keyed(
                 for: .read,
                 OpenAPIOperation(
                     .get, "/v1/customers/{id}", "customer",
@@ -17,8 +23,8 @@ extension PerennialServer {
                         the one with that ETag.
                         """, parameters: [.proof, .environment, .ifNoneMatch, .wait],
                     output: .cacheable(Customer.self)),
-                customer),
-            secret(
+                find),
+            server.secret(
                 for: .read,
                 OpenAPIOperation(
                     .get, Paths.customers, "findCustomers",
@@ -32,10 +38,10 @@ extension PerennialServer {
                                 """,
                             schema: [
                                 "type": "string", "minLength": 1,
-                                "maxLength": .integer(Engine.queryBytesMax),
+                                "maxLength": .integer(CustomerService.queryBytesMax),
                             ])
-                    ], output: .json(CustomerList.self)), customers),
-            proven(
+                    ], output: .json(CustomerList.self)), search),
+            server.proven(
                 for: .admin,
                 OpenAPIOperation(
                     .delete, "/v1/customers/{id}", "erase", "Erase a customer",
@@ -46,46 +52,46 @@ extension PerennialServer {
         ]
     }
 
-    @Sendable func customer(
+    @Sendable func find(
         _ request: Request, _ context: ServerContext, _ holder: StoredKey
     ) async throws -> Response {
-        let id = try Self.customerID(in: context)
-        try await requireProof(of: id, request.headers, holder)
-        let environment = try Self.environment(in: request)
-        let wait = try Self.wait(in: request)
-        let state = try await engine.customer(
+        let id = try RequestReader.customerID(in: context)
+        try await server.authorization.requireProof(of: id, request.headers, holder)
+        let environment = try RequestReader.environment(in: request)
+        let wait = try RequestReader.wait(in: request)
+        let state = try await engine.customers.find(
             id, app: holder.app, environment: environment)
-        let customer = try await customer(in: state, for: holder)
+        let customer = try await server.answers.customer(in: state, for: holder)
         let tag = try CustomerTag(customer)
         let named = request.headers[.ifNoneMatch]
         guard tag.isNamed(in: named) else { return try tag.response(customer) }
         if let wait {
-            let changed = try await waits.reserve(for: holder) {
+            let changed = try await server.waits.reserve(for: holder) {
                 try await changedAnswer(about: state, within: wait, for: holder, context) {
                     try CustomerTag($0).isNamed(in: named)
                 }
             }
-            try await requireKey(after: request)
+            try await server.authorization.requireKey(after: request)
             if let changed { return try CustomerTag(changed).response(changed) }
         }
         return Response(status: .notModified, headers: [.eTag: tag.text])
     }
 
-    @Sendable func customers(
+    @Sendable func search(
         _ request: Request, _ context: ServerContext, _ holder: StoredKey
     ) async throws -> Response {
         guard let query = request.uri.queryParameters["query"], !query.isEmpty else {
             throw ProblemError(.queryMissing)
         }
-        let search = try await engine.customers(typed: String(query), app: holder.app)
+        let search = try await engine.customers.find(typed: String(query), app: holder.app)
         return try JSONResponse.ok(CustomerList(search))
     }
 
     @Sendable func erase(
         _ request: Request, _ context: ServerContext, _ holder: StoredKey
     ) async throws -> Response {
-        let id = try Self.customerID(in: context)
-        let erased = try await engine.erase(id, app: holder.app)
+        let id = try RequestReader.customerID(in: context)
+        let erased = try await engine.customers.erase(id, app: holder.app)
         return try JSONResponse.ok(
             PerennialContract.Erasure(unlinkedPurchases: erased.purchases))
     }

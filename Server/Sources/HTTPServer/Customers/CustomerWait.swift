@@ -4,6 +4,7 @@ import Ledger
 import NIOCore
 import PerennialContract
 import ServiceLifecycle
+import Storage
 import Synchronization
 
 /// The limits of requests that wait for a change.
@@ -80,16 +81,7 @@ final class CustomerWait: Sendable {
     var waitingCount: Int { state.withLock { $0.count } }
 }
 
-extension PerennialServer {
-    /// Parses `wait`. Returns nil if the request does not have it.
-    static func wait(in request: Request) throws -> Duration? {
-        guard let text = request.uri.queryParameters["wait"] else { return nil }
-        guard let seconds = Int(text), CustomerWait.secondsRange.contains(seconds) else {
-            throw ProblemError(.waitOutOfRange(CustomerWait.secondsRange))
-        }
-        return .seconds(seconds)
-    }
-
+extension CustomerRoutes {
     /// Waits until the answer about a customer is another one, and returns it. Returns nil if it
     /// does not change in time, if the client leaves, or if the server is about to stop.
     ///
@@ -99,20 +91,26 @@ extension PerennialServer {
         about state: CustomerState, within limit: Duration, for holder: StoredKey,
         _ context: ServerContext, isKnown: @Sendable (Customer) throws -> Bool
     ) async throws -> Customer? {
-        let signals = engine.changeSignals(of: state, app: holder.app)
-        return try await firstValue(after: signals, within: limit, context) {
-            let now = try await engine.currentState(
+        let signals = engine.customers.changeSignals(of: state, app: holder.app)
+        return try await server.firstValue(after: signals, within: limit, context) {
+            let now = try await engine.customers.currentState(
                 of: state.id, app: holder.app, environment: state.environment)
-            let answer = try await customer(in: now, for: holder)
+            let answer = try await server.answers.customer(in: now, for: holder)
             return try isKnown(answer) ? nil : answer
         }
     }
 
+}
+
+extension RequestAuthorization {
     /// Refuses an answer to a request that has waited if its key has ended since.
     func requireKey(after waiting: Request) async throws {
         _ = try await holder(of: waiting, for: .read)
     }
 
+}
+
+extension PerennialServer {
     /// Looks at once, after each signal, and after each pause, until there is a value. Returns nil
     /// if there is none in time, if the client leaves, or if the server is about to stop.
     ///

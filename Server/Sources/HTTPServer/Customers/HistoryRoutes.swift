@@ -2,18 +2,26 @@ import Engine
 import Hummingbird
 import Ledger
 import PerennialContract
+import Storage
 
-extension PerennialServer {
-    var historyRoutes: [Route] {
+/// The route that lists everything known about a customer.
+struct HistoryRoutes: RouteGroup {
+    let server: PerennialServer
+}
+
+extension HistoryRoutes {
+    var all: [Route] {
         [
-            secret(
+            server.secret(
                 for: .read,
                 OpenAPIOperation(
                     .get, "/v1/customers/{id}/history", "history",
                     "Everything known about the customer, oldest first",
                     parameters: [
                         .environment, .after,
-                        .limit(usual: Engine.historyLinesDefault, most: Engine.historyLinesMax),
+                        .limit(
+                            usual: CustomerService.historyLinesDefault,
+                            most: CustomerService.historyLinesMax),
                     ], output: .json(History.self)), history)
         ]
     }
@@ -21,13 +29,14 @@ extension PerennialServer {
     @Sendable func history(
         _ request: Request, _ context: ServerContext, _ holder: StoredKey
     ) async throws -> Response {
-        let id = try Self.customerID(in: context)
-        let environment = try Self.environment(in: request)
-        let limit = try Self.limit(
-            in: request, usual: Engine.historyLinesDefault, most: Engine.historyLinesMax)
-        let page = try await engine.historyPage(
+        let id = try RequestReader.customerID(in: context)
+        let environment = try RequestReader.environment(in: request)
+        let limit = try RequestReader.limit(
+            in: request, usual: CustomerService.historyLinesDefault,
+            most: CustomerService.historyLinesMax)
+        let page = try await engine.customers.historyPage(
             of: id, app: holder.app, environment: environment,
-            after: try Self.listPosition(in: request), limit: limit)
+            after: try RequestReader.listPosition(in: request), limit: limit)
         return try JSONResponse.ok(
             History(items: page.lines.map(History.Line.init), nextCursor: page.next?.text))
     }

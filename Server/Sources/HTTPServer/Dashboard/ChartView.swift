@@ -57,7 +57,7 @@ struct ChartView: Sendable {
         let fields = page.query
         self.definition = definition
         self.fields = fields
-        query = try PerennialServer.reportQuery(named: name, in: page.environment) { name in
+        query = try ReportRoutes.query(named: name, in: page.environment) { name in
             ["by", "segment", "from", "to"].contains(name) ? fields[name] : nil
         } days: {
             try Self.days(
@@ -100,12 +100,12 @@ struct ChartView: Sendable {
     ) throws -> ClosedRange<Int64>? {
         guard let from else {
             guard let to else { return nil }
-            let last = try PerennialServer.days(from: to, to: to).upperBound
+            let last = try ReportRoutes.days(from: to, to: to).upperBound
             return ReportQuery.usualDays(until: last, by: length)
         }
-        let first = try PerennialServer.days(from: from, to: from).lowerBound
+        let first = try ReportRoutes.days(from: from, to: from).lowerBound
         guard let to else { return first...max(first, today) }
-        return try PerennialServer.days(from: from, to: to)
+        return try ReportRoutes.days(from: from, to: to)
     }
 
     /// The days of the query as its fields have them; empty if it names none.

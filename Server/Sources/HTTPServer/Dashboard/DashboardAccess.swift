@@ -3,6 +3,7 @@ import Engine
 import HTTPTypes
 import Hummingbird
 import Ledger
+import Storage
 
 /// Who may look at the dashboard, and where. A server without one has no dashboard.
 package struct DashboardAccess: Sendable {
@@ -64,19 +65,21 @@ package struct DashboardAccess: Sendable {
     ) async throws -> Visitor {
         if let developer { return .visit(Visit(viewer: developer)) }
         if let name = proxy?.user(of: request, context) {
-            guard let account = try await engine.proxiedOperator(name) else { return .nobody(name) }
-            let form = try await engine.formToken(ofProxied: account.name, app: app)
-            return visitor(account, nil, form, app, engine.appIDs)
+            guard let account = try await engine.operators.proxied(name) else {
+                return .nobody(name)
+            }
+            let form = try await engine.sessions.formToken(ofProxied: account.name, app: app)
+            return visitor(account, nil, form, app, engine.context.appIDs)
         }
         // An open live stream does not count as use of the session.
         guard let token = request.cookie(sessionCookie),
-            let signedIn = try await engine.signedInOperator(
+            let signedIn = try await engine.sessions.signedInOperator(
                 token: token, isUse: !request.uri.path.hasPrefix(DashboardRoutes.livePrefix))
         else { return .unknown }
-        let form = Engine.formToken(ofSession: token, app: app)
+        let form = SessionService.formToken(ofSession: token, app: app)
         return visitor(
             signedIn.account, Visit.Session(token: token, stored: signedIn.session), form, app,
-            engine.appIDs)
+            engine.context.appIDs)
     }
 
     private func visitor(

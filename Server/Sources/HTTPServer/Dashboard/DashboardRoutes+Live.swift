@@ -47,12 +47,12 @@ extension DashboardRoutes {
         get(path, of: router) { page in
             // Before the page is rendered, so that its stream misses nothing.
             var page = page
-            page.frame.logPlace = "\(try await engine.lastLogPosition(of: app))"
+            page.frame.logPlace = "\(try await engine.events.lastLogPosition(of: app))"
             return response(try await html(page), to: page.request)
         }
         get(Self.livePrefix + (path == "/" ? "" : path), of: router) { page in
             // A stream that could send nothing would look like a page that is live.
-            _ = try await engine.lastLogPosition(of: app)
+            _ = try await engine.events.lastLogPosition(of: app)
             return try live(page, by: source, html)
         }
     }
@@ -92,7 +92,7 @@ private struct LiveStream: Sendable {
     func body(in place: EventStreams.Place) -> ResponseBody {
         ResponseBody { writer in
             defer { place.release() }
-            let (signals, wakeUps) = engine.logSignals(of: app)
+            let (signals, wakeUps) = engine.events.logSignals(of: app)
             let channel = page.context.channel
             channel.onDeparture {
                 place.release()
@@ -137,12 +137,12 @@ private struct LiveStream: Sendable {
 
     /// What to write now: nothing if the page is the same, and nil if it was not rendered.
     private func next(_ shown: inout Shown, isSilent: Bool) async throws -> ByteBuffer? {
-        let last = "\(try await engine.lastLogPosition(of: app))"
+        let last = "\(try await engine.events.lastLogPosition(of: app))"
         // Clients skip it. It shows that the connection is alive.
         let comment = ByteBuffer(string: isSilent ? ": nothing new\n\n" : "")
         guard shown.isDue(at: last, source) else { return isSilent ? comment : nil }
         var page = page
-        page.frame.now = Timestamp(engine.serverTime)
+        page.frame.now = Timestamp(engine.context.serverTime)
         let pieces = LivePieces(try await html(page))
         let messages = shown.messages(of: pieces, at: last)
         guard !messages.isEmpty else { return comment }

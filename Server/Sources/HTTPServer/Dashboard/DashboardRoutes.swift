@@ -5,6 +5,7 @@ import Hummingbird
 import Ledger
 import NIOCore
 import PerennialContract
+import Storage
 
 /// The pages of the dashboard and their acts, which ``DashboardPath`` lists.
 ///
@@ -36,7 +37,7 @@ struct DashboardRoutes: Sendable {
         if access.developer == nil {
             SignInRoutes(server: server, access: access).add(to: router)
         }
-        let handlers = AppHandlers(apps: server.engine.appIDs)
+        let handlers = AppHandlers(apps: server.engine.context.appIDs)
         for app in handlers.apps {
             Self(server: server, access: access, app: app, handlers: handlers).add(to: router)
         }
@@ -45,14 +46,14 @@ struct DashboardRoutes: Sendable {
     }
 
     private func add(to router: Router<ServerContext>) {
-        addOperations(to: router)
-        addCustomers(to: router)
-        addEvents(to: router)
-        addWebhooks(to: router)
-        addForwards(to: router)
-        addCharts(to: router)
+        operationPages.add(to: router)
+        customerPages.add(to: router)
+        eventPages.add(to: router)
+        webhookPages.add(to: router)
+        notificationPages.addForwards(to: router)
+        moneyPages.addCharts(to: router)
         addTheme(to: router)
-        addOperators(to: router)
+        operatorPages.add(to: router)
         addUnknown()
         if access.developer != nil {
             act("/logout", for: .session, of: router) { _, _ in .done(.alwaysSignedIn, .overview) }
@@ -126,7 +127,7 @@ struct DashboardRoutes: Sendable {
             let form = try await Self.form(in: request, max: bytesMax)
             return try await guarded(request, context) { visit in
                 // It was shown to the same person, about the same app.
-                guard Engine.isFormToken(form["csrf"], of: visit.viewer.csrf) else {
+                guard SessionService.isFormToken(form["csrf"], of: visit.viewer.csrf) else {
                     throw ProblemError(.formOutdated)
                 }
                 return try await answer(visit, form)
@@ -171,11 +172,11 @@ struct DashboardRoutes: Sendable {
         of request: Request, _ environment: Ledger.Environment, _ visit: Visit,
         _ notices: [Notice]
     ) -> Frame {
-        let waiting = engine.webhookStates.filter { $0.app == app }.map(\.waiting).reduce(0, +)
-        let open = cachedChecks.count { $0.state != .well }
+        let waiting = engine.webhooks.states.filter { $0.app == app }.map(\.waiting).reduce(0, +)
+        let open = operationPages.cachedChecks.count { $0.state != .well }
         return Frame(
             viewer: visit.viewer, app: app.rawValue, apps: visit.apps.map(\.rawValue),
-            environment: StoreEnvironment(environment), now: Timestamp(engine.serverTime),
+            environment: StoreEnvironment(environment), now: Timestamp(engine.context.serverTime),
             theme: request.cookie("theme").flatMap(Frame.Theme.init),
             isLive: request.method == .get,
             isSimulated: access.isSimulated, deliveriesWaiting: waiting, checksOpen: open,
@@ -322,7 +323,7 @@ struct DashboardRoutes: Sendable {
     /// The page with the form of an act on a customer or on a webhook.
     private static func origin(of context: ServerContext) -> DashboardPath? {
         func parameter(_ name: String) -> String? {
-            try? PerennialServer.parameter(name, called: name, in: context)
+            try? RequestReader.parameter(name, called: name, in: context)
         }
         return parameter("id").map(DashboardPath.customer)
             ?? parameter("webhook_id").map(DashboardPath.webhook)

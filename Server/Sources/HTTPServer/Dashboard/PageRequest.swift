@@ -3,6 +3,7 @@ import Engine
 import Hummingbird
 import Ledger
 import PerennialContract
+import Storage
 
 /// A request for a page or an act, and what its page needs around its content.
 struct PageRequest: Sendable {
@@ -20,7 +21,7 @@ struct PageRequest: Sendable {
 
     /// The decoded value of a part of the path.
     func parameter(_ name: String) throws -> String {
-        try PerennialServer.parameter(name, called: name, in: context)
+        try RequestReader.parameter(name, called: name, in: context)
     }
 
     /// The customer in the path.

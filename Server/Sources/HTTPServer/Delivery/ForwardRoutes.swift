@@ -2,11 +2,17 @@ import Engine
 import Hummingbird
 import Ledger
 import PerennialContract
+import Storage
 
-extension PerennialServer {
-    var forwardRoutes: [Route] {
+/// The routes that list and retry forwarded notifications.
+struct ForwardRoutes: RouteGroup {
+    let server: PerennialServer
+}
+
+extension ForwardRoutes {
+    var all: [Route] {
         [
-            secret(
+            server.secret(
                 for: .read,
                 OpenAPIOperation(
                     .get, Paths.forwards, "forwards",
@@ -21,9 +27,10 @@ extension PerennialServer {
                                 "type": "string",
                                 "enum": .list(Forward.State.known.map { .text($0.rawValue) }),
                             ]),
-                        .after, .limit(usual: Self.forwardsDefault, most: Engine.forwardsMax),
-                    ], output: .json(ForwardList.self)), forwards),
-            secret(
+                        .after,
+                        .limit(usual: Self.forwardsDefault, most: ForwardingService.forwardsMax),
+                    ], output: .json(ForwardList.self)), list),
+            server.secret(
                 for: .admin,
                 OpenAPIOperation(
                     .post, "/v1/forwards/{document_id}/retry", "retryForwards",
@@ -31,7 +38,7 @@ extension PerennialServer {
                     description: """
                         Idempotent: what is waiting or accepted does not change. See \
                         docs/forwarding.md.
-                        """, output: .json(ForwardList.self)), retryForwards),
+                        """, output: .json(ForwardList.self)), retry),
         ]
     }
 
@@ -39,14 +46,14 @@ extension PerennialServer {
     static let forwardsDefault = 100
 
     /// Lists notifications that were forwarded or are waiting to be, newest first.
-    @Sendable func forwards(
+    @Sendable func list(
         _ request: Request, _ context: ServerContext, _ holder: StoredKey
     ) async throws -> Response {
         let asked = request.uri.queryParameters
-        let limit = try Self.limit(
-            in: request, usual: Self.forwardsDefault, most: Engine.forwardsMax)
+        let limit = try RequestReader.limit(
+            in: request, usual: Self.forwardsDefault, most: ForwardingService.forwardsMax)
         return try JSONResponse.ok(
-            try await forwards(
+            try await list(
                 of: holder.app, in: asked["state"].map { String($0) },
                 after: asked["after"].map { String($0) }, limit: limit))
     }
@@ -54,12 +61,12 @@ extension PerennialServer {
     /// A page of an app's forwards, newest first.
     ///
     /// - Parameter state: a word of ``PerennialContract/Forward/State``; nil for all.
-    func forwards(
+    func list(
         of app: AppID, in state: String? = nil, after cursor: String?,
         limit: Int = forwardsDefault
     ) async throws -> ForwardList {
         let position = try await position(cursor, app)
-        let forwards = try await engine.forwards(
+        let forwards = try await engine.forwarding.all(
             of: app, in: try Self.state(state), after: position, limit: limit)
         let last = forwards.count == limit ? forwards.last : nil
         return ForwardList(
@@ -68,18 +75,18 @@ extension PerennialServer {
     }
 
     /// Schedules the given-up forwards of a document for another try.
-    @Sendable func retryForwards(
+    @Sendable func retry(
         _ request: Request, _ context: ServerContext, _ holder: StoredKey
     ) async throws -> Response {
         let name = context.parameters.get("document_id") ?? ""
-        return try JSONResponse.ok(try await retryForwards(ofDocument: name, app: holder.app))
+        return try JSONResponse.ok(try await retry(ofDocument: name, app: holder.app))
     }
 
-    func retryForwards(ofDocument name: String, app: AppID) async throws -> ForwardList {
+    func retry(ofDocument name: String, app: AppID) async throws -> ForwardList {
         let document = name.utf8.count == Self.documentDigits ? Hexadecimal.bytes(name) : nil
         var forwards: [StoredForward] = []
         if let document {
-            forwards = try await engine.retryForwards(of: document, app: app)
+            forwards = try await engine.forwarding.retryAll(of: document, app: app)
         }
         guard !forwards.isEmpty else {
             throw ProblemError(.forwardUnknown)
@@ -122,14 +129,15 @@ extension PerennialServer {
         else {
             throw ProblemError(.cursorUnknown)
         }
-        return try await engine.position(
+        return try await engine.forwarding.position(
             createdAt: Instant(milliseconds: moment), document: document,
             targetDigest: String(parts[2]),
             app: app)
     }
 
     private func forward(_ stored: StoredForward, _ app: AppID) -> PerennialContract.Forward {
-        PerennialContract.Forward(stored, label: engine.forwardLabel(of: stored.target, in: app))
+        PerennialContract.Forward(
+            stored, label: engine.forwarding.forwardLabel(of: stored.target, in: app))
     }
 }
 

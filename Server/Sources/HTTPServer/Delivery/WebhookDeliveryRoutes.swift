@@ -2,16 +2,22 @@ import Engine
 import Hummingbird
 import Ledger
 import PerennialContract
+import Storage
 
-extension PerennialServer {
+/// The routes that list, test, and repeat the deliveries of a webhook.
+struct WebhookDeliveryRoutes: RouteGroup {
+    let server: PerennialServer
+}
+
+extension WebhookDeliveryRoutes {
     /// The number of deliveries on a page if the request sets no limit.
     static let deliveriesDefault = 100
     /// The maximum number of deliveries in one response.
     private static let deliveriesMax = 500
 
-    var webhookDeliveryRoutes: [Route] {
+    var all: [Route] {
         [
-            secret(
+            server.secret(
                 for: .read,
                 OpenAPIOperation(
                     .get, "/v1/webhooks/{webhook_id}/deliveries", "webhookDeliveries",
@@ -27,14 +33,14 @@ extension PerennialServer {
                         .customerID("Only events of this customer."),
                         .after,
                         .limit(usual: Self.deliveriesDefault, most: Self.deliveriesMax),
-                    ], output: .json(WebhookDeliveryList.self)), deliveries),
-            secret(
+                    ], output: .json(WebhookDeliveryList.self)), list),
+            server.secret(
                 for: .read,
                 OpenAPIOperation(
                     .get, "/v1/webhooks/{webhook_id}/deliveries/{delivery_id}", "webhookDelivery",
                     "A delivery with every attempt", output: .json(WebhookDelivery.self)),
-                delivery),
-            secret(
+                find),
+            server.secret(
                 for: .admin,
                 OpenAPIOperation(
                     .post, "/v1/webhooks/{webhook_id}/replay", "replayWebhook",
@@ -44,31 +50,31 @@ extension PerennialServer {
                         next_cursor as after. See docs/webhooks.md.
                         """, input: WebhookReplayRequest.self,
                     output: .json(WebhookReplayResult.self)), replay),
-            secret(
+            server.secret(
                 for: .admin,
                 OpenAPIOperation(
                     .post, "/v1/webhooks/{webhook_id}/test", "testWebhook",
-                    "Deliver a test event", output: .json(WebhookDelivery.self)), testWebhook),
+                    "Deliver a test event", output: .json(WebhookDelivery.self)), test),
         ]
     }
 
-    @Sendable func deliveries(
+    @Sendable func list(
         _ request: Request, _ context: ServerContext, _ holder: StoredKey
     ) async throws -> Response {
         let asked = request.uri.queryParameters
         func text(_ name: Substring) -> String? { asked[name].map { String($0) } }
-        let limit = try Self.limit(
+        let limit = try RequestReader.limit(
             in: request, usual: Self.deliveriesDefault, most: Self.deliveriesMax)
         return try JSONResponse.ok(
-            try await deliveries(
-                to: Self.webhookID(in: context), of: holder.app, in: text("state"),
+            try await list(
+                to: WebhookRoutes.webhookID(in: context), of: holder.app, in: text("state"),
                 customer: text("customer_id"), after: text("after"), limit: limit))
     }
 
     /// A page of a webhook's deliveries, newest first.
     ///
     /// - Parameter state: a word of ``WebhookDelivery/State``; nil for all.
-    func deliveries(
+    func list(
         to webhook: WebhookID, of app: AppID, in state: String?, customer: String? = nil,
         after cursor: String?, limit: Int = deliveriesDefault
     ) async throws -> WebhookDeliveryList {
@@ -80,7 +86,7 @@ extension PerennialServer {
             }
             return state
         }
-        let found = try await engine.deliveries(
+        let found = try await engine.webhooks.deliveries(
             to: webhook, of: app, in: state, customer: customer.map(CustomerID.init(rawValue:)),
             after: position, limit: limit)
         let last = found.count == limit ? found.last : nil
@@ -89,27 +95,29 @@ extension PerennialServer {
             nextCursor: last.map { Self.cursor(of: $0) })
     }
 
-    @Sendable func delivery(
+    @Sendable func find(
         _ request: Request, _ context: ServerContext, _ holder: StoredKey
     ) async throws -> Response {
         return try JSONResponse.ok(
-            try await delivery(
-                context.parameters.get("delivery_id") ?? "", to: Self.webhookID(in: context),
+            try await find(
+                context.parameters.get("delivery_id") ?? "",
+                to: WebhookRoutes.webhookID(in: context),
                 of: holder.app))
     }
 
     /// A delivery with every attempt.
-    func delivery(
+    func find(
         _ id: String, to webhook: WebhookID, of app: AppID
     ) async throws -> WebhookDelivery {
-        let found = try await engine.delivery(id, to: webhook, of: app)
+        let found = try await engine.webhooks.delivery(id, to: webhook, of: app)
         return WebhookDelivery(found.delivery, log: found.attempts.map { WebhookAttempt($0) })
     }
 
-    @Sendable func testWebhook(
+    @Sendable func test(
         _ request: Request, _ context: ServerContext, _ holder: StoredKey
     ) async throws -> Response {
-        let sent = try await engine.testWebhook(Self.webhookID(in: context), of: holder.app)
+        let sent = try await engine.webhooks.test(
+            WebhookRoutes.webhookID(in: context), of: holder.app)
         return try JSONResponse.ok(WebhookDelivery(sent))
     }
 
@@ -118,7 +126,7 @@ extension PerennialServer {
     ) async throws -> Response {
         let asked = try await request.value(WebhookReplayRequest.self, max: BodyLimit.order)
         return try JSONResponse.ok(
-            try await replay(asked, to: Self.webhookID(in: context), of: holder.app))
+            try await replay(asked, to: WebhookRoutes.webhookID(in: context), of: holder.app))
     }
 
     func replay(
@@ -137,7 +145,7 @@ extension PerennialServer {
         }
         replay.customer = asked.customerID.map(CustomerID.init(rawValue:))
         do throws(EngineFailure) {
-            let done = try await engine.replay(replay, to: webhook, of: app)
+            let done = try await engine.webhooks.replay(replay, to: webhook, of: app)
             return WebhookReplayResult(count: done.count, nextCursor: done.next.map { "\($0)" })
         } catch {
             if case .unknownCursor = error, let id = asked.eventID { throw Self.eventUnknown(id) }

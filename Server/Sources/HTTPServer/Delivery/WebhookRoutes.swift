@@ -2,17 +2,23 @@ import Engine
 import Hummingbird
 import Ledger
 import PerennialContract
+import Storage
 
-extension PerennialServer {
+/// The routes that list, add, change, and delete webhooks.
+struct WebhookRoutes: RouteGroup {
+    let server: PerennialServer
+}
+
+extension WebhookRoutes {
     /// How webhooks are changed; ``webhookDeliveryRoutes`` say how their deliveries go.
-    var webhookRoutes: [Route] {
+    var all: [Route] {
         [
-            secret(
+            server.secret(
                 for: .read,
                 OpenAPIOperation(
                     .get, Paths.webhooks, "webhooks", "The addresses that events are posted to",
-                    output: .json(WebhookList.self)), webhooks),
-            secret(
+                    output: .json(WebhookList.self)), list),
+            server.secret(
                 for: .admin,
                 OpenAPIOperation(
                     .post, Paths.webhooks, "addWebhook", "Add a webhook",
@@ -20,13 +26,13 @@ extension PerennialServer {
                         It begins with the events after this request. The response shows the \
                         secret, which is never shown again. See docs/webhooks.md.
                         """, input: WebhookRequest.self,
-                    output: .json(PerennialContract.Webhook.self)), addWebhook),
-            secret(
+                    output: .json(PerennialContract.Webhook.self)), add),
+            server.secret(
                 for: .read,
                 OpenAPIOperation(
                     .get, "/v1/webhooks/{webhook_id}", "webhook", "A webhook",
-                    output: .json(PerennialContract.Webhook.self)), webhook),
-            secret(
+                    output: .json(PerennialContract.Webhook.self)), find),
+            server.secret(
                 for: .admin,
                 OpenAPIOperation(
                     .patch, "/v1/webhooks/{webhook_id}", "changeWebhook", "Change a webhook",
@@ -34,8 +40,8 @@ extension PerennialServer {
                         What is left out stays. Of a webhook in perennial.yaml only paused can be \
                         changed.
                         """, input: WebhookChangeRequest.self,
-                    output: .json(PerennialContract.Webhook.self)), changeWebhook),
-            secret(
+                    output: .json(PerennialContract.Webhook.self)), change),
+            server.secret(
                 for: .admin,
                 OpenAPIOperation(
                     .delete, "/v1/webhooks/{webhook_id}", "deleteWebhook",
@@ -44,8 +50,8 @@ extension PerennialServer {
                         Also of one that was taken out of perennial.yaml: its url is empty in the \
                         response.
                         """,
-                    output: .json(PerennialContract.Webhook.self)), deleteWebhook),
-            secret(
+                    output: .json(PerennialContract.Webhook.self)), delete),
+            server.secret(
                 for: .admin,
                 OpenAPIOperation(
                     .post, "/v1/webhooks/{webhook_id}/secret", "rotateWebhookSecret",
@@ -55,36 +61,36 @@ extension PerennialServer {
                         one, which is never shown again.
                         """, input: WebhookSecretRequest.self,
                     output: .json(PerennialContract.Webhook.self)), rotateSecret),
-        ] + webhookDeliveryRoutes
+        ] + server.deliveryRoutes.all
     }
 
     static func webhookID(in context: ServerContext) -> WebhookID {
         WebhookID(rawValue: context.parameters.get("webhook_id") ?? "")
     }
 
-    @Sendable func webhooks(
+    @Sendable func list(
         _ request: Request, _ context: ServerContext, _ holder: StoredKey
     ) async throws -> Response {
-        let found = try await engine.webhooks(of: holder.app)
+        let found = try await engine.webhooks.all(of: holder.app)
         return try JSONResponse.ok(WebhookList(items: found.map { PerennialContract.Webhook($0) }))
     }
 
-    @Sendable func webhook(
+    @Sendable func find(
         _ request: Request, _ context: ServerContext, _ holder: StoredKey
     ) async throws -> Response {
-        let found = try await engine.webhook(Self.webhookID(in: context), of: holder.app)
+        let found = try await engine.webhooks.find(Self.webhookID(in: context), of: holder.app)
         return try JSONResponse.ok(PerennialContract.Webhook(found))
     }
 
-    @Sendable func addWebhook(
+    @Sendable func add(
         _ request: Request, _ context: ServerContext, _ holder: StoredKey
     ) async throws -> Response {
         let asked = try await request.value(WebhookRequest.self, max: BodyLimit.order)
-        return try JSONResponse.ok(try await addWebhook(asked, of: holder.app))
+        return try JSONResponse.ok(try await add(asked, of: holder.app))
     }
 
     /// Adds a webhook. The result shows its secret. Idempotent with a key.
-    func addWebhook(
+    func add(
         _ asked: WebhookRequest, key: String? = nil, of app: AppID
     ) async throws -> PerennialContract.Webhook {
         var settings = WebhookSettings(url: asked.url)
@@ -93,12 +99,12 @@ extension PerennialServer {
         settings.filter.environments = try Self.environments(asked.environments)
         settings.format = try Self.format(asked.format) ?? .perennial
         settings.authorization = asked.authorization.flatMap { $0.isEmpty ? nil : $0 }
-        let added = try await engine.addWebhook(
+        let added = try await engine.webhooks.add(
             settings, secret: asked.secret, isPaused: asked.paused ?? false, key: key, of: app)
         return PerennialContract.Webhook(added, showsSecret: true)
     }
 
-    @Sendable func changeWebhook(
+    @Sendable func change(
         _ request: Request, _ context: ServerContext, _ holder: StoredKey
     ) async throws -> Response {
         let asked = try await request.value(WebhookChangeRequest.self, max: BodyLimit.order)
@@ -112,15 +118,15 @@ extension PerennialServer {
         change.format = try Self.format(asked.format)
         change.authorization = asked.authorization.map { $0.isEmpty ? nil : $0 }
         change.isPaused = asked.paused
-        let changed = try await engine.change(
+        let changed = try await engine.webhooks.change(
             Self.webhookID(in: context), change, of: holder.app)
         return try JSONResponse.ok(PerennialContract.Webhook(changed))
     }
 
-    @Sendable func deleteWebhook(
+    @Sendable func delete(
         _ request: Request, _ context: ServerContext, _ holder: StoredKey
     ) async throws -> Response {
-        let deleted = try await engine.deleteWebhook(
+        let deleted = try await engine.webhooks.delete(
             Self.webhookID(in: context), of: holder.app)
         return try JSONResponse.ok(PerennialContract.Webhook(deleted))
     }
@@ -129,14 +135,14 @@ extension PerennialServer {
         _ request: Request, _ context: ServerContext, _ holder: StoredKey
     ) async throws -> Response {
         let asked = try await request.value(WebhookSecretRequest.self, max: BodyLimit.order)
-        let hours = asked.overlapHours ?? Engine.formerSecretHours
-        let range = Engine.formerSecretHoursRange
+        let hours = asked.overlapHours ?? WebhookService.formerSecretHours
+        let range = WebhookService.formerSecretHoursRange
         guard range.contains(hours) else {
             throw ProblemError(
                 .webhookNotValid,
                 detail: "overlap_hours must be from \(range.lowerBound) to \(range.upperBound).")
         }
-        let rotated = try await engine.rotateSecret(
+        let rotated = try await engine.webhooks.rotateSecret(
             of: Self.webhookID(in: context), to: asked.secret, overlap: .hours(hours),
             app: holder.app)
         return try JSONResponse.ok(PerennialContract.Webhook(rotated, showsSecret: true))

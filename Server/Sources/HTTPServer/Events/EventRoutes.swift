@@ -2,11 +2,17 @@ import Engine
 import Hummingbird
 import Ledger
 import PerennialContract
+import Storage
 
-extension PerennialServer {
-    var eventRoutes: [Route] {
+/// The routes that list the events of an app, or stream them.
+struct EventRoutes: RouteGroup {
+    let server: PerennialServer
+}
+
+extension EventRoutes {
+    var all: [Route] {
         [
-            secret(
+            server.secret(
                 for: .read,
                 OpenAPIOperation(
                     .get, Paths.events, "events", "Changes, in order",
@@ -15,10 +21,10 @@ extension PerennialServer {
                         says when each type is emitted.
                         """,
                     parameters: [
-                        .after, .limit(usual: Self.eventsDefault, most: Engine.eventsMax),
+                        .after, .limit(usual: Self.eventsDefault, most: EventService.eventsMax),
                         .eventsOfCustomer, .waitForEvents,
-                    ], output: .json(EventList.self)), events),
-            secret(for: .read, Self.streamOperation, eventStream),
+                    ], output: .json(EventList.self)), list),
+            server.secret(for: .read, Self.streamOperation, stream),
         ]
     }
 
@@ -41,27 +47,27 @@ extension PerennialServer {
 
     /// Lists changes in order. A client that continues from `next_cursor` misses no event and gets
     /// none twice. With `wait`, an empty list is the answer only after that time.
-    @Sendable func events(
+    @Sendable func list(
         _ request: Request, _ context: ServerContext, _ holder: StoredKey
     ) async throws -> Response {
         let query = EventQuery(
-            app: holder.app, customer: Self.eventCustomer(in: request),
-            limit: try Self.limit(
-                in: request, usual: Self.eventsDefault, most: Engine.eventsMax))
-        let after = try Self.logPlace(in: request)
-        let wait = try Self.wait(in: request)
+            app: holder.app, customer: Self.customer(in: request),
+            limit: try RequestReader.limit(
+                in: request, usual: Self.eventsDefault, most: EventService.eventsMax))
+        let after = try RequestReader.logPlace(in: request)
+        let wait = try RequestReader.wait(in: request)
         var page = try await eventPage(query, after: after)
         if let wait, page.events.isEmpty {
             let begin = page.next
-            let found = try await waits.reserve(for: holder) {
-                try await firstValue(
-                    after: engine.logSignals(of: holder.app), within: wait, context
+            let found = try await server.waits.reserve(for: holder) {
+                try await server.firstValue(
+                    after: engine.events.logSignals(of: holder.app), within: wait, context
                 ) {
                     let page = try await eventPage(query, after: begin)
                     return page.events.isEmpty ? nil : page
                 }
             }
-            try await requireKey(after: request)
+            try await server.authorization.requireKey(after: request)
             page = found ?? page
         }
         return try JSONResponse.ok(
@@ -70,12 +76,12 @@ extension PerennialServer {
                 nextCursor: "\(page.next)"))
     }
 
-    static func eventCustomer(in request: Request) -> CustomerID? {
+    static func customer(in request: Request) -> CustomerID? {
         request.uri.queryParameters["customer_id"].map { CustomerID(rawValue: String($0)) }
     }
 
     func eventPage(_ query: EventQuery, after place: LogPosition?) async throws -> EventPage {
-        try await engine.eventPage(
+        try await engine.events.page(
             of: query.app, customer: query.customer, after: place, limit: query.limit)
     }
 }
@@ -112,7 +118,7 @@ extension OpenAPIParameter {
         name: "limit",
         description: "The stream ends after this number of events. Without it, it does not end.",
         schema: [
-            "type": "integer", "minimum": 1, "maximum": .integer(Engine.eventsMax),
+            "type": "integer", "minimum": 1, "maximum": .integer(EventService.eventsMax),
         ])
 }
 

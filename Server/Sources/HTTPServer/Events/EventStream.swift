@@ -5,6 +5,7 @@ import Ledger
 import NIOCore
 import PerennialContract
 import ServiceLifecycle
+import Storage
 
 // The log as server-sent events (WHATWG HTML, "Server-sent events").
 //
@@ -13,26 +14,26 @@ import ServiceLifecycle
 // after `writeMax` it is cut off, and continues with `Last-Event-ID`. The stream wakes up after
 // each commit of this server, and once a second for what other servers commit.
 
-extension PerennialServer {
+extension EventRoutes {
     /// Sends the events after a cursor, and then each new one, until the client closes the
     /// connection, the key ends, the server stops, or the stream is `lifeMax` old.
-    @Sendable func eventStream(
+    @Sendable func stream(
         _ request: Request, _ context: ServerContext, _ holder: StoredKey
     ) async throws -> Response {
         let asked = request.headers[.lastEventID].flatMap { $0.isEmpty ? nil : $0 }
-        let after = try Self.logPlace(asked) ?? Self.logPlace(in: request)
+        let after = try RequestReader.logPlace(asked) ?? RequestReader.logPlace(in: request)
         var query = EventQuery(
-            app: holder.app, customer: Self.eventCustomer(in: request), limit: 1)
+            app: holder.app, customer: Self.customer(in: request), limit: 1)
         let left: Int? =
             if request.uri.queryParameters["limit"] == nil { nil } else {
-                try Self.limit(in: request, usual: 1, most: Engine.eventsMax)
+                try RequestReader.limit(in: request, usual: 1, most: EventService.eventsMax)
             }
-        let place = try streams.reserve(
-            for: "key \(Hexadecimal.text(holder.hash))", max: streams.limits.streamsOfKeyMax)
+        let place = try server.streams.reserve(
+            for: "key \(Hexadecimal.text(holder.hash))", max: server.streams.limits.streamsOfKeyMax)
         // A cursor that is not valid is a problem, not a stream.
         _ = try await eventPage(query, after: after)
-        query.limit = streams.limits.pageMax
-        let stream = EventStream(query, after: after, left: left, limits: streams.limits)
+        query.limit = server.streams.limits.pageMax
+        let stream = EventStream(query, after: after, left: left, limits: server.streams.limits)
         return Response(
             status: .ok, headers: EventStreams.headers,
             body: body(of: stream, in: place, request, context.channel))
@@ -44,14 +45,14 @@ extension PerennialServer {
     ) -> ResponseBody {
         ResponseBody { writer in
             defer { place.release() }
-            let (signals, wakeUps) = engine.logSignals(of: begun.query.app)
+            let (signals, wakeUps) = engine.events.logSignals(of: begun.query.app)
             channel.onDeparture {
                 place.release()
                 wakeUps.finish()
             }
-            let end = ContinuousClock.now + streams.limits.lifeMax
+            let end = ContinuousClock.now + server.streams.limits.lifeMax
             try await withThrowingTaskGroup(of: Void.self) { group in
-                group.addTask { await Self.yieldPeriodically(to: wakeUps, until: end) }
+                group.addTask { await PerennialServer.yieldPeriodically(to: wakeUps, until: end) }
                 group.addTask {
                     try await gracefulShutdown()
                     wakeUps.finish()
@@ -81,7 +82,7 @@ extension PerennialServer {
     {
         guard !stream.isOver else { return nil }
         if stream.isKeyCheckDue {
-            _ = try await holder(of: request, for: .read)
+            _ = try await server.authorization.holder(of: request, for: .read)
             stream.keyIsValid()
         }
         let page = try await eventPage(stream.query, after: stream.cursor)

@@ -2,17 +2,23 @@ import Engine
 import Hummingbird
 import Ledger
 import PerennialContract
+import Storage
 
-extension PerennialServer {
-    var grantRoutes: [Route] {
+/// The routes that list, give, and withdraw grants.
+struct GrantRoutes: RouteGroup {
+    let server: PerennialServer
+}
+
+extension GrantRoutes {
+    var all: [Route] {
         [
-            secret(
+            server.secret(
                 for: .read,
                 OpenAPIOperation(
                     .get, "/v1/customers/{id}/grants", "grants",
                     "Entitlements granted to the customer by hand", parameters: [.environment],
-                    output: .json(GrantList.self)), grants),
-            secret(
+                    output: .json(GrantList.self)), list),
+            server.secret(
                 for: .support,
                 OpenAPIOperation(
                     .post, "/v1/customers/{id}/grants", "grant",
@@ -20,7 +26,7 @@ extension PerennialServer {
                     description: "Idempotent with the header Idempotency-Key.",
                     parameters: [.environment, .idempotencyKey], input: GrantRequest.self,
                     output: .json(PerennialContract.Grant.self)), grant),
-            secret(
+            server.secret(
                 for: .support,
                 OpenAPIOperation(
                     .delete, "/v1/customers/{id}/grants/{grant_id}", "withdrawGrant",
@@ -32,11 +38,11 @@ extension PerennialServer {
     @Sendable func grant(
         _ request: Request, _ context: ServerContext, _ holder: StoredKey
     ) async throws -> Response {
-        let id = try Self.customerID(in: context)
-        let environment = try Self.environment(in: request)
+        let id = try RequestReader.customerID(in: context)
+        let environment = try RequestReader.environment(in: request)
         let asked = try await request.value(GrantRequest.self, max: BodyLimit.order)
-        let order = try NewGrant(asked, key: try Self.idempotencyKey(in: request))
-        let kept = try await engine.grant(
+        let order = try NewGrant(asked, key: try RequestReader.idempotencyKey(in: request))
+        let kept = try await engine.grants.add(
             order, to: id, app: holder.app, environment: environment)
         return try JSONResponse.ok(PerennialContract.Grant(kept.grant))
     }
@@ -44,17 +50,17 @@ extension PerennialServer {
     @Sendable func withdraw(
         _ request: Request, _ context: ServerContext, _ holder: StoredKey
     ) async throws -> Response {
-        let id = try Self.customerID(in: context)
+        let id = try RequestReader.customerID(in: context)
         let grant = GrantID(rawValue: context.parameters.get("grant_id") ?? "")
-        let kept = try await engine.withdraw(grant, of: id, app: holder.app)
+        let kept = try await engine.grants.withdraw(grant, of: id, app: holder.app)
         return try JSONResponse.ok(PerennialContract.Grant(kept.grant))
     }
 
-    @Sendable func grants(
+    @Sendable func list(
         _ request: Request, _ context: ServerContext, _ holder: StoredKey
     ) async throws -> Response {
-        try await respond(request, context) { id, environment in
-            let grants = try await engine.grants(
+        try await server.answers.respond(request, context) { id, environment in
+            let grants = try await engine.grants.all(
                 of: id, app: holder.app, environment: environment)
             return GrantList(items: grants.map { PerennialContract.Grant($0) })
         }

@@ -4,16 +4,21 @@ import Ledger
 import NIOCore
 import PerennialContract
 
-extension PerennialServer {
+/// The routes that replace Apple's verifyReceipt.
+struct VerifyReceiptRoutes: RouteGroup {
+    let server: PerennialServer
+}
+
+extension VerifyReceiptRoutes {
     /// Empty if no app accepts receipts.
-    var verifyReceiptRoutes: [Route] {
-        guard engine.acceptsLegacy else { return [] }
+    var all: [Route] {
+        guard engine.context.acceptsLegacy else { return [] }
         return [
-            verbatim(
+            server.verbatim(
                 Self.verifyReceiptOperation(
                     Paths.verifyReceipt, "verifyReceipt", "Like Apple's verifyReceipt"),
                 verifyReceipt),
-            verbatim(
+            server.verbatim(
                 Self.verifyReceiptOperation(
                     Paths.sandboxVerifyReceipt, "sandboxVerifyReceipt",
                     "A replacement for verifyReceipt of the sandbox"), sandboxVerifyReceipt),
@@ -54,10 +59,11 @@ extension PerennialServer {
             as ProblemError where refused.problem.code == .bodyTooLarge
         {
             return JSONResponse.text(
-                ByteBuffer(bytes: Engine.verifyReceiptUnavailable), mediaType: "application/json")
+                ByteBuffer(bytes: LegacyService.verifyReceiptUnavailable),
+                mediaType: "application/json")
         }
         do {
-            let answer = try await engine.verifyReceipt(
+            let answer = try await engine.legacy.verifyReceipt(
                 Array(body.readableBytesView), at: environment)
             return JSONResponse.text(ByteBuffer(bytes: answer), mediaType: "application/json")
         } catch {

@@ -2,6 +2,7 @@ import Engine
 import Ledger
 import PerennialContract
 import Reports
+import Storage
 
 extension PerennialContract.Report {
     /// Converts a computed report to the contract's form.

@@ -4,20 +4,26 @@ import Hummingbird
 import Ledger
 import PerennialContract
 import Reports
+import Storage
 
-extension PerennialServer {
+/// The routes of reports, and of the transactions behind a number.
+struct ReportRoutes: RouteGroup {
+    let server: PerennialServer
+}
+
+extension ReportRoutes {
     /// The number of rows on a page of what is behind a number, if the request sets no limit.
-    static let reportSourcesDefault = 100
+    static let sourcesDefault = 100
 
-    var reportRoutes: [Route] {
+    var all: [Route] {
         [
-            secret(
+            server.secret(
                 for: .read,
                 OpenAPIOperation(
                     .get, Paths.reports, "reports", "The reports there are",
                     parameters: [.profile],
-                    output: .json(ReportList.self)), reports),
-            secret(
+                    output: .json(ReportList.self)), list),
+            server.secret(
                 for: .read,
                 OpenAPIOperation(
                     .get, "/v1/reports/{name}", "report", "A report about money or subscriptions",
@@ -27,7 +33,7 @@ extension PerennialServer {
                         """,
                     parameters: OpenAPIParameter.reportQuery + [.reportFormat],
                     output: .json(PerennialContract.Report.self)), report),
-            secret(
+            server.secret(
                 for: .read,
                 OpenAPIOperation(
                     .get, "/v1/reports/{name}/transactions", "reportTransactions",
@@ -35,12 +41,12 @@ extension PerennialServer {
                     description: "The values of all pages add up to the number.",
                     parameters: OpenAPIParameter.reportQuery + [
                         .reportColumn, .reportPart, .reportFormat, .after,
-                        .limit(usual: Self.reportSourcesDefault, most: Engine.reportSourcesMax),
-                    ], output: .json(ReportTransactionList.self)), reportTransactions),
+                        .limit(usual: Self.sourcesDefault, most: ReportingService.reportSourcesMax),
+                    ], output: .json(ReportTransactionList.self)), transactions),
         ]
     }
 
-    @Sendable func reports(
+    @Sendable func list(
         _ request: Request, _ context: ServerContext, _ holder: StoredKey
     ) async throws -> Response {
         let profile = try Self.profile(request.formValue("profile"))
@@ -53,22 +59,22 @@ extension PerennialServer {
         _ request: Request, _ context: ServerContext, _ holder: StoredKey
     ) async throws -> Response {
         let isCSV = try Self.isCSV(request)
-        let query = try Self.reportQuery(in: request, context)
+        let query = try Self.query(in: request, context)
         let report = PerennialContract.Report(
-            try await engine.report(query, of: holder.app))
+            try await engine.reporting.report(query, of: holder.app))
         return isCSV ? Self.csv(report) : try JSONResponse.ok(report)
     }
 
-    @Sendable func reportTransactions(
+    @Sendable func transactions(
         _ request: Request, _ context: ServerContext, _ holder: StoredKey
     ) async throws -> Response {
         let isCSV = try Self.isCSV(request)
-        let query = try Self.reportQuery(in: request, context)
-        let limit = try Self.limit(
-            in: request, usual: Self.reportSourcesDefault, most: Engine.reportSourcesMax)
+        let query = try Self.query(in: request, context)
+        let limit = try RequestReader.limit(
+            in: request, usual: Self.sourcesDefault, most: ReportingService.reportSourcesMax)
         let cursor = try Self.sourceCursor(
             request.formValue("after").flatMap { $0.isEmpty ? nil : $0 })
-        let sources = try await engine.reportSources(
+        let sources = try await engine.reporting.sources(
             query, column: request.formValue("column"), of: holder.app, after: cursor,
             limit: limit)
         let list = ReportTransactionList(sources)
@@ -108,11 +114,12 @@ extension PerennialServer {
         }
     }
 
-    private static func reportQuery(
+    private static func query(
         in request: Request, _ context: ServerContext
     ) throws -> ReportQuery {
-        try reportQuery(
-            named: context.parameters.get("name") ?? "", in: try environment(in: request),
+        try query(
+            named: context.parameters.get("name") ?? "",
+            in: try RequestReader.environment(in: request),
             request.formValue)
     }
 
@@ -120,7 +127,7 @@ extension PerennialServer {
     ///   - text: the value of a parameter; nil if it is missing.
     ///   - days: the days that are shown, by the length of a period; by default those that `from`
     ///     and `to` name together.
-    static func reportQuery(
+    static func query(
         named name: String, in environment: Ledger.Environment, _ text: (String) -> String?,
         days: ((ReportPeriod.Length) throws -> ClosedRange<Int64>?)? = nil
     ) throws -> ReportQuery {

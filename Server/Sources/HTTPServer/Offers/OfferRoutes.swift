@@ -2,6 +2,7 @@ import Engine
 import Hummingbird
 import Ledger
 import PerennialContract
+import Storage
 
 #if canImport(FoundationEssentials)
     import FoundationEssentials
@@ -9,18 +10,23 @@ import PerennialContract
     import Foundation
 #endif
 
-extension PerennialServer {
-    var offerRoutes: [Route] {
+/// The routes that list a customer's offers, and sign an offer.
+struct OfferRoutes: RouteGroup {
+    let server: PerennialServer
+}
+
+extension OfferRoutes {
+    var all: [Route] {
         [
-            keyed(
+            server.keyed(
                 for: .read,
                 OpenAPIOperation(
                     .get, "/v1/customers/{id}/offers", "offers",
                     "Which offers the customer is eligible for, and why",
                     description: "As far as the server knows; the App Store decides.",
                     parameters: [.environment, .proof, .storefront], output: .json(OfferList.self)),
-                offers),
-            keyed(
+                list),
+            server.keyed(
                 for: .money,
                 OpenAPIOperation(
                     .post, Paths.offerSignatures, "signOffer", "Sign an offer for StoreKit",
@@ -29,18 +35,18 @@ extension PerennialServer {
                         day, once.
                         """,
                     parameters: [.environment, .proof], input: OfferSignatureRequest.self,
-                    output: .json(OfferSignature.self)), signOffer),
+                    output: .json(OfferSignature.self)), sign),
         ]
     }
 
-    @Sendable func offers(
+    @Sendable func list(
         _ request: Request, _ context: ServerContext, _ holder: StoredKey
     ) async throws -> Response {
-        let id = try Self.customerID(in: context)
-        try await requireProof(of: id, request.headers, holder)
-        let environment = try Self.environment(in: request)
+        let id = try RequestReader.customerID(in: context)
+        try await server.authorization.requireProof(of: id, request.headers, holder)
+        let environment = try RequestReader.environment(in: request)
         let storefront = try Self.storefront(in: request)
-        let answers = try await engine.offers(
+        let answers = try await engine.offers.all(
             for: id, app: holder.app, environment: environment)
         return try JSONResponse.ok(
             OfferList(items: answers.map { OfferList.Offer($0) }, storefront: storefront))
@@ -57,18 +63,18 @@ extension PerennialServer {
 
     private static let storefrontLetters = 3
 
-    @Sendable func signOffer(
+    @Sendable func sign(
         _ request: Request, _ context: ServerContext, _ holder: StoredKey
     ) async throws -> Response {
         let asked = try await request.lenientValue(OfferSignatureRequest.self, max: BodyLimit.offer)
-        let environment = try Self.environment(in: request)
+        let environment = try RequestReader.environment(in: request)
         let order = OfferRequest(
             customer: CustomerID(rawValue: asked.customerID),
             product: ProductID(rawValue: asked.productID), form: try Self.form(of: asked),
             accountToken: asked.appAccountToken, transaction: asked.transactionID)
         try Self.requireShape(of: order)
-        try await requireProof(of: order.customer, request.headers, holder)
-        let signed = try await engine.sign(
+        try await server.authorization.requireProof(of: order.customer, request.headers, holder)
+        let signed = try await engine.offers.sign(
             order, app: holder.app, environment: environment,
             whoeverItIs: holder.kind == .secret)
         return try JSONResponse.ok(OfferSignature(signed, form: order.form))

@@ -3,11 +3,17 @@ import HTTPTypes
 import Hummingbird
 import Ledger
 import PerennialContract
+import Storage
 
-extension PerennialServer {
-    var offeringRoutes: [Route] {
+/// The route that says what an app sells.
+struct OfferingRoutes: RouteGroup {
+    let server: PerennialServer
+}
+
+extension OfferingRoutes {
+    var all: [Route] {
         [
-            keyed(
+            server.keyed(
                 for: .read,
                 OpenAPIOperation(
                     .get, Paths.offerings, "offerings",
@@ -17,14 +23,14 @@ extension PerennialServer {
                         Signed by the key of the app's tokens.
                         """,
                     parameters: [.environment, .ifNoneMatch], output: .cacheable(Offerings.self)),
-                offerings)
+                list)
         ]
     }
 
-    @Sendable func offerings(
+    @Sendable func list(
         _ request: Request, _ context: ServerContext, _ holder: StoredKey
     ) async throws -> Response {
-        let environment = try Self.environment(in: request)
+        let environment = try RequestReader.environment(in: request)
         let (offerings, version) = try await Offerings.signed(
             by: engine, of: holder.app, in: environment)
         return try EntityTag(version).respond(to: request) { try JSONResponse.ok(offerings) }
@@ -37,8 +43,8 @@ extension Offerings {
     package static func signed(
         by engine: Engine, of app: AppID, in environment: Ledger.Environment
     ) async throws -> (offerings: Offerings, version: String) {
-        var offerings = Offerings(of: try engine.settings(of: app), in: environment)
-        let signature = try await engine.sign(
+        var offerings = Offerings(of: try engine.context.settings(of: app), in: environment)
+        let signature = try await engine.offers.sign(
             offerings: try ContractEncoder().encode(offerings), of: app, in: environment)
         offerings.jws = signature.jws
         return (offerings, signature.version)

@@ -45,10 +45,10 @@ extension OpenAPI {
         "OwnershipRequest.reason": text(OwnershipChange.reasonBytesMax),
         "WebhookRequest.url": text(WebhookRules.urlBytesMax, from: 1),
         "WebhookChangeRequest.url": text(WebhookRules.urlBytesMax, from: 1),
-        "WebhookRequest.authorization": text(Engine.authorizationBytesMax, from: 1),
-        "WebhookChangeRequest.authorization": text(Engine.authorizationBytesMax),
+        "WebhookRequest.authorization": text(WebhookService.authorizationBytesMax, from: 1),
+        "WebhookChangeRequest.authorization": text(WebhookService.authorizationBytesMax),
         "ConfigurationPreviewRequest.configuration":
-            text(PerennialServer.configurationBytesMax),
+            text(ConfigurationRoutes.bytesMax),
     ]
 }
 

@@ -1,6 +1,7 @@
 import Engine
 import HTTPTypes
 import PerennialContract
+import Storage
 
 /// What one method at one path takes and answers. The router, the checks of keys and of the query,
 /// and the OpenAPI description all follow from it. Each is written beside the function that answers

@@ -2,6 +2,7 @@ import Engine
 import Hummingbird
 import Ledger
 import PerennialContract
+import Storage
 import Synchronization
 
 /// A configuration that is not in force, as read to see what it would change.
@@ -46,16 +47,21 @@ final class PreviewPlace: Sendable {
     }
 }
 
-extension PerennialServer {
+/// The route that shows what another configuration would change.
+struct ConfigurationRoutes: RouteGroup {
+    let server: PerennialServer
+}
+
+extension ConfigurationRoutes {
     /// The maximum size of a configuration's text, in bytes.
-    static let configurationBytesMax = 262_144
+    static let bytesMax = 262_144
     /// How long customers are looked at, so that the answer comes before a proxy gives up.
     private static let previewTime = Duration.seconds(20)
     private static let problemsMax = 20
 
-    var configurationRoutes: [Route] {
+    var all: [Route] {
         [
-            secret(
+            server.secret(
                 for: .admin,
                 OpenAPIOperation(
                     .post, Paths.configurationPreview, "previewConfiguration",
@@ -64,30 +70,30 @@ extension PerennialServer {
                         Changes nothing, and neither stores nor logs the text. Looks at the \
                         customers of the key's app.
                         """, input: ConfigurationPreviewRequest.self,
-                    output: .json(ConfigurationPreview.self)), previewConfiguration)
+                    output: .json(ConfigurationPreview.self)), preview)
         ]
     }
 
-    @Sendable func previewConfiguration(
+    @Sendable func preview(
         _ request: Request, _ context: ServerContext, _ holder: StoredKey
     ) async throws -> Response {
         let asked = try await request.value(
             ConfigurationPreviewRequest.self, max: BodyLimit.configuration)
         return try JSONResponse.ok(
-            try await configurationPreview(of: asked.configuration, for: holder.app))
+            try await preview(of: asked.configuration, for: holder.app))
     }
 
     /// What a configuration would change for an app and its customers now. Nothing is written.
     ///
     /// - Throws: ``ProblemError`` if the text is not a configuration that could be put in force.
-    func configurationPreview(
+    func preview(
         of text: String, for app: AppID
     ) async throws -> ConfigurationPreview {
-        guard text.utf8.count <= Self.configurationBytesMax else {
-            throw ProblemError(.bodyTooLarge(bytesMax: Self.configurationBytesMax))
+        guard text.utf8.count <= Self.bytesMax else {
+            throw ProblemError(.bodyTooLarge(bytesMax: Self.bytesMax))
         }
         let proposed = try proposed(text)
-        var settings = try engine.settings(of: app)
+        var settings = try engine.context.settings(of: app)
         if let changed = proposed.settings[app] {
             settings = changed
         } else {
@@ -95,14 +101,16 @@ extension PerennialServer {
             settings.entitlements = [:]
         }
         let (engine, changed) = (engine, settings)
-        let impact = try await previews.reserve {
-            try await engine.impact(of: changed, within: Self.previewTime)
+        let impact = try await server.previews.reserve {
+            try await engine.maintenance.impact(of: changed, within: Self.previewTime)
         }
         return ConfigurationPreview(impact, differences: proposed.differences[app] ?? [])
     }
 
     private func proposed(_ text: String) throws -> ProposedConfiguration {
-        guard let readsConfiguration else { throw ProblemError(.configurationNotRead) }
+        guard let readsConfiguration = server.readsConfiguration else {
+            throw ProblemError(.configurationNotRead)
+        }
         do { return try readsConfiguration(text) } catch let refusal
             as ProposedConfiguration.Refusal
         {

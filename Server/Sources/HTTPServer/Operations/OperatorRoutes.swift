@@ -3,24 +3,29 @@ import Hummingbird
 import NIOCore
 import PerennialContract
 
-extension PerennialServer {
-    var operatorRoutes: [Route] {
+/// The routes for operators: health, metrics, and the OpenAPI description.
+struct OperatorRoutes: RouteGroup {
+    let server: PerennialServer
+}
+
+extension OperatorRoutes {
+    var all: [Route] {
         [
-            open(
+            server.open(
                 OpenAPIOperation(
                     .get, Paths.health, "health", "Whether the process is alive", output: .status),
                 health),
-            open(
+            server.open(
                 OpenAPIOperation(
                     .get, Paths.ready, "ready", "Whether the database can be read and written",
                     description: "Also names webhooks that have failed for an hour.",
                     output: .status), ready),
-            open(
+            server.open(
                 OpenAPIOperation(
                     .get, Paths.metrics, "metrics", "Metrics for Prometheus",
                     output: .text("Text exposition format 0.0.4.")), metrics),
             // It is indented always, so `?pretty` need not indent it again.
-            verbatim(
+            server.verbatim(
                 OpenAPIOperation(
                     .get, Paths.openAPI, "openAPI", "This description",
                     parameters: [.ifNoneMatch], output: .cacheableObject("OpenAPI 3.1.")), openAPI),
@@ -40,26 +45,27 @@ extension PerennialServer {
                 operatorDetail: "The database cannot be read or cannot be written.")
         }
         // Reported, but no reason to send requests elsewhere: the receiver is not this server.
-        let failing = engine.webhookStates.filter(\.isFailing).map { "\($0.app)/\($0.webhook)" }
+        let failing = engine.webhooks.states.filter(\.isFailing).map { "\($0.app)/\($0.webhook)" }
         guard !failing.isEmpty else { return try JSONResponse.ok(["status": "ready"]) }
         return try JSONResponse.ok(Readiness(status: "ready", failingWebhooks: failing))
     }
 
     @Sendable func openAPI(_ request: Request, _ context: ServerContext) async throws -> Response {
-        try description.response(to: request) {
-            let document = try OpenAPI.document(of: routes.map(\.operation))
+        try server.description.response(to: request) {
+            let document = try OpenAPI.document(of: server.routes.map(\.operation))
             return try JSONResponse.json(document, isIndented: true)
         }
     }
 
     @Sendable func metrics(_ request: Request, _ context: ServerContext) async throws -> Response {
         let text = Metrics(
-            engine: engine.counts, checks: engine.reconciliationStates,
-            clockAhead: engine.clockAhead,
-            forwarding: engine.forwardingStates, webhooks: engine.webhookStates,
-            requests: counts.all, bodies: bodies.usage, eventStreams: streams.openCount,
-            logLinesDropped: logLinesDropped(),
-            uptimeSeconds: (ContinuousClock.now - startedAt).components.seconds
+            engine: engine.counts, checks: engine.reconciliation.states,
+            clockAhead: engine.reconciliation.clockAhead,
+            forwarding: engine.forwarding.states, webhooks: engine.webhooks.states,
+            requests: server.counts.all, bodies: server.bodies.usage,
+            eventStreams: server.streams.openCount,
+            logLinesDropped: server.logLinesDropped(),
+            uptimeSeconds: (ContinuousClock.now - server.startedAt).components.seconds
         ).text
         return JSONResponse.text(
             ByteBuffer(string: text), mediaType: "text/plain; version=0.0.4; charset=utf-8")

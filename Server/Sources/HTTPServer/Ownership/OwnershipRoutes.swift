@@ -3,15 +3,21 @@ import HTTPTypes
 import Hummingbird
 import Ledger
 import PerennialContract
+import Storage
 
 extension HTTPField.Name {
-    fileprivate static let customerProof = wellFormed("Perennial-Customer-Proof")
+    static let customerProof = wellFormed("Perennial-Customer-Proof")
 }
 
-extension PerennialServer {
-    var ownershipRoutes: [Route] {
+/// The routes about aliases, transfers, and blocked purchases.
+struct OwnershipRoutes: RouteGroup {
+    let server: PerennialServer
+}
+
+extension OwnershipRoutes {
+    var all: [Route] {
         [
-            keyed(
+            server.keyed(
                 for: .support,
                 OpenAPIOperation(
                     .post, "/v1/customers/{id}/aliases", "addAlias",
@@ -21,7 +27,7 @@ extension PerennialServer {
                         Idempotent. With an app key, one of them must be an anon_ id.
                         """, parameters: [.proof, .environment], input: AliasRequest.self,
                     output: .json(Customer.self)), alias),
-            keyed(
+            server.keyed(
                 for: .support,
                 OpenAPIOperation(
                     .post, "/v1/customers/{id}/account_token", "accountToken",
@@ -31,14 +37,14 @@ extension PerennialServer {
                         customer from then on. Idempotent.
                         """, parameters: [.proof], output: .json(AccountToken.self)),
                 accountToken),
-            secret(
+            server.secret(
                 for: .support,
                 OpenAPIOperation(
                     .delete, "/v1/customers/{id}/aliases/{alias}", "removeAlias",
                     "Remove an alias from a customer",
                     description: "Everything stays with the customer under the id in the path.",
                     parameters: [.environment], output: .json(Customer.self)), removeAlias),
-            secret(
+            server.secret(
                 for: .read,
                 OpenAPIOperation(
                     .get, "/v1/customers/{id}/transfers", "transfers",
@@ -47,7 +53,7 @@ extension PerennialServer {
                         Includes purchases that support confirmed, without transfer_id.
                         """, parameters: [.environment], output: .json(TransferList.self)),
                 transfers),
-            secret(
+            server.secret(
                 for: .support,
                 OpenAPIOperation(
                     .post, "/v1/customers/{id}/transfers", "transfer",
@@ -57,20 +63,20 @@ extension PerennialServer {
                         no transfer_id if the customer already had the purchase.
                         """, parameters: [.environment], input: OwnershipRequest.self,
                     output: .json(PerennialContract.Transfer.self)), transfer),
-            secret(
+            server.secret(
                 for: .support,
                 OpenAPIOperation(
                     .delete, "/v1/customers/{id}/transfers/{transfer_id}", "undoTransfer",
                     "Undo a transfer", description: "Idempotent.",
                     output: .json(PerennialContract.Transfer.self)), undoTransfer),
-            secret(
+            server.secret(
                 for: .support,
                 OpenAPIOperation(
                     .post, "/v1/customers/{id}/blocks", "block",
                     "Protect a purchase against being moved away", description: "Idempotent.",
                     parameters: [.environment], input: OwnershipRequest.self,
                     output: .json(Block.self)), block),
-            secret(
+            server.secret(
                 for: .support,
                 OpenAPIOperation(
                     .delete, "/v1/customers/{id}/blocks/{original_transaction_id}", "unblock",
@@ -79,58 +85,29 @@ extension PerennialServer {
         ]
     }
 
-    /// Checks that an app may act for a customer: its request must have a proof if the
-    /// configuration requires one. Requests with a secret key need no proof.
-    func requireProof(
-        of id: CustomerID, _ headers: HTTPFields, _ holder: StoredKey
-    ) async throws {
-        guard let proofs = Self.proofs(in: headers, of: holder) else { return }
-        do { try await engine.requireProof(proofs, of: id, app: holder.app) } catch {
-            throw ProblemError(error, subject: .customer)
-        }
-    }
+}
 
-    /// Checks that an app's request speaks for its own customer, for what cannot be undone. The id
-    /// alone is enough only if it is anonymous, because nobody can guess it.
-    func requireProvenIdentity(
-        of id: CustomerID, _ headers: HTTPFields, _ holder: StoredKey
-    ) async throws {
-        guard engine.requiresProof(holder.app) else {
-            guard try await engine.isOnlyAnonymous(id, app: holder.app) else {
-                throw ProblemError(.keyNotSecretNorProof)
-            }
-            return
-        }
-        try await requireProof(of: id, headers, holder)
-    }
-
-    /// Returns the proofs in an app's request, or nil for a request with a secret key. Several are
-    /// separated by commas, as HTTP joins fields of one name.
-    private static func proofs(in headers: HTTPFields, of holder: StoredKey) -> [String]? {
-        guard holder.kind == .app else { return nil }
-        let proofs = headers[.customerProof]?.split(separator: ",") ?? []
-        return proofs.prefix(Engine.proofsMax).map { String($0.filter { $0 != " " }) }
-    }
-
+extension OwnershipRoutes {
     /// Adds an alias to a customer.
     @Sendable func alias(
         _ request: Request, _ context: ServerContext, _ holder: StoredKey
     ) async throws -> Response {
-        let id = try Self.customerID(in: context)
-        let environment = try Self.environment(in: request)
+        let id = try RequestReader.customerID(in: context)
+        let environment = try RequestReader.environment(in: request)
         let other = try await request.lenientValue(AliasRequest.self, max: BodyLimit.order)
-        let state = try await engine.alias(
+        let state = try await engine.customers.alias(
             CustomerID(rawValue: other.customerID), to: id, app: holder.app,
-            environment: environment, proofs: Self.proofs(in: request.headers, of: holder))
-        return try await respond(state, to: holder)
+            environment: environment,
+            proofs: RequestAuthorization.proofs(in: request.headers, of: holder))
+        return try await server.answers.respond(state, to: holder)
     }
 
     @Sendable func accountToken(
         _ request: Request, _ context: ServerContext, _ holder: StoredKey
     ) async throws -> Response {
-        let id = try Self.customerID(in: context)
-        try await requireProof(of: id, request.headers, holder)
-        let token = try await engine.accountToken(
+        let id = try RequestReader.customerID(in: context)
+        try await server.authorization.requireProof(of: id, request.headers, holder)
+        let token = try await engine.ownership.accountToken(
             for: id, app: holder.app, isByApp: holder.kind == .app)
         return try JSONResponse.ok(AccountToken(accountToken: token?.rawValue))
     }
@@ -139,27 +116,30 @@ extension PerennialServer {
     @Sendable func removeAlias(
         _ request: Request, _ context: ServerContext, _ holder: StoredKey
     ) async throws -> Response {
-        let id = try Self.customerID(in: context)
-        let environment = try Self.environment(in: request)
-        let alias = try Self.parameter("alias", called: "alias", in: context)
-        let state = try await engine.removeAlias(
+        let id = try RequestReader.customerID(in: context)
+        let environment = try RequestReader.environment(in: request)
+        let alias = try RequestReader.parameter("alias", called: "alias", in: context)
+        let state = try await engine.customers.removeAlias(
             CustomerID(rawValue: alias), from: id, app: holder.app, environment: environment)
-        return try await respond(state, to: holder)
+        return try await server.answers.respond(state, to: holder)
     }
 
+}
+
+extension PurchaseRoutes {
     @Sendable func preview(
         _ request: Request, _ context: ServerContext, _ holder: StoredKey
     ) async throws -> Response {
         let posted = try await request.purchases(PreviewRequest.self)
-        let environment = try Self.environment(in: request)
+        let environment = try RequestReader.environment(in: request)
         let id = CustomerID(rawValue: posted.customerID)
-        try await requireProof(of: id, request.headers, holder)
+        try await server.authorization.requireProof(of: id, request.headers, holder)
         let evidence = PurchaseEvidence(posted)
         guard !evidence.isEmpty || posted.productID != nil else {
             throw ProblemError(.previewEmpty)
         }
         do {
-            let preview = try await engine.preview(
+            let preview = try await engine.recording.preview(
                 evidence, of: id, buying: posted.productID.map(ProductID.init(rawValue:)),
                 intent: try OwnershipClaim.Intent(posted.intent), app: holder.app,
                 environment: environment)
@@ -170,11 +150,14 @@ extension PerennialServer {
         }
     }
 
+}
+
+extension OwnershipRoutes {
     @Sendable func transfers(
         _ request: Request, _ context: ServerContext, _ holder: StoredKey
     ) async throws -> Response {
-        try await respond(request, context) { id, environment in
-            let transfers = try await engine.transfers(of: id, app: holder.app)
+        try await server.answers.respond(request, context) { id, environment in
+            let transfers = try await engine.ownership.transfers(of: id, app: holder.app)
                 .filter { $0.purchase.environment == environment }
             return TransferList(items: transfers.map { PerennialContract.Transfer($0) })
         }
@@ -183,18 +166,18 @@ extension PerennialServer {
     @Sendable func transfer(
         _ request: Request, _ context: ServerContext, _ holder: StoredKey
     ) async throws -> Response {
-        let id = try Self.customerID(in: context)
+        let id = try RequestReader.customerID(in: context)
         let order = try await Self.order(in: request)
-        let kept = try await engine.transfer(order, to: id, app: holder.app)
+        let kept = try await engine.ownership.transfer(order, to: id, app: holder.app)
         return try JSONResponse.ok(PerennialContract.Transfer(kept))
     }
 
     @Sendable func undoTransfer(
         _ request: Request, _ context: ServerContext, _ holder: StoredKey
     ) async throws -> Response {
-        let id = try Self.customerID(in: context)
+        let id = try RequestReader.customerID(in: context)
         let number = try Self.transfer(named: context.parameters.get("transfer_id") ?? "")
-        let undone = try await engine.undoTransfer(number, of: id, app: holder.app)
+        let undone = try await engine.ownership.undoTransfer(number, of: id, app: holder.app)
         return try JSONResponse.ok(PerennialContract.Transfer(undone))
     }
 
@@ -209,9 +192,9 @@ extension PerennialServer {
     @Sendable func block(
         _ request: Request, _ context: ServerContext, _ holder: StoredKey
     ) async throws -> Response {
-        let id = try Self.customerID(in: context)
+        let id = try RequestReader.customerID(in: context)
         let order = try await Self.order(in: request)
-        try await engine.block(order, of: id, app: holder.app)
+        try await engine.ownership.block(order, of: id, app: holder.app)
         return try JSONResponse.ok(
             Block(originalTransactionID: order.purchase.original.rawValue, blocked: true))
     }
@@ -219,16 +202,16 @@ extension PerennialServer {
     @Sendable func unblock(
         _ request: Request, _ context: ServerContext, _ holder: StoredKey
     ) async throws -> Response {
-        let id = try Self.customerID(in: context)
+        let id = try RequestReader.customerID(in: context)
         let original = context.parameters.get("original_transaction_id") ?? ""
         let purchase = PurchaseID(
-            TransactionID(rawValue: original), in: try Self.environment(in: request))
-        try await engine.unblock(purchase, of: id, app: holder.app)
+            TransactionID(rawValue: original), in: try RequestReader.environment(in: request))
+        try await engine.ownership.unblock(purchase, of: id, app: holder.app)
         return try JSONResponse.ok(Block(originalTransactionID: original, blocked: false))
     }
 
     private static func order(in request: Request) async throws -> OwnershipChange {
-        let environment = try environment(in: request)
+        let environment = try RequestReader.environment(in: request)
         let asked = try await request.value(OwnershipRequest.self, max: BodyLimit.order)
         return try OwnershipChange(asked, in: environment)
     }

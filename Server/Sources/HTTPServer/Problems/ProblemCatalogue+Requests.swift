@@ -1,6 +1,7 @@
 import Engine
 import HTTPTypes
 import Ledger
+import Storage
 
 // Problems of requests in general.
 

@@ -3,34 +3,41 @@ import Foundation
 import Hummingbird
 import Ledger
 import PerennialContract
+import Storage
 
-extension PerennialServer {
+/// The routes that list signed documents, and open one.
+struct DocumentRoutes: RouteGroup {
+    let server: PerennialServer
+}
+
+extension DocumentRoutes {
     /// What was signed may hold what customers would not want to show, so reading it takes more
     /// than the scope `read`.
-    var documentRoutes: [Route] {
+    var all: [Route] {
         let purchase = OpenAPIParameter(
             name: "original_transaction_id",
             description: "The first transaction of a purchase that it is about.")
         var requiredPurchase = purchase
         requiredPurchase.isRequired = true
         let page: [OpenAPIParameter] = [
-            .environment, .after, .limit(usual: Engine.documentsDefault, most: Engine.documentsMax),
+            .environment, .after,
+            .limit(usual: DocumentService.documentsDefault, most: DocumentService.documentsMax),
         ]
         return [
-            secret(
+            server.secret(
                 for: .support,
                 OpenAPIOperation(
                     .get, "/v1/customers/{id}/documents", "customerDocuments",
                     "What Apple signed about a customer's purchases, signed last first",
                     parameters: page, output: .json(DocumentList.self)), customerDocuments),
-            secret(
+            server.secret(
                 for: .support,
                 OpenAPIOperation(
                     .get, Paths.documents, "documents",
                     "What Apple signed about a purchase, signed last first",
                     parameters: [requiredPurchase] + page, output: .json(DocumentList.self)),
-                documents),
-            secret(
+                list),
+            server.secret(
                 for: .support,
                 OpenAPIOperation(
                     .get, "/v1/documents/{document_id}", "document",
@@ -46,7 +53,7 @@ extension PerennialServer {
                             description: "When it was received, or what it attests became known.",
                             schema: ["type": "string", "format": "date-time"]),
                         .environment,
-                    ], output: .json(SignedDocument.self)), document),
+                    ], output: .json(SignedDocument.self)), find),
         ]
     }
 
@@ -54,48 +61,49 @@ extension PerennialServer {
         _ request: Request, _ context: ServerContext, _ holder: StoredKey
     ) async throws -> Response {
         let subject = DocumentSubject.customer(
-            try Self.customerID(in: context), try Self.environment(in: request))
-        return try await documents(about: subject, request, holder)
+            try RequestReader.customerID(in: context), try RequestReader.environment(in: request))
+        return try await list(about: subject, request, holder)
     }
 
-    @Sendable func documents(
+    @Sendable func list(
         _ request: Request, _ context: ServerContext, _ holder: StoredKey
     ) async throws -> Response {
         guard let purchase = try Self.purchase(in: request) else {
             throw ProblemError(.transactionMissing)
         }
-        return try await documents(about: .purchase(purchase), request, holder)
+        return try await list(about: .purchase(purchase), request, holder)
     }
 
-    private func documents(
+    private func list(
         about subject: DocumentSubject, _ request: Request, _ holder: StoredKey
     ) async throws -> Response {
-        let limit = try Self.limit(
-            in: request, usual: Engine.documentsDefault, most: Engine.documentsMax)
+        let limit = try RequestReader.limit(
+            in: request, usual: DocumentService.documentsDefault, most: DocumentService.documentsMax
+        )
         return try JSONResponse.ok(
-            try await documents(
+            try await list(
                 about: subject, of: holder.app,
                 after: request.uri.queryParameters["after"].map { String($0) }, limit: limit))
     }
 
-    @Sendable func document(
+    @Sendable func find(
         _ request: Request, _ context: ServerContext, _ holder: StoredKey
     ) async throws -> Response {
         let knownAt = try request.uri.queryParameters["known_at"].map { text in
             guard let time = Timestamp(text) else { throw ProblemError(.knownAtNotUnderstood) }
             return Instant(milliseconds: time.milliseconds)
         }
-        let id = try Self.parameter("document_id", called: "document id", in: context)
+        let id = try RequestReader.parameter("document_id", called: "document id", in: context)
         let hint = DocumentHint(purchase: try Self.purchase(in: request), knownAt: knownAt)
         return try JSONResponse.ok(
-            SignedDocument(try await openedDocument(id, of: holder.app, hint)))
+            SignedDocument(try await opened(id, of: holder.app, hint)))
     }
 
     private static func purchase(in request: Request) throws -> PurchaseID? {
         guard let text = request.uri.queryParameters["original_transaction_id"], !text.isEmpty
         else { return nil }
         return PurchaseID(
-            TransactionID(rawValue: String(text)), in: try environment(in: request))
+            TransactionID(rawValue: String(text)), in: try RequestReader.environment(in: request))
     }
 
     // MARK: - Operations, which the dashboard has in common
@@ -103,21 +111,21 @@ extension PerennialServer {
     /// A page of documents, signed last first.
     ///
     /// - Parameter cursor: the `next_cursor` of an earlier page.
-    func documents(
+    func list(
         about subject: DocumentSubject, of app: AppID, after cursor: String? = nil,
-        limit: Int = Engine.documentsDefault
+        limit: Int = DocumentService.documentsDefault
     ) async throws -> DocumentList {
-        let page = try await engine.documentPage(
+        let page = try await engine.documents.page(
             about: subject, of: app, before: try DocumentCursor(after: cursor), limit: limit)
         return DocumentList(
             items: page.documents.map(DocumentList.Line.init), nextCursor: page.next?.text)
     }
 
     /// - Throws: ``ProblemError`` if none is found.
-    func openedDocument(
+    func opened(
         _ id: String, of app: AppID, _ hint: DocumentHint
     ) async throws -> OpenedDocument {
-        let found = try await engine.document(DocumentID(rawValue: id), of: app, hint)
+        let found = try await engine.documents.find(DocumentID(rawValue: id), of: app, hint)
         guard let found else { throw ProblemError(.documentUnknown) }
         return found
     }

@@ -3,6 +3,7 @@ import Hummingbird
 import Ledger
 import NIOCore
 import PerennialContract
+import Storage
 
 #if canImport(FoundationEssentials)
     import FoundationEssentials
@@ -10,10 +11,15 @@ import PerennialContract
     import Foundation
 #endif
 
-extension PerennialServer {
-    var purchaseRoutes: [Route] {
+/// The routes that post a device's purchases, or preview it.
+struct PurchaseRoutes: RouteGroup {
+    let server: PerennialServer
+}
+
+extension PurchaseRoutes {
+    var all: [Route] {
         [
-            keyed(
+            server.keyed(
                 for: .support,
                 OpenAPIOperation(
                     .post, Paths.purchases, "postPurchases",
@@ -24,8 +30,8 @@ extension PerennialServer {
                         intent, documents that are refused do not fail the others: outcomes says \
                         what became of each.
                         """, parameters: [.proof], input: PurchasesRequest.self,
-                    output: .json(Customer.self)), purchases),
-            keyed(
+                    output: .json(Customer.self)), post),
+            server.keyed(
                 for: .read,
                 OpenAPIOperation(
                     .post, Paths.preview, "preview",
@@ -38,46 +44,10 @@ extension PerennialServer {
         ]
     }
 
-    var notificationRoutes: [Route] {
-        [
-            open(
-                OpenAPIOperation(
-                    .post, Paths.notifications, "receiveNotification",
-                    "Receive an App Store notification of version 2 or 1",
-                    description: """
-                        Responds 200 once it is recorded durably, also for a repeat. Idempotent. \
-                        4xx only for what can never be accepted; 5xx for problems of this server, \
-                        so that the App Store sends it again.
-                        """, input: NotificationBody.self, output: .object("Recorded.")),
-                notification)
-        ]
-    }
+}
 
-    /// Responds 200 only if the notification is recorded durably, now or earlier.
-    @Sendable func notification(_ request: Request, _ context: ServerContext) async throws
-        -> Response
-    {
-        context.bodyShare?.useNotificationReserve()
-        let body = try await request.bytes(max: BodyLimit.notification)
-        do {
-            let receipt = try await engine.record(
-                notification: Array(body.readableBytesView),
-                contentType: request.headers[.contentType])
-            logger.debug(
-                "notification recorded",
-                metadata: [
-                    "app": .string(receipt.app.rawValue),
-                    "document": .string(receipt.document.rawValue),
-                    "repeat": .stringConvertible(receipt.isRepeat),
-                    "request_id": .string(context.requestID),
-                ])
-        } catch {
-            throw ProblemError(error, subject: .notification)
-        }
-        return JSONResponse.text(ByteBuffer(string: "{}"), mediaType: "application/json")
-    }
-
-    @Sendable func purchases(
+extension PurchaseRoutes {
+    @Sendable func post(
         _ request: Request, _ context: ServerContext, _ holder: StoredKey
     ) async throws -> Response {
         let posted = try await request.purchases(PurchasesRequest.self)
@@ -86,11 +56,11 @@ extension PerennialServer {
             throw ProblemError(.purchasesMissing)
         }
         let id = CustomerID(rawValue: posted.customerID)
-        try await requireProof(of: id, request.headers, holder)
+        try await server.authorization.requireProof(of: id, request.headers, holder)
         let intent = try OwnershipClaim.Intent(posted.intent)
         let posting: PostingResult
         do {
-            posting = try await engine.post(
+            posting = try await engine.recording.post(
                 evidence, of: id, intent: intent, boughtAt: PurchaseOrigin(posted),
                 app: holder.app, isByApp: holder.kind == .app)
         } catch {
@@ -110,7 +80,7 @@ extension PerennialServer {
             error.problem.outcomes = outcomes
             throw error
         }
-        var customer = try await customer(in: state, for: holder)
+        var customer = try await server.answers.customer(in: state, for: holder)
         customer.add(posting.ownerships.map { PurchaseVerdict($0) })
         customer.outcomes = outcomes
         if let refusal = posting.refusal(for: intent) {
@@ -121,46 +91,6 @@ extension PerennialServer {
         return try JSONResponse.ok(customer)
     }
 
-    /// Responds with a value about the customer in the path, for the environment in the query.
-    func respond<Answer: Encodable>(
-        _ request: Request, _ context: ServerContext,
-        _ body: (CustomerID, Ledger.Environment) async throws -> Answer
-    ) async throws -> Response {
-        let id = try Self.customerID(in: context)
-        let environment = try Self.environment(in: request)
-        return try JSONResponse.ok(try await body(id, environment))
-    }
-
-    static func customerID(in context: ServerContext) throws -> CustomerID {
-        CustomerID(rawValue: try parameter("id", called: "customer id", in: context))
-    }
-
-    /// Returns the decoded value of a path parameter.
-    ///
-    /// - Parameter name: what an error message calls the parameter.
-    static func parameter(
-        _ parameter: String, called name: String, in context: ServerContext
-    ) throws -> String {
-        let segment = context.parameters.get(parameter)
-        // Most ids are plain. Foundation takes longer to find that out than everything else.
-        if let segment, !segment.utf8.contains(UInt8(ascii: "%")) { return segment }
-        guard let text = segment?.removingPercentEncoding else {
-            throw ProblemError(.pathNotDecodable(name))
-        }
-        return text
-    }
-
-    /// Returns the environment in the query. The sandbox must be named explicitly, so that unpaid
-    /// purchases never look like paid ones.
-    static func environment(in request: Request) throws -> Ledger.Environment {
-        guard request.uri.query != nil,
-            let name = request.uri.queryParameters["environment"]
-        else { return .production }
-        guard let environment = Ledger.Environment(rawValue: String(name)) else {
-            throw ProblemError(.environmentUnknown)
-        }
-        return environment
-    }
 }
 
 /// The members that a posting of purchases and its preview have in common.

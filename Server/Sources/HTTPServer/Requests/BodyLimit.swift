@@ -4,12 +4,12 @@ import Engine
 /// together.
 enum BodyLimit {
     static let purchases = PurchaseEvidence.bytesMax
-    static let notification = Engine.notificationBytesMax
-    static let verifyReceipt = Engine.verifyReceiptBytesMax
+    static let notification = RecordingService.notificationBytesMax
+    static let verifyReceipt = LegacyService.verifyReceiptBytesMax
     /// An alias, a grant, a transfer, a block, a debit, or a credit by hand.
     static let order = 16_384
     static let offer = 65_536
     static let consumption = 65_536
     /// A configuration's text, escaped: as JSON, or in a form.
-    static let configuration = 3 * PerennialServer.configurationBytesMax
+    static let configuration = 3 * ConfigurationRoutes.bytesMax
 }

@@ -1,9 +1,13 @@
 import Engine
 import Hummingbird
+import Storage
 
 // Pagination: `limit` sets the page size, and `after` is the `next_cursor` of an earlier response.
 
-extension PerennialServer {
+/// Reads ids, environments, limits, and cursors from requests.
+package enum RequestReader {}
+
+extension RequestReader {
     static func limit(in request: Request, usual: Int, most: Int) throws -> Int {
         guard let text = request.uri.queryParameters["limit"] else { return usual }
         guard let limit = Int(text), (1...most).contains(limit) else {

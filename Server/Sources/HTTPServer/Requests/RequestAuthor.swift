@@ -2,6 +2,7 @@ import Engine
 import HTTPTypes
 import Hummingbird
 import Logging
+import Storage
 import Synchronization
 
 /// Who sent a request, for its log line: the key, and the person whom a program of support names.

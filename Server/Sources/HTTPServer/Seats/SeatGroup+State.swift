@@ -1,6 +1,7 @@
 import Engine
 import Ledger
 import PerennialContract
+import Storage
 
 extension SeatGroup {
     /// - Parameter isForApp: an app does not learn anonymous ids, because whoever knows one speaks

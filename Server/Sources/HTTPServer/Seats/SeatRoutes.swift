@@ -2,11 +2,17 @@ import Engine
 import Hummingbird
 import Ledger
 import PerennialContract
+import Storage
 
-extension PerennialServer {
-    var seatRoutes: [Route] {
+/// The routes about seats: invitations, claims, and releases.
+struct SeatRoutes: RouteGroup {
+    let server: PerennialServer
+}
+
+extension SeatRoutes {
+    var all: [Route] {
         [
-            keyed(
+            server.keyed(
                 for: .read,
                 OpenAPIOperation(
                     .get, "/v1/purchases/{original_transaction_id}/seats", "seats",
@@ -17,9 +23,9 @@ extension PerennialServer {
                         """,
                     parameters: Self.purchaserParameters + [
                         .after,
-                        .limit(usual: Self.seatClaimsDefault, most: Engine.seatClaimsPageMax),
+                        .limit(usual: Self.seatClaimsDefault, most: SeatService.seatClaimsPageMax),
                     ], output: .json(SeatGroup.self)), seats),
-            keyed(
+            server.keyed(
                 for: .read,
                 OpenAPIOperation(
                     .get, "/v1/purchases/{original_transaction_id}/invitations", "invitations",
@@ -27,7 +33,7 @@ extension PerennialServer {
                     description: "With an app key as GET …/seats. Tokens are left out.",
                     parameters: Self.purchaserParameters, output: .json(SeatInvitationList.self)),
                 invitations),
-            keyed(
+            server.keyed(
                 for: .support,
                 OpenAPIOperation(
                     .post, "/v1/purchases/{original_transaction_id}/invitations", "invite",
@@ -39,7 +45,7 @@ extension PerennialServer {
                         """,
                     parameters: Self.purchaserParameters, input: SeatInvitationRequest.self,
                     output: .created(PerennialContract.SeatInvitation.self)), invite),
-            keyed(
+            server.keyed(
                 for: .support,
                 OpenAPIOperation(
                     .delete,
@@ -48,7 +54,7 @@ extension PerennialServer {
                     description: "Idempotent. With an app key as GET …/seats.",
                     parameters: Self.purchaserParameters,
                     output: .json(PerennialContract.SeatInvitation.self)), withdrawInvitation),
-            keyed(
+            server.keyed(
                 for: .support,
                 OpenAPIOperation(
                     .post, Paths.seatClaims, "claimSeat", "Take a seat in a group",
@@ -58,8 +64,8 @@ extension PerennialServer {
                         needs a token and a proof of the customer's identity. A secret key may \
                         name the purchase instead.
                         """, parameters: [.proof, .environment], input: SeatClaimRequest.self,
-                    output: .created(PerennialContract.SeatClaim.self)), claimSeat),
-            keyed(
+                    output: .created(PerennialContract.SeatClaim.self)), claim),
+            server.keyed(
                 for: .support,
                 OpenAPIOperation(
                     .delete, "/v1/seats/claims/{claim_id}", "releaseSeat", "End a claim for ever",
@@ -67,7 +73,7 @@ extension PerennialServer {
                         Idempotent. With an app key, customer_id is the member or the purchaser, \
                         who needs a proof of identity.
                         """, parameters: [.proof, .speaker],
-                    output: .json(PerennialContract.SeatClaim.self)), releaseSeat),
+                    output: .json(PerennialContract.SeatClaim.self)), release),
         ]
     }
 
@@ -80,10 +86,10 @@ extension PerennialServer {
         _ request: Request, _ context: ServerContext, _ holder: StoredKey
     ) async throws -> Response {
         let purchase = try Self.purchase(in: context, request)
-        let position = try Self.listPosition(in: request)
-        let limit = try Self.limit(
-            in: request, usual: Self.seatClaimsDefault, most: Engine.seatClaimsPageMax)
-        let group = try await engine.seatGroup(
+        let position = try RequestReader.listPosition(in: request)
+        let limit = try RequestReader.limit(
+            in: request, usual: Self.seatClaimsDefault, most: SeatService.seatClaimsPageMax)
+        let group = try await engine.seats.group(
             of: purchase, for: try await speaker(in: request, holder), app: holder.app,
             after: position, limit: limit)
         return try JSONResponse.ok(SeatGroup(group, isForApp: holder.kind == .app))
@@ -93,7 +99,7 @@ extension PerennialServer {
         _ request: Request, _ context: ServerContext, _ holder: StoredKey
     ) async throws -> Response {
         let purchase = try Self.purchase(in: context, request)
-        let open = try await engine.invitations(
+        let open = try await engine.invitations.all(
             of: purchase, for: try await speaker(in: request, holder), app: holder.app)
         return try JSONResponse.ok(
             SeatInvitationList(items: open.map { PerennialContract.SeatInvitation($0) }))
@@ -106,7 +112,7 @@ extension PerennialServer {
         let speaker = try await speaker(in: request, holder)
         let asked = try await request.value(
             SeatInvitationRequest.self, max: BodyLimit.order, for: holder)
-        let made = try await engine.invite(
+        let made = try await engine.invitations.invite(
             try NewInvitation(asked), to: purchase, for: speaker, app: holder.app)
         var invitation = PerennialContract.SeatInvitation(made.invitation)
         invitation.token = made.token
@@ -117,21 +123,21 @@ extension PerennialServer {
         _ request: Request, _ context: ServerContext, _ holder: StoredKey
     ) async throws -> Response {
         let purchase = try Self.purchase(in: context, request)
-        let id = try Self.parameter("invitation_id", called: "invitation id", in: context)
-        let withdrawn = try await engine.withdrawInvitation(
+        let id = try RequestReader.parameter("invitation_id", called: "invitation id", in: context)
+        let withdrawn = try await engine.invitations.withdraw(
             id, of: purchase, for: try await speaker(in: request, holder), app: holder.app)
         return try JSONResponse.ok(PerennialContract.SeatInvitation(withdrawn))
     }
 
-    @Sendable func claimSeat(
+    @Sendable func claim(
         _ request: Request, _ context: ServerContext, _ holder: StoredKey
     ) async throws -> Response {
-        let environment = try Self.environment(in: request)
+        let environment = try RequestReader.environment(in: request)
         let asked = try await request.value(
             SeatClaimRequest.self, max: BodyLimit.order, for: holder)
         let id = CustomerID(rawValue: asked.customerID)
         if holder.kind == .app {
-            try await requireProvenIdentity(of: id, request.headers, holder)
+            try await server.authorization.requireProvenIdentity(of: id, request.headers, holder)
         }
         let ticket: SeatTicket
         switch (asked.token, asked.originalTransactionID) {
@@ -141,17 +147,17 @@ extension PerennialServer {
                 PurchaseID(TransactionID(rawValue: original), in: environment))
         default: throw ProblemError(.seatTicketMissing)
         }
-        let claimed = try await engine.claimSeat(
+        let claimed = try await engine.seats.claim(
             by: ticket, for: id, isByApp: holder.kind == .app, app: holder.app)
         let claim = PerennialContract.SeatClaim(claimed, isForApp: false)
         return claimed.isNew ? try JSONResponse.created(claim) : try JSONResponse.ok(claim)
     }
 
-    @Sendable func releaseSeat(
+    @Sendable func release(
         _ request: Request, _ context: ServerContext, _ holder: StoredKey
     ) async throws -> Response {
-        let id = try Self.parameter("claim_id", called: "claim id", in: context)
-        let ended = try await engine.releaseSeat(
+        let id = try RequestReader.parameter("claim_id", called: "claim id", in: context)
+        let ended = try await engine.seats.release(
             SeatClaimID(rawValue: id), for: try await speaker(in: request, holder),
             app: holder.app)
         return try JSONResponse.ok(
@@ -163,10 +169,10 @@ extension PerennialServer {
     private static func purchase(
         in context: ServerContext, _ request: Request
     ) throws -> PurchaseID {
-        let original = try parameter(
+        let original = try RequestReader.parameter(
             "original_transaction_id", called: "original transaction id", in: context)
         return PurchaseID(
-            TransactionID(rawValue: original), in: try environment(in: request))
+            TransactionID(rawValue: original), in: try RequestReader.environment(in: request))
     }
 
     /// The customer in whose name a request acts on a group. An app must name one and prove it; a
@@ -179,7 +185,7 @@ extension PerennialServer {
         }
         guard holder.kind == .app else { return named }
         guard let named else { throw ProblemError(.speakerMissing) }
-        try await requireProvenIdentity(of: named, request.headers, holder)
+        try await server.authorization.requireProvenIdentity(of: named, request.headers, holder)
         return named
     }
 }

@@ -3,15 +3,21 @@ import HTTPTypes
 import Hummingbird
 import Ledger
 import PerennialContract
+import Storage
 
 extension HTTPField.Name {
-    fileprivate static let idempotencyKey = wellFormed("Idempotency-Key")
+    static let idempotencyKey = wellFormed("Idempotency-Key")
 }
 
-extension PerennialServer {
-    var walletRoutes: [Route] {
+/// The routes that read, debit, and credit a wallet.
+struct WalletRoutes: RouteGroup {
+    let server: PerennialServer
+}
+
+extension WalletRoutes {
+    var all: [Route] {
         [
-            keyed(
+            server.keyed(
                 for: .read,
                 OpenAPIOperation(
                     .get, "/v1/customers/{id}/wallets/{currency}", "wallet",
@@ -20,9 +26,9 @@ extension PerennialServer {
                         .proof, .environment,
                         .limit(usual: Self.statementItemsDefault, most: Self.statementItemsMax),
                         .after,
-                    ], output: .json(WalletStatement.self)), wallet),
-            keyed(for: .money, Self.debitOperation, debit),
-            secret(
+                    ], output: .json(WalletStatement.self)), statement),
+            server.keyed(for: .money, Self.debitOperation, debit),
+            server.secret(
                 for: .support,
                 OpenAPIOperation(
                     .post, "/v1/customers/{id}/wallets/{currency}/credits", "credit",
@@ -50,17 +56,17 @@ extension PerennialServer {
     static let statementItemsMax = 1_000
     private static let statementItemsDefault = 100
 
-    @Sendable func wallet(
+    @Sendable func statement(
         _ request: Request, _ context: ServerContext, _ holder: StoredKey
     ) async throws -> Response {
-        let id = try Self.customerID(in: context)
-        try await requireProof(of: id, request.headers, holder)
-        let environment = try Self.environment(in: request)
-        let limit = try Self.limit(
+        let id = try RequestReader.customerID(in: context)
+        try await server.authorization.requireProof(of: id, request.headers, holder)
+        let environment = try RequestReader.environment(in: request)
+        let limit = try RequestReader.limit(
             in: request, usual: Self.statementItemsDefault, most: Self.statementItemsMax)
-        let position = try Self.listPosition(in: request)
+        let position = try RequestReader.listPosition(in: request)
         let currency = try Self.currency(in: context)
-        let wallet = try await engine.wallet(
+        let wallet = try await engine.wallets.find(
             currency, of: id, app: holder.app, environment: environment)
         return try JSONResponse.ok(
             WalletStatement(wallet, of: currency, before: position, limit: limit))
@@ -69,17 +75,17 @@ extension PerennialServer {
     @Sendable func debit(
         _ request: Request, _ context: ServerContext, _ holder: StoredKey
     ) async throws -> Response {
-        let id = try Self.customerID(in: context)
-        try await requireProof(of: id, request.headers, holder)
-        let environment = try Self.environment(in: request)
+        let id = try RequestReader.customerID(in: context)
+        try await server.authorization.requireProof(of: id, request.headers, holder)
+        let environment = try RequestReader.environment(in: request)
         let asked = try await Self.debitRequest(in: request, of: holder)
         try ProblemError.requireLength(for: asked.reason, bytesMax: NewBooking.reasonBytesMax)
         let order = NewBooking(
             .debit, currency: try Self.currency(in: context),
             amount: try Self.amount(asked.amount), reason: asked.reason,
-            key: try Self.idempotencyKey(in: request),
+            key: try RequestReader.idempotencyKey(in: request),
             by: holder.kind == .secret ? .server : .app)
-        let kept = try await engine.book(
+        let kept = try await engine.wallets.book(
             order, of: id, app: holder.app, environment: environment)
         return try JSONResponse.ok(PerennialContract.Debit(kept))
     }
@@ -87,15 +93,15 @@ extension PerennialServer {
     @Sendable func credit(
         _ request: Request, _ context: ServerContext, _ holder: StoredKey
     ) async throws -> Response {
-        let id = try Self.customerID(in: context)
-        let environment = try Self.environment(in: request)
+        let id = try RequestReader.customerID(in: context)
+        let environment = try RequestReader.environment(in: request)
         let asked = try await request.value(CreditRequest.self, max: BodyLimit.order)
         try ProblemError.requireReason(asked.reason, bytesMax: NewBooking.reasonBytesMax)
         let order = NewBooking(
             .credit, currency: try Self.currency(in: context),
             amount: try Self.amount(asked.amount), reason: asked.reason,
-            key: try Self.idempotencyKey(in: request))
-        let kept = try await engine.book(
+            key: try RequestReader.idempotencyKey(in: request))
+        let kept = try await engine.wallets.book(
             order, of: id, app: holder.app, environment: environment)
         return try JSONResponse.ok(PerennialContract.Credit(kept))
     }
@@ -120,18 +126,10 @@ extension PerennialServer {
     }
 
     private static func currency(in context: ServerContext) throws -> CurrencyID {
-        CurrencyID(rawValue: try parameter("currency", called: "currency", in: context))
+        CurrencyID(
+            rawValue: try RequestReader.parameter("currency", called: "currency", in: context))
     }
 
-    private static let idempotencyKeyBytesMax = 255
-
-    static func idempotencyKey(in request: Request) throws -> String? {
-        guard let key = request.headers[.idempotencyKey] else { return nil }
-        guard !key.isEmpty, key.utf8.count <= idempotencyKeyBytesMax else {
-            throw ProblemError(.idempotencyKeyLength(bytesMax: idempotencyKeyBytesMax))
-        }
-        return key
-    }
 }
 
 extension PerennialContract.Debit {

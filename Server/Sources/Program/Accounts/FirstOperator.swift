@@ -9,7 +9,7 @@ enum FirstOperator {
     static func printLink(
         _ dashboard: DashboardConfiguration, _ engine: Engine
     ) async throws(EngineFailure) {
-        guard let token = try await engine.firstOperatorLink() else { return }
+        guard let token = try await engine.operators.firstLink() else { return }
         let text = """
             The dashboard has no account yet. This link makes the first one, an admin. It works \
             once, within three days:

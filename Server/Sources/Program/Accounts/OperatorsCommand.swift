@@ -2,6 +2,7 @@ import ArgumentParser
 import Engine
 import HTTPServer
 import Ledger
+import Storage
 
 /// The commands that manage the accounts of the dashboard.
 struct OperatorsCommand: AsyncParsableCommand {
@@ -24,8 +25,8 @@ struct OperatorsListCommand: AsyncParsableCommand {
 
     func run() async throws {
         try await options.withEngine(for: .inspecting) { engine in
-            for account in try await engine.operators() { print(account.line) }
-            for link in try await engine.operatorLinks() { print(link.line) }
+            for account in try await engine.operators.all() { print(account.line) }
+            for link in try await engine.operators.links() { print(link.line) }
         }
     }
 }
@@ -65,8 +66,11 @@ struct OperatorsInviteCommand: AsyncParsableCommand {
     func run() async throws {
         try await options.withDashboard { engine, dashboard in
             var roles = OperatorRoles(everywhere: role)
-            if let app { roles = OperatorRoles(byApp: [try engine.appIDs.app(named: app): role]) }
-            let token = try await engine.invite(name, as: roles, by: OperatorsCommand.author)
+            if let app {
+                roles = OperatorRoles(byApp: [try engine.context.appIDs.app(named: app): role])
+            }
+            let token = try await engine.operators.invite(
+                name, as: roles, by: OperatorsCommand.author)
             print(dashboard.url(ofLink: token))
         }
     }
@@ -85,8 +89,8 @@ struct OperatorsLinkCommand: AsyncParsableCommand {
         try await options.withDashboard { engine, dashboard in
             let token: String
             if let name {
-                token = try await engine.resetLink(for: name, by: OperatorsCommand.author)
-            } else if let first = try await engine.firstOperatorLink() {
+                token = try await engine.operators.resetLink(for: name, by: OperatorsCommand.author)
+            } else if let first = try await engine.operators.firstLink() {
                 token = first
             } else {
                 throw StartFailure(
@@ -108,7 +112,8 @@ struct OperatorsWithdrawCommand: AsyncParsableCommand {
 
     func run() async throws {
         try await options.withEngine(for: .modifying) { engine in
-            let hadOne = try await engine.withdrawLinks(for: name, by: OperatorsCommand.author)
+            let hadOne = try await engine.operators.withdrawLinks(
+                for: name, by: OperatorsCommand.author)
             print(hadOne ? "Taken back." : "There was no link.")
         }
     }
@@ -123,8 +128,8 @@ struct OperatorsBlockCommand: AsyncParsableCommand {
 
     func run() async throws {
         try await options.withEngine(for: .modifying) { engine in
-            try await engine.setBlock(true, of: name, by: OperatorsCommand.author)
-            print("Blocked: \(try await engine.operatorNamed(name).line)")
+            try await engine.operators.setBlock(true, of: name, by: OperatorsCommand.author)
+            print("Blocked: \(try await engine.operators.named(name).line)")
         }
     }
 }
@@ -138,8 +143,8 @@ struct OperatorsUnblockCommand: AsyncParsableCommand {
 
     func run() async throws {
         try await options.withEngine(for: .modifying) { engine in
-            try await engine.setBlock(false, of: name, by: OperatorsCommand.author)
-            print("Let in again: \(try await engine.operatorNamed(name).line)")
+            try await engine.operators.setBlock(false, of: name, by: OperatorsCommand.author)
+            print("Let in again: \(try await engine.operators.named(name).line)")
         }
     }
 }

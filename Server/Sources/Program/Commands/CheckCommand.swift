@@ -152,7 +152,7 @@ struct CheckReport {
     /// noted, because nobody paid for them.
     private mutating func reportUnlistedProducts(of app: AppID, _ engine: Engine) async throws {
         for environment in Environment.allCases {
-            for sales in try await engine.unlistedSales(of: app, in: environment) {
+            for sales in try await engine.recording.unlistedSales(of: app, in: environment) {
                 let isPaid = environment == .production
                 let count = sales.purchases.counted("purchase")
                 let text =
@@ -167,7 +167,7 @@ struct CheckReport {
     /// Notes purchases whose account token is not the id of a known customer. Only a customer with
     /// that id can get them.
     private mutating func reportUnknownTokens(of app: AppID, _ engine: Engine) async throws {
-        let named = try await engine.purchasesWithUnknownTokens(app: app)
+        let named = try await engine.ownership.purchasesWithUnknownTokens(app: app)
         guard named.purchases > 0 else { return }
         lines.append(
             "note  \(app): \(named.purchases.counted("purchase has", "purchases have")) an account "

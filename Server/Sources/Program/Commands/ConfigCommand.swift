@@ -123,7 +123,7 @@ struct ConfigChange {
                 changed.entitlements = [:]
             }
             guard changed != app else { continue }
-            let impact = try await assembly.engine.impact(of: changed) { count in
+            let impact = try await assembly.engine.maintenance.impact(of: changed) { count in
                 if count % 10_000 == 0 { Outcome.printError("  \(count.counted("customer")) …") }
             }
             shut += impact.lost

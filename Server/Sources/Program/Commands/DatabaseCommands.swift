@@ -19,7 +19,7 @@ struct ExplainCommand: AsyncParsableCommand {
             defer { assembly.database.close() }
             let app = try assembly.app(named: app)
             do {
-                let lines = try await assembly.engine.explain(
+                let lines = try await assembly.engine.customers.explain(
                     CustomerID(rawValue: VisibleText.decoded(customer)), app: app,
                     environment: environment)
                 print(
@@ -59,7 +59,7 @@ struct RebuildCommand: AsyncParsableCommand {
 
     private func report(of engine: Engine) async throws(StartFailure) -> RebuildReport {
         do throws(EngineFailure) {
-            return try await engine.rebuild(
+            return try await engine.maintenance.rebuild(
                 verifyOnly: verify, withoutUnusable: withoutUnusable
             ) { done, total in
                 Outcome.printError("\(done) of \(total.counted("document"))")

@@ -4,6 +4,7 @@ import Engine
 import Foundation
 import Ledger
 import Logging
+import Storage
 import Synchronization
 
 /// Imports the data of another backend: receipts, or original transaction ids.
@@ -70,7 +71,7 @@ struct ImportCommand: AsyncParsableCommand {
 
     private func runImport(with assembly: Assembly) async throws {
         let app = try assembly.app(named: app)
-        if kind != .receipts, !assembly.engine.canQueryTransactions(app) {
+        if kind != .receipts, !assembly.engine.imports.canQueryTransactions(app) {
             throw StartFailure(
                 "App \(app) has no app_store, which is needed to look up transaction ids.",
                 remedy: "Add `app_store:` with an In-App Purchase key to the configuration, or "

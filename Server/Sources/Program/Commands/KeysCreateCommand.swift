@@ -2,6 +2,7 @@ import ArgumentParser
 import Engine
 import Ledger
 import PerennialContract
+import Storage
 
 /// Creates a key and prints it once.
 struct KeysCreateCommand: AsyncParsableCommand {
@@ -26,13 +27,13 @@ struct KeysCreateCommand: AsyncParsableCommand {
             let assembly = try await options.assembly(for: .serving)
             defer { assembly.database.close() }
             let app = try assembly.app(named: app)
-            if let end, assembly.engine.hasPassed(end) {
+            if let end, assembly.engine.keys.hasPassed(end) {
                 throw StartFailure(
                     "The end of the key, \(end.minute), has passed.",
                     remedy: "Write a later date after --until.")
             }
             print(
-                try await assembly.engine.createKey(
+                try await assembly.engine.keys.create(
                     app: app, kind: kind, name: name, scopes: scopes, until: end))
         }
     }

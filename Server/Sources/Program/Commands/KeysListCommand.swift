@@ -2,6 +2,7 @@ import ArgumentParser
 import Engine
 import HTTPServer
 import Ledger
+import Storage
 
 /// Lists the keys.
 struct KeysListCommand: AsyncParsableCommand {
@@ -21,7 +22,7 @@ struct KeysListCommand: AsyncParsableCommand {
             let apps =
                 try app.map { [try assembly.app(named: $0)] } ?? assembly.apps.map(\.id).sorted()
             for app in apps {
-                for key in try await assembly.engine.keys(of: app) { print(key.line) }
+                for key in try await assembly.engine.keys.all(of: app) { print(key.line) }
             }
         }
     }

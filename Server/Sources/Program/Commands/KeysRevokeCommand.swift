@@ -2,6 +2,7 @@ import ArgumentParser
 import Engine
 import HTTPServer
 import Ledger
+import Storage
 
 /// Revokes a key.
 struct KeysRevokeCommand: AsyncParsableCommand {
@@ -17,9 +18,9 @@ struct KeysRevokeCommand: AsyncParsableCommand {
             let assembly = try await options.assembly(for: .modifying)
             defer { assembly.database.close() }
             let app = try assembly.app(named: app)
-            let keys = try await assembly.engine.keys(of: app)
+            let keys = try await assembly.engine.keys.all(of: app)
             let key = try Self.key(beginning: prefix, among: keys, of: app)
-            try await assembly.engine.revoke(key)
+            try await assembly.engine.keys.revoke(key)
             print("Revoked: \(key.line)")
             print("Servers notice within \(KeyCache.lifeSeconds) seconds.")
             if keys.count == 1 {

@@ -22,8 +22,8 @@ struct KeysRotateCommand: AsyncParsableCommand {
             let engine = assembly.engine
             print(
                 prepare
-                    ? try await engine.prepareTokenKey(of: app)
-                    : try await engine.rotateTokenKey(of: app))
+                    ? try await engine.tokens.prepareKey(of: app)
+                    : try await engine.tokens.rotateKey(of: app))
         }
     }
 }

@@ -69,7 +69,7 @@ struct DatabaseOptions: ParsableArguments {
             receiptRoot: try shop.authority().receipts.rootDER, now: { now },
             logger: Log.start(.warning))
         do {
-            guard try await assembly.engine.hasKeys(app.settings.id) else {
+            guard try await assembly.engine.keys.hasKeys(app.settings.id) else {
                 throw StartFailure(
                     "\(shop.folder.path) does not belong to the app \(app.settings.id).",
                     remedy: "Name the configuration it was used with, with --config.")

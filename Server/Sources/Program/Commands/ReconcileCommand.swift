@@ -71,13 +71,13 @@ struct ReconcilePurchasesCommand: AsyncParsableCommand {
     private func reconcile(_ assembly: Assembly, _ logger: Logger) async throws {
         guard let customer else {
             await ReconciliationWorker(engine: { assembly.engine }, logger: logger).processDue()
-            for state in assembly.engine.reconciliationStates {
+            for state in assembly.engine.reconciliation.states {
                 print("\(state.app) \(state.environment.rawValue): \(state.due) due")
             }
             return
         }
         let app = try assembly.app(named: app)
-        let outcomes = try await assembly.engine.reconcile(
+        let outcomes = try await assembly.engine.customers.reconcile(
             CustomerID(rawValue: VisibleText.decoded(customer)), app: app, environment: environment)
         for (purchase, outcome) in outcomes {
             print("\(purchase.original)  \(Self.text(of: outcome))")

@@ -151,7 +151,7 @@ enum ServeRules {
     }
 
     static func checkKeys(of apps: [AppID], in engine: Engine) async throws {
-        for app in apps where try await !engine.hasKeys(app) { throw noKey(of: app) }
+        for app in apps where try await !engine.keys.hasKeys(app) { throw noKey(of: app) }
         try await requireNoDevelopmentKey(of: apps, in: engine)
     }
 
@@ -159,7 +159,7 @@ enum ServeRules {
         of apps: [AppID], in engine: Engine
     ) async throws {
         for key in DevelopmentKeys.all(of: apps).sorted() {
-            guard let holder = try await engine.keyHolder(key) else { continue }
+            guard let holder = try await engine.keys.holder(key) else { continue }
             throw StartFailure(
                 "The database contains \(key), a publicly known key of `perennial dev`.",
                 remedy: "Use another database, or run `perennial keys revoke "

@@ -2,6 +2,7 @@ import Courier
 import Engine
 import Foundation
 import Ledger
+import Storage
 import Yams
 
 extension ConfigurationReader {
@@ -134,7 +135,7 @@ extension ConfigurationReader {
             ?? members["authorization_env"].flatMap { textOfVariable($0) } ?? ""
         let value = found.trimmingCharacters(in: .whitespacesAndNewlines)
         let isPlain = value.utf8.allSatisfy { (0x20...0x7E).contains($0) }
-        guard isPlain, (1...Engine.authorizationBytesMax).contains(value.utf8.count) else {
+        guard isPlain, (1...WebhookService.authorizationBytesMax).contains(value.utf8.count) else {
             complain(
                 node, "“\(text(node) ?? "…")” contains no value of a header.",
                 "Name a file or variable that contains one line.")

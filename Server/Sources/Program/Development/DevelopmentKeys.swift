@@ -1,6 +1,7 @@
 import Crypto
 import Engine
 import Ledger
+import Storage
 
 /// The keys of `perennial dev`. They are public, so real servers never accept them.
 enum DevelopmentKeys {

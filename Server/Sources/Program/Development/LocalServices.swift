@@ -7,6 +7,7 @@ import Hummingbird
 import PerennialContract
 import ServiceLifecycle
 import Simulator
+import Storage
 
 /// The services of a ``LocalStack``: the server first, then the simulator, which needs the server's
 /// address.

@@ -106,9 +106,9 @@ package struct LocalStack: Sendable {
             forwarding: ForwardSender(client: client).forwarding(),
             webhooks: settings.webhooks, logger: settings.logger)
         defer { assembly.database.close() }
-        assembly.engine.rememberNoTokenKeys()
+        assembly.engine.tokens.rememberNoKeys()
         for (key, kind) in settings.keys {
-            try await assembly.engine.addKey(
+            try await assembly.engine.keys.add(
                 key: key, app: settings.app.settings.id, kind: kind, name: "development")
         }
         let parts = LocalServices(

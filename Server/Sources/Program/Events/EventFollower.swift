@@ -1,5 +1,6 @@
 import Engine
 import Ledger
+import Storage
 
 /// Reads an app's log as it grows: a page, then the next one, and a look each second if there is
 /// none. It holds only a cursor, so nothing that happens to a server makes it miss an event or
@@ -46,7 +47,7 @@ struct EventFollower: Sendable {
     private func page(after place: LogPosition?) async -> Result<EventPage, EngineFailure> {
         do throws(EngineFailure) {
             return .success(
-                try await engine.eventPage(
+                try await engine.events.page(
                     of: app, customer: customer, after: place, limit: Self.pageMax))
         } catch {
             return .failure(error)
@@ -55,7 +56,7 @@ struct EventFollower: Sendable {
 
     /// The cursor after the newest event.
     func lastPlace() async throws -> LogPosition? {
-        try await engine.lastLogPosition(of: app)
+        try await engine.events.lastLogPosition(of: app)
     }
 
     private static func report(_ failure: EngineFailure, count: Int) throws(StartFailure) {

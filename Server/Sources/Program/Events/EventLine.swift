@@ -4,6 +4,7 @@ import Foundation
 import HTTPServer
 import Ledger
 import PerennialContract
+import Storage
 
 /// An event as a line of text.
 struct EventLine {

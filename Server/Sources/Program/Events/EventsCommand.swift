@@ -3,6 +3,7 @@ import Engine
 import Foundation
 import Ledger
 import PerennialContract
+import Storage
 import UnixSignals
 
 /// The commands about the event log.

@@ -58,7 +58,7 @@ struct ImportRun {
         let total = Int64(try handle.seekToEnd())
         let key = ImportKey(app: app, kind: kind.rawValue, file: try Self.mark(of: handle, total))
         var position = ImportPosition()
-        if !isTrial, !isAnew { position = try await engine.importPosition(of: key) ?? position }
+        if !isTrial, !isAnew { position = try await engine.imports.position(of: key) ?? position }
         if position.endedAt != nil { return (position, 0) }
         var walk = try BatchReader(handle, kind: kind, environment: environment, from: position)
         if !isWithoutCustomers { try requireCustomers(walk.columns) }
@@ -66,12 +66,12 @@ struct ImportRun {
         var written = try ImportReport(url: report, keeping: position.reportBytes)
         while let batch = try walk.next() {
             nameless += try await process(batch, walk.columns, &position, &written)
-            if !isTrial { try await engine.save(position, of: key) }
+            if !isTrial { try await engine.imports.save(position, of: key) }
             progress(position, total)
         }
-        position.endedAt = engine.currentTime
+        position.endedAt = engine.context.currentTime
         position.reportBytes = written.bytes
-        if !isTrial { try await engine.save(position, of: key) }
+        if !isTrial { try await engine.imports.save(position, of: key) }
         try written.close()
         return (position, nameless)
     }
@@ -192,7 +192,7 @@ struct ImportRun {
             case .retryLater(let until?, let reason):
                 rests += 1
                 if rests >= Self.restsMax { throw Self.noResponse(rests, reason) }
-                try await sleep(max(until - engine.currentTime, .zero))
+                try await sleep(max(until - engine.context.currentTime, .zero))
             case .retryLater(nil, let reason):
                 attempts += 1
                 if attempts >= Self.attemptsMax { throw Self.noResponse(attempts, reason) }
@@ -210,10 +210,10 @@ struct ImportRun {
     private func importRow(_ row: ImportRow) async throws -> ImportOutcome {
         switch row.evidence {
         case .receipt(let text):
-            try await engine.recordImport(
+            try await engine.imports.record(
                 receipt: text, of: row.customer, app: app, isTrial: isTrial)
         case .number(let number, let environment):
-            try await engine.recordImport(
+            try await engine.imports.record(
                 transaction: number, of: row.customer, also: row.alias, app: app, in: environment,
                 isTrial: isTrial)
         }

@@ -44,7 +44,8 @@ struct AppleReportsFetchCommand: AsyncParsableCommand {
         var leftOut: Set<String> = []
         var troubles: [String] = []
         while true {
-            let found = try await engine.fetchReports(of: app, isPatient: false, besides: leftOut)
+            let found = try await engine.appleReports.fetch(
+                of: app, isPatient: false, besides: leftOut)
             guard let outcome = found else {
                 throw StartFailure(
                     "\(app) has no app_store.reports in the configuration.",
@@ -106,7 +107,7 @@ struct AppleReportsImportCommand: AsyncParsableCommand {
         let content = try content(of: path)
         let name = URL(fileURLWithPath: path).lastPathComponent
         do {
-            let done = try await engine.importAppleReport(content, name: name, of: app)
+            let done = try await engine.appleReports.importFile(content, name: name, of: app)
             let first = Ledger.CivilDate(dayNumber: done.days.lowerBound).text
             let last = Ledger.CivilDate(dayNumber: done.days.upperBound).text
             let days = first == last ? first : "\(first) to \(last)"

@@ -4,6 +4,7 @@ import Foundation
 import HTTPServer
 import Ledger
 import PerennialContract
+import Storage
 
 /// Writes a table of purchases to standard output.
 struct ExportCommand: AsyncParsableCommand {
@@ -46,7 +47,7 @@ struct ExportCommand: AsyncParsableCommand {
             if format == .revenuecat {
                 try requireTransactions(table)
                 try Self.write(CSVText.text([RevenueCatExport.columns]))
-                try await assembly.engine.exportForRevenueCat(
+                try await assembly.engine.reporting.exportForRevenueCat(
                     of: app, in: environment, since: since
                 ) { try Self.write(line($0, RevenueCatExport.columns)) }
                 return
@@ -54,7 +55,9 @@ struct ExportCommand: AsyncParsableCommand {
             if format == .csv || format == .rawCSV {
                 try Self.write(CSVText.text([table.columns]))
             }
-            try await assembly.engine.export(table, of: app, in: environment, since: since) { row in
+            try await assembly.engine.reporting.export(
+                table, of: app, in: environment, since: since
+            ) { row in
                 try Self.write(line(row, table.columns))
             }
         }

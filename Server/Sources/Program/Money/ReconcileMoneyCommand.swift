@@ -42,8 +42,9 @@ struct ReconcileMoneyCommand: AsyncParsableCommand {
             let assembly = try await options.assembly(for: .inspecting)
             defer { assembly.database.close() }
             let app = try assembly.app(named: app)
-            let sales = try await assembly.engine.reconcileSales(of: app, in: days, WallClock(zone))
-            let others = try await assembly.engine.compareReports(
+            let sales = try await assembly.engine.appleReports.reconcileSales(
+                of: app, in: days, WallClock(zone))
+            let others = try await assembly.engine.appleReports.compare(
                 of: app, in: days, WallClock(zone))
             let text = SalesComparisonText(linesMax: all ? .max : SalesComparisonText.linesUsual)
             for line in text.lines(of: sales, others) { print(line) }

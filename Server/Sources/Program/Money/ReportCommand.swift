@@ -40,7 +40,7 @@ struct ReportCommand: AsyncParsableCommand {
             defer { assembly.database.close() }
             let app = try assembly.app(named: app)
             do throws(EngineFailure) {
-                let result = try await assembly.engine.report(query, of: app)
+                let result = try await assembly.engine.reporting.report(query, of: app)
                 print(try text(of: PerennialContract.Report(result)), terminator: "")
                 if format == .csv {
                     for warning in Self.warnings(about: result) {

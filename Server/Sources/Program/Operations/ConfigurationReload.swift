@@ -84,7 +84,7 @@ final class ConfigurationReload: Sendable {
             apps: apps, verifiers: try Assembly.verifiers(of: file.apps, roots),
             signers: Assembly.signers(of: file.apps), reconciliation: stores.reconciliation())
         try await ServeRules.checkKeys(of: apps.map(\.id), in: engine)
-        try await engine.prepareWebhooks()
+        try await engine.webhooks.prepare()
         live.replace(engine, refusedKeys: DevelopmentKeys.all(of: apps.map(\.id)))
         self.stores.withLock { $0 = stores }
         var waiting = settings.names(differingFrom: new)

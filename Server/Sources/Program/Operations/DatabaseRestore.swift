@@ -140,7 +140,7 @@ extension Database {
         try await migrate(at: now.milliseconds)
         var random = SystemRandomNumberGenerator()
         let epoch = LogPosition.newEpoch(by: &random)
-        try await transaction { tx in try tx.beginEpoch(named: epoch, at: now) }
+        try await transaction { tx in try tx.events.beginEpoch(named: epoch, at: now) }
         return epoch
     }
 }

@@ -92,7 +92,9 @@ struct LogPlaceFile: Sendable {
         let store = Database(try DatabaseAddress.open(address, mayCreate: false))
         defer { store.driver.close() }
         for (app, place) in recorded.sorted(by: { $0.key < $1.key }) {
-            let isThere = try await store.read { tx in try tx.hasLog(place, of: app) }
+            let isThere = try await store.read { tx in
+                try LogPlaceReader(tx).hasLog(place, of: app)
+            }
             guard isThere else { throw tooShort(app, place) }
         }
     }
@@ -121,8 +123,8 @@ extension LogPlaceFile {
     ///   replaced while the server runs.
     func record(_ engine: Engine, last: Places) async throws -> Places {
         var places = last
-        for app in engine.appIDs {
-            let place = try await engine.lastLogPosition(of: app)
+        for app in engine.context.appIDs {
+            let place = try await engine.events.lastLogPosition(of: app)
             if let before = last[app], before.epoch == place.epoch,
                 before.sequence > place.sequence
             {
@@ -140,14 +142,21 @@ struct LogTooShort: Error {
     var failure: StartFailure
 }
 
-extension DatabaseSession {
+/// Whether a log contains the place that a server has seen.
+struct LogPlaceReader {
+    let tx: DatabaseSession
+
+    init(_ tx: DatabaseSession) { self.tx = tx }
+}
+
+extension LogPlaceReader {
     /// Whether an app's log contains a place, or was marked as restored since it had it.
     fileprivate func hasLog(_ place: LogPosition, of app: AppID) throws -> Bool {
-        guard let shared = try logEpochs(of: app).sharedCount(with: place.epoch) else {
+        guard let shared = try tx.events.epochs(of: app).sharedCount(with: place.epoch) else {
             return false
         }
         // A later epoch began at a mark.
-        let last = try lastSequence(of: app)
+        let last = try tx.events.lastSequence(of: app)
         return shared != .max || place.sequence <= last
     }
 }

@@ -1,6 +1,7 @@
 import AsyncHTTPClient
 import Engine
 import NIOCore
+import Storage
 
 /// Forwards notifications to other addresses, unchanged.
 struct ForwardSender: Sendable {

@@ -36,7 +36,7 @@ final class ForwardWorker: Service {
         backlog = Worker(
             "checking the forwarding backlog failed", every: Worker.backlogPause, logger: logger
         ) {
-            try await engine().refreshForwardingStates()
+            try await engine().forwarding.refreshStates()
             return 0
         }
     }
@@ -63,7 +63,7 @@ final class ForwardWorker: Service {
 
     /// The worker of each address of the engine in force. An address keeps its worker.
     private func workers() -> [Worker] {
-        let wanted = engine().forwardQueues.map { Queue(app: $0.app, target: $0.target.name) }
+        let wanted = engine().forwarding.queues.map { Queue(app: $0.app, target: $0.target.name) }
         return queues.withLock { queues in
             var kept: [Queue: Worker] = [:]
             for queue in wanted { kept[queue] = queues[queue] ?? worker(of: queue) }
@@ -77,11 +77,11 @@ final class ForwardWorker: Service {
             "forwarding notifications failed", every: pause, logger: logger
         ) { [engine] in
             let engine = engine()
-            let found = engine.forwardQueues.first {
+            let found = engine.forwarding.queues.first {
                 $0.app == queue.app && $0.target.name == queue.target
             }
             guard let found else { return 0 }
-            return try await engine.forwardDue(to: found.target, of: found.app)
+            return try await engine.forwarding.forwardDue(to: found.target, of: found.app)
         }
     }
 }

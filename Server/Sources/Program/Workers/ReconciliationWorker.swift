@@ -1,6 +1,7 @@
 import Engine
 import Logging
 import ServiceLifecycle
+import Storage
 
 /// Checks due purchases with the App Store, responds to its consumption inquiries, and reports
 /// claims on seats.
@@ -25,36 +26,36 @@ struct ReconciliationWorker: Service {
     ) {
         let due = [
             Worker.Step(failure: "checking due purchases failed") {
-                try await engine().reconcileDue(limit: Self.batch)
+                try await engine().reconciliation.reconcileDue(limit: Self.batch)
             },
             Worker.Step(failure: "responding to consumption inquiries failed") {
-                try await engine().respondToConsumptionInquiries()
+                try await engine().consumption.respondToInquiries()
             },
         ]
         let seatSteps = [
             Worker.Step(failure: "reporting claims on seats failed") {
-                try await engine().reportSeats()
+                try await engine().seats.report()
             },
             Worker.Step(failure: "comparing seats with the App Store failed") {
-                try await engine().compareSeats()
+                try await engine().seats.compare()
             },
         ]
         seats = Worker(every: pause, logger: logger) { seatSteps }
         let missed = Worker.Step(failure: "backfilling missed notifications failed") {
-            try await engine().backfill()
+            try await engine().backfill.run()
         }
         checks = Worker(every: pause, logger: logger) {
             guard asksForLost else { return due }
-            return engine().isBackfillFailing ? due + [missed] : [missed] + due
+            return engine().backfill.isFailing ? due + [missed] : [missed] + due
         }
         let walk = Worker("reading the notification history failed", every: pause, logger: logger) {
-            try await engine().walkHistory()
+            try await engine().backfill.walkHistory()
         }
         walks = asksForLost ? [walk] : []
         backlog = Worker(
             "measuring the backlog of checks failed", every: Worker.backlogPause, logger: logger
         ) {
-            try await engine().refreshReconciliationStates()
+            try await engine().reconciliation.refreshStates()
             return 0
         }
     }

@@ -14,8 +14,8 @@ struct Sequencer: Service {
     let logger: Logger
 
     func run() async throws {
-        for await _ in engine.unnumbered.cancelOnGracefulShutdown() {
-            do { try await engine.numberEvents(isWaiting: false) } catch {
+        for await _ in engine.events.unnumbered.cancelOnGracefulShutdown() {
+            do { try await engine.events.numberEvents(isWaiting: false) } catch {
                 logger.warning(
                     "events could not be numbered; they will be with the next commit",
                     metadata: ["error": "\(error)"])

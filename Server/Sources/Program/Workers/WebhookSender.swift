@@ -2,6 +2,7 @@ import Courier
 import Engine
 import HTTPServer
 import PerennialContract
+import Storage
 
 /// Posts webhooks over the network, for the engine.
 enum WebhookSender {

@@ -2,6 +2,7 @@ import Engine
 import Ledger
 import Logging
 import ServiceLifecycle
+import Storage
 import Synchronization
 
 /// Delivers events to webhooks, each at its own pace: a slow or unavailable receiver does not delay
@@ -37,7 +38,7 @@ final class WebhookWorker: Service {
         backlog = Worker(
             "checking the webhooks' backlog failed", every: Worker.backlogPause, logger: logger
         ) {
-            try await engine().refreshWebhookStates()
+            try await engine().webhooks.refreshStates()
             return 0
         }
     }
@@ -69,7 +70,7 @@ final class WebhookWorker: Service {
 
     private func keys() async -> [Key] {
         do {
-            return try await engine().webhooks().map { Key(app: $0.app, webhook: $0.id) }
+            return try await engine().webhooks.all().map { Key(app: $0.app, webhook: $0.id) }
         } catch {
             logger.error("the webhooks could not be read", metadata: ["error": "\(error)"])
             return []
@@ -106,16 +107,16 @@ final class WebhookWorker: Service {
     private func newWorker(_ key: Key) -> Worker {
         let engine = engine
         let find: @Sendable () async throws -> WebhookEndpoint? = {
-            try await engine().webhooks(of: key.app).first { $0.id == key.webhook }
+            try await engine().webhooks.all(of: key.app).first { $0.id == key.webhook }
         }
         let steps = [
             Worker.Step(failure: "reading events for a webhook failed") {
                 guard let webhook = try await find() else { return 0 }
-                return try await engine().enqueueDeliveries(to: webhook)
+                return try await engine().webhooks.enqueueDeliveries(to: webhook)
             },
             Worker.Step(failure: "delivering to a webhook failed") {
                 guard let webhook = try await find() else { return 0 }
-                return try await engine().deliverDue(to: webhook)
+                return try await engine().webhooks.deliverDue(to: webhook)
             },
         ]
         return Worker(every: pause, logger: logger) { steps }

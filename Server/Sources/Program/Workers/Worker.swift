@@ -117,20 +117,20 @@ extension Worker {
     ) -> Worker {
         let steps = [
             Step(failure: "emitting time-based events failed") {
-                try await engine().emitTimeBasedEvents()
+                try await engine().events.emitTimeBased()
             },
             Step(failure: "deriving rows about money failed") {
-                try await engine().fillMoney()
+                try await engine().reporting.fillMoney()
             },
             Step(failure: "adding up movements of money failed") {
-                try await engine().addUpMoney()
+                try await engine().reporting.addUpMoney()
             },
             Step(failure: "events were not numbered") {
-                try await engine().numberEvents()
+                try await engine().events.numberEvents()
                 return 0
             },
             Step(failure: "writing rows about customers failed") {
-                try await engine().showCustomers()
+                try await engine().customers.show()
             },
         ]
         return Worker(every: pause, logger: logger) { steps }
@@ -147,14 +147,14 @@ extension Worker {
     /// Fetches the App Store's report files, as soon as Apple should have them.
     static func reports(engine: @escaping @Sendable () -> Engine, logger: Logger) -> Worker {
         Worker("fetching report files failed", every: .seconds(60), logger: logger) {
-            try await engine().fetchReports()
+            try await engine().appleReports.fetch()
         }
     }
 
     /// Keeps the database's statistics up to date while its tables grow quickly.
     static func statistics(engine: Engine, logger: Logger) -> Worker {
         let step = Step(failure: "collecting statistics of tables failed") {
-            _ = try await engine.refreshStatistics()
+            _ = try await engine.maintenance.refreshStatistics()
             return 0
         }
         return Worker(every: .seconds(1), logger: logger) { [step] }
@@ -165,7 +165,7 @@ extension Worker {
     /// because of another process's lock.
     static func partitions(engine: Engine, logger: Logger) -> Worker {
         let step = Step(failure: "creating tables of coming months failed") {
-            try await engine.createPartitions()
+            try await engine.maintenance.createPartitions()
             return 0
         }
         return Worker(every: .seconds(86_400), pausesFirst: true, logger: logger) { [step] }

@@ -60,12 +60,17 @@ package struct KeyUse: Hashable, Sendable {
     }
 }
 
-extension DatabaseSession {
+/// The API keys of an app.
+package struct KeyRows: RowGroup {
+    package let tx: DatabaseSession
+}
+
+extension KeyRows {
     private static let keyColumns =
         "app, hash, kind, name, created_at_ms, scopes, until_ms, last_used_at_ms"
 
     /// Stores a key by its SHA-256. Idempotent.
-    package func addKey(
+    package func add(
         hash: [UInt8], app: AppID, kind: KeyKind, name: String,
         scopes: Set<KeyScope> = [.admin], until: Instant? = nil, at now: Instant
     ) throws(StorageFailure) {
@@ -79,13 +84,13 @@ extension DatabaseSession {
     }
 
     /// Looks up a key by its SHA-256.
-    package func key(hash: [UInt8]) throws(StorageFailure) -> StoredKey? {
+    package func find(hash: [UInt8]) throws(StorageFailure) -> StoredKey? {
         try connection.firstRow(
             "SELECT \(Self.keyColumns) FROM keys WHERE hash = $1", [.bytes(hash)], Self.storedKey)
     }
 
     /// All keys of an app, oldest first.
-    package func keys(of app: AppID) throws(StorageFailure) -> [StoredKey] {
+    package func all(of app: AppID) throws(StorageFailure) -> [StoredKey] {
         try connection.rows(
             "SELECT \(Self.keyColumns) FROM keys WHERE app = $1 ORDER BY created_at_ms, hash",
             [.text(app.rawValue)], Self.storedKey)
@@ -111,12 +116,12 @@ extension DatabaseSession {
     }
 
     /// Deletes a key. Idempotent.
-    package func removeKey(hash: [UInt8], of app: AppID) throws(StorageFailure) {
+    package func remove(hash: [UInt8], of app: AppID) throws(StorageFailure) {
         try connection.run(
             "DELETE FROM keys WHERE app = $1 AND hash = $2", [.text(app.rawValue), .bytes(hash)])
     }
 
-    package func keyCount(of app: AppID) throws(StorageFailure) -> Int {
+    package func count(of app: AppID) throws(StorageFailure) -> Int {
         Int(
             try connection.number(
                 "SELECT count(*) FROM keys WHERE app = $1", [.text(app.rawValue)]))

@@ -1,8 +1,13 @@
 import Ledger
 
-extension DatabaseSession {
+/// The secrets of an app, each by its name.
+package struct SecretRows: RowGroup {
+    package let tx: DatabaseSession
+}
+
+extension SecretRows {
     /// A secret of an app by its name. Returns nil if there is none.
-    package func secret(
+    package func find(
         _ name: String, of app: AppID
     ) throws(StorageFailure) -> [UInt8]? {
         try connection.firstRow(
@@ -12,7 +17,7 @@ extension DatabaseSession {
     }
 
     /// Stores a secret, unless there is already one with that name.
-    package func addSecret(
+    package func add(
         _ secret: [UInt8], _ name: String, of app: AppID, at now: Instant
     ) throws(StorageFailure) {
         try connection.run(

@@ -26,9 +26,14 @@ package struct StoredTokenKey: Hashable, Sendable {
     }
 }
 
-extension DatabaseSession {
+/// The keys with which an app signs customer tokens.
+package struct TokenKeyRows: RowGroup {
+    package let tx: DatabaseSession
+}
+
+extension TokenKeyRows {
     /// All keys of an app, oldest first.
-    package func tokenKeys(of app: AppID) throws(StorageFailure) -> [StoredTokenKey] {
+    package func all(of app: AppID) throws(StorageFailure) -> [StoredTokenKey] {
         let keys = try connection.rows(
             "SELECT key_id, private_key, created_at_ms, retired_at_ms, is_prepared "
                 + "FROM token_keys WHERE app = $1", [.text(app.rawValue)]

@@ -37,7 +37,12 @@ package struct OperatorLink: Hashable, Sendable {
     }
 }
 
-extension DatabaseSession {
+/// Links that invite operators or let them back into their accounts.
+package struct OperatorLinkRows: RowGroup {
+    package let tx: DatabaseSession
+}
+
+extension OperatorLinkRows {
     private static let linkColumns =
         "link, kind, operator, roles, author, created_at_ms, until_ms"
 
@@ -54,17 +59,17 @@ extension DatabaseSession {
     }
 
     /// Looks up a link by the SHA-256 of its token, also one that has ended.
-    package func operatorLink(hash: [UInt8]) throws(StorageFailure) -> OperatorLink? {
+    package func find(hash: [UInt8]) throws(StorageFailure) -> OperatorLink? {
         try operatorLinks("link = $1", [.bytes(hash)]).first
     }
 
     /// The links that have not been used, the newest first.
-    package func operatorLinks() throws(StorageFailure) -> [OperatorLink] {
+    package func all() throws(StorageFailure) -> [OperatorLink] {
         try operatorLinks("link <> $1", [.bytes([])])
     }
 
     /// Deletes a link, so that it does not work again. Returns false if there was none.
-    package func deleteOperatorLink(hash: [UInt8]) throws(StorageFailure) -> Bool {
+    package func delete(hash: [UInt8]) throws(StorageFailure) -> Bool {
         try connection.run(
             "DELETE FROM operator_links WHERE app = '' AND link = $1", [.bytes(hash)]) == 1
     }
@@ -72,7 +77,7 @@ extension DatabaseSession {
     /// Deletes the links of a kind; those for one account, if it is named. Returns how many there
     /// were. Idempotent.
     @discardableResult
-    package func deleteOperatorLinks(
+    package func delete(
         _ kind: OperatorLink.Kind, for name: String? = nil
     ) throws(StorageFailure) -> Int {
         try connection.run(
@@ -83,13 +88,13 @@ extension DatabaseSession {
 
     /// Deletes the links that an operator has made. Returns how many there were. Idempotent.
     @discardableResult
-    package func deleteOperatorLinks(by author: String) throws(StorageFailure) -> Int {
+    package func delete(by author: String) throws(StorageFailure) -> Int {
         try connection.run(
             "DELETE FROM operator_links WHERE app = '' AND author = $1", [.text(author)])
     }
 
     /// Deletes the links that have ended. Idempotent.
-    package func deleteEndedOperatorLinks(at now: Instant) throws(StorageFailure) {
+    package func deleteEnded(at now: Instant) throws(StorageFailure) {
         try connection.run(
             "DELETE FROM operator_links WHERE app = '' AND until_ms <= $1",
             [.integer(now.milliseconds)])

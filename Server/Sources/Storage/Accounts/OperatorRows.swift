@@ -23,7 +23,12 @@ package struct Operator: Hashable, Sendable {
     }
 }
 
-extension DatabaseSession {
+/// The accounts of operators, with roles and passwords.
+package struct OperatorRows: RowGroup {
+    package let tx: DatabaseSession
+}
+
+extension OperatorRows {
     private static let operatorColumns = "operator, created_at_ms, signed_in_at_ms, blocked_at_ms"
 
     /// Adds an account with its roles. Returns false if the name has one already.
@@ -51,7 +56,7 @@ extension DatabaseSession {
             rows.map { [.text($0.0), .text(name), .text($0.1.rawValue)] })
     }
 
-    package func operatorNamed(_ name: String) throws(StorageFailure) -> Operator? {
+    package func named(_ name: String) throws(StorageFailure) -> Operator? {
         let found = try connection.firstRow(
             "SELECT \(Self.operatorColumns) FROM operators WHERE app = '' AND operator = $1",
             [.text(name)], Self.account)
@@ -63,7 +68,7 @@ extension DatabaseSession {
     }
 
     /// All operators, by name.
-    package func operators() throws(StorageFailure) -> [Operator] {
+    package func all() throws(StorageFailure) -> [Operator] {
         let accounts = try connection.rows(
             "SELECT \(Self.operatorColumns) FROM operators WHERE app = '' ORDER BY operator", [],
             Self.account)
@@ -77,7 +82,7 @@ extension DatabaseSession {
     }
 
     /// Whether anybody has an account.
-    package func hasOperators() throws(StorageFailure) -> Bool {
+    package func hasAny() throws(StorageFailure) -> Bool {
         try !connection.rows("SELECT operator FROM operators WHERE app = '' LIMIT 1", []).isEmpty
     }
 

@@ -31,7 +31,12 @@ package struct OperatorSession: Hashable, Sendable {
     }
 }
 
-extension DatabaseSession {
+/// The sessions of operators who are signed in.
+package struct OperatorSessionRows: RowGroup {
+    package let tx: DatabaseSession
+}
+
+extension OperatorSessionRows {
     private static let sessionColumns =
         "session, operator, created_at_ms, used_at_ms, until_ms, address, agent"
 
@@ -49,14 +54,14 @@ extension DatabaseSession {
     }
 
     /// Looks up a session by the SHA-256 of its token, also one that has ended.
-    package func session(hash: [UInt8]) throws(StorageFailure) -> OperatorSession? {
+    package func find(hash: [UInt8]) throws(StorageFailure) -> OperatorSession? {
         try connection.firstRow(
             "SELECT \(Self.sessionColumns) FROM operator_sessions WHERE app = '' AND session = $1",
             [.bytes(hash)], Self.session)
     }
 
     /// The sessions of an operator, the newest first.
-    package func sessions(of name: String) throws(StorageFailure) -> [OperatorSession] {
+    package func all(of name: String) throws(StorageFailure) -> [OperatorSession] {
         try connection.rows(
             "SELECT \(Self.sessionColumns) FROM operator_sessions WHERE app = '' AND operator = $1 "
                 + "ORDER BY created_at_ms DESC, session", [.text(name)], Self.session)
@@ -72,14 +77,14 @@ extension DatabaseSession {
     }
 
     /// Ends a session. Idempotent.
-    package func deleteSession(hash: [UInt8]) throws(StorageFailure) {
+    package func delete(hash: [UInt8]) throws(StorageFailure) {
         try connection.run(
             "DELETE FROM operator_sessions WHERE app = '' AND session = $1", [.bytes(hash)])
     }
 
     /// Ends the sessions of an operator, but for one. Returns how many there were. Idempotent.
     @discardableResult
-    package func deleteSessions(
+    package func delete(
         of name: String, except hash: [UInt8]? = nil
     ) throws(StorageFailure) -> Int {
         try connection.run(
@@ -89,7 +94,7 @@ extension DatabaseSession {
 
     /// Deletes the sessions that have ended: those with an end before now, and those that were last
     /// used before a moment. Idempotent.
-    package func deleteEndedSessions(
+    package func deleteEnded(
         usedBefore idle: Instant, at now: Instant
     ) throws(StorageFailure) {
         try connection.run(

@@ -14,9 +14,14 @@ package struct Consent: Hashable, Sendable {
     }
 }
 
-extension DatabaseSession {
+/// Consent to send consumption information, and what customers have used.
+package struct ConsentRows: RowGroup {
+    package let tx: DatabaseSession
+}
+
+extension ConsentRows {
     /// Returns nil if no consent or refusal was recorded.
-    package func consent(
+    package func find(
         of customer: CustomerID, in app: AppID
     ) throws(StorageFailure) -> Consent? {
         try connection.firstRow(
@@ -91,11 +96,11 @@ extension DatabaseSession {
 
     /// A merged customer has given consent only if both customers had. A customer without purchases
     /// is ignored, because there is nothing about them that could be sent.
-    func mergeConsents(
+    func merge(
         of other: CustomerID, into customer: CustomerID, in app: AppID
     ) throws(StorageFailure) {
-        let theirs = try consent(of: other, in: app)
-        let ours = try consent(of: customer, in: app)
+        let theirs = try find(of: other, in: app)
+        let ours = try find(of: customer, in: app)
         if var both = ours ?? theirs {
             if ours == nil, try hasPurchases(customer, in: app) { both.isGiven = false }
             if theirs == nil, try hasPurchases(other, in: app) { both.isGiven = false }
@@ -107,7 +112,7 @@ extension DatabaseSession {
                 try uses(of: other, in: app, environment: environment), of: customer, in: app,
                 environment: environment)
         }
-        try deleteConsents(of: other, in: app)
+        try delete(of: other, in: app)
     }
 
     /// Returns whether the customer has purchases, linked or by an account token that is one of
@@ -115,26 +120,28 @@ extension DatabaseSession {
     private func hasPurchases(
         _ customer: CustomerID, in app: AppID
     ) throws(StorageFailure) -> Bool {
-        if try linkCount(of: customer, in: app) > 0 { return true }
-        let ids = try self.customer(known: customer, in: app)?.ids ?? [customer]
+        if try tx.links.count(of: customer, in: app) > 0 { return true }
+        let ids = try tx.customers.find(known: customer, in: app)?.ids ?? [customer]
         for environment in Environment.allCases
-        where try !timelinesByToken(ids, in: app, environment: environment).isEmpty { return true }
+        where try !tx.accountTokens.timelines(ids, in: app, environment: environment).isEmpty {
+            return true
+        }
         return false
     }
 
     /// Revokes the customer's consent if the added id has purchases, because their buyer has not
     /// consented.
-    func revokeConsent(
+    func revoke(
         of customer: CustomerID, forNamed id: CustomerID, in app: AppID
     ) throws(StorageFailure) {
-        guard var consent = try consent(of: customer, in: app), consent.isGiven,
+        guard var consent = try find(of: customer, in: app), consent.isGiven,
             try hasPurchases(id, in: app)
         else { return }
         consent.isGiven = false
         try save(consent, of: customer, in: app)
     }
 
-    func deleteConsents(of customer: CustomerID, in app: AppID) throws(StorageFailure) {
+    func delete(of customer: CustomerID, in app: AppID) throws(StorageFailure) {
         for table in ["consumption_consents", "consumption_uses"] {
             try connection.run(
                 "DELETE FROM \(table) WHERE app = $1 AND customer = $2",

@@ -62,15 +62,20 @@ extension LeaseQueue {
     /// Requests to be answered. An answer that was sent is recorded even if its lease was lost.
     static let inquiries = Self(
         table: "consumption_questions", key: ["app", "environment", "purchase", "document"],
-        scope: ["app"], columns: DatabaseSession.inquiryColumns, attempts: "attempts",
+        scope: ["app"], columns: ConsumptionInquiryRows.inquiryColumns, attempts: "attempts",
         trouble: "trouble", unfinished: "state = 'waiting'", completesWithoutLease: true)
 }
 
-extension DatabaseSession {
+/// Apple's requests for consumption information, and when they are due.
+package struct ConsumptionInquiryRows: RowGroup {
+    package let tx: DatabaseSession
+}
+
+extension ConsumptionInquiryRows {
     // MARK: - Recording
 
     /// Records the consumption requests that came with new documents, and emits an event for each.
-    func recordConsumptionInquiries(_ attested: [DocumentWithFacts]) throws(StorageFailure) {
+    func record(_ attested: [DocumentWithFacts]) throws(StorageFailure) {
         for each in attested {
             guard let question = each.consumptionInquiry else { continue }
             let document = each.document
@@ -87,17 +92,17 @@ extension DatabaseSession {
                     .integer(question.askedAt.milliseconds),
                     .integer(document.receivedAt.milliseconds),
                 ])
-            try emitConsumptionEvent(
+            try emitEvent(
                 .consumptionRequested, question, in: document.app, by: .document(document.id),
                 at: document.receivedAt)
         }
     }
 
-    private func emitConsumptionEvent(
+    private func emitEvent(
         _ kind: Change.Kind, _ question: ConsumptionInquiry, in app: AppID,
         by cause: EventEntry.Cause, at now: Instant
     ) throws(StorageFailure) {
-        try emitStatusNeutralEvent(
+        try tx.purchaseEvents.emitStatusNeutralEvent(
             Change(
                 kind, at: kind == .consumptionRequested ? question.askedAt : now,
                 product: question.product, transaction: question.transaction),
@@ -108,10 +113,10 @@ extension DatabaseSession {
 
     /// Leases requests that are due, the longest overdue first. No other server can lease them
     /// until the lease expires.
-    package func leaseConsumptionInquiries(
+    package func lease(
         of app: AppID, dueBy now: Instant, limit: Int, for worker: CheckWorker
     ) throws(StorageFailure) -> [StoredConsumptionInquiry] {
-        try leaseDue(
+        try tx.queues.leaseDue(
             .inquiries, in: [.text(app.rawValue)], by: now, limit: limit, for: worker.holder,
             lease: worker.lease
         ).read { row throws(StorageFailure) in
@@ -123,7 +128,7 @@ extension DatabaseSession {
 
     /// Records the outcome of a leased request, and emits an event if the request is closed. If the
     /// lease was lost, only an answer is recorded, because it has been sent.
-    package func completeConsumptionInquiry(
+    package func complete(
         _ leased: StoredConsumptionInquiry, _ end: ConsumptionOutcome, in app: AppID,
         by holder: String,
         at now: Instant
@@ -138,7 +143,7 @@ extension DatabaseSession {
         var answer: ConsumptionResponse?
         if case .answered(let sent) = end { answer = sent }
         let isClosed = state != .waiting
-        let isRecorded = try complete(
+        let isRecorded = try tx.queues.complete(
             Self.key(of: leased, in: app), of: .inquiries, outcome, by: holder,
             isAttempt: isAttempt,
             [
@@ -149,43 +154,43 @@ extension DatabaseSession {
                 ("preference", .text(answer?.preference?.rawValue)),
             ])
         guard isClosed, isRecorded else { return }
-        try emitConsumptionEvent(
+        try emitEvent(
             answer == nil ? .consumptionUnanswered : .consumptionAnswered, leased.inquiry,
             in: app, by: .time, at: now)
     }
 
     /// Makes pending requests about purchases due now, because relevant information has changed.
     /// Also ends their leases, so that a request being processed is processed again.
-    package func rescheduleConsumptionInquiries(
+    package func reschedule(
         about purchases: [PurchaseID], in app: AppID, at now: Instant
     ) throws(StorageFailure) {
         try connection.runEach(
             "UPDATE consumption_questions SET due_at_ms = $1, lease_until_ms = 0, "
                 + "lease_holder = NULL WHERE app = $2 AND environment = $3 AND purchase = $4 "
                 + "AND due_at_ms IS NOT NULL",
-            purchases.map { [.integer(now.milliseconds)] + Self.key(of: $0, in: app) })
+            purchases.map { [.integer(now.milliseconds)] + PurchaseRows.key(of: $0, in: app) })
     }
 
     /// Makes pending requests due now if their purchase has the id as its account token.
-    func rescheduleConsumptionInquiries(
+    func reschedule(
         named id: CustomerID, in app: AppID, at now: Instant
     ) throws(StorageFailure) {
         for environment in Environment.allCases {
-            let named = try timelinesByToken([id], in: app, environment: environment)
-            try rescheduleConsumptionInquiries(about: named.map(\.purchase), in: app, at: now)
+            let named = try tx.accountTokens.timelines([id], in: app, environment: environment)
+            try reschedule(about: named.map(\.purchase), in: app, at: now)
         }
     }
 
     // MARK: - Reading
 
     /// All requests about purchases, in the order in which Apple made them.
-    package func consumptionInquiries(
+    package func all(
         about purchases: [PurchaseID], in app: AppID
     ) throws(StorageFailure) -> [StoredConsumptionInquiry] {
         try connection.rowsEach(
             "SELECT \(Self.inquiryColumns) FROM consumption_questions "
                 + "WHERE app = $1 AND environment = $2 AND purchase = $3",
-            purchases.map { Self.key(of: $0, in: app) }
+            purchases.map { PurchaseRows.key(of: $0, in: app) }
         ).joined().read(Self.consumptionInquiry).sorted {
             ($0.inquiry.askedAt, $0.inquiry.transaction)
                 < ($1.inquiry.askedAt, $1.inquiry.transaction)
@@ -193,7 +198,7 @@ extension DatabaseSession {
     }
 
     private static func key(of stored: StoredConsumptionInquiry, in app: AppID) -> [Value] {
-        key(of: stored.inquiry.purchase, in: app) + [.bytes(stored.document)]
+        PurchaseRows.key(of: stored.inquiry.purchase, in: app) + [.bytes(stored.document)]
     }
 
     fileprivate static let inquiryColumns =
@@ -223,7 +228,7 @@ extension DatabaseSession {
         let (hadSample, preference) = (try row.optionalInteger() == 1, try row.optionalText())
         guard let delivery else { return nil }
         return ConsumptionResponse(
-            delivery: try Self.delivery(delivery), used: used, hadSample: hadSample,
+            delivery: try ConsentRows.delivery(delivery), used: used, hadSample: hadSample,
             preference: preference.flatMap(RefundPreference.init))
     }
 }

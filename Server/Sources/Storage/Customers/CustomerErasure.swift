@@ -1,6 +1,11 @@
 import Ledger
 
-extension DatabaseSession {
+/// Erases customers, and keeps consumables that they used up under a pseudonym.
+package struct CustomerErasure: RowGroup {
+    package let tx: DatabaseSession
+}
+
+extension CustomerErasure {
     /// Erases a customer, in ``Database/transactionWithoutRecordings(_:)``: deletes their ids,
     /// links, blocks, shares, grants, transfers and consent.
     ///
@@ -25,38 +30,38 @@ extension DatabaseSession {
         guard let pseudonym = names[person.customer] else {
             preconditionFailure("Every id of an erased customer needs a pseudonym.")
         }
-        try lockLog(of: app)
+        try tx.pendingEvents.lockLog(of: app)
         try linkConsumablesByToken(of: person, in: app, at: now)
-        try eraseSeats(of: person, under: pseudonym, in: app, at: now)
+        try tx.seats.erase(of: person, under: pseudonym, in: app, at: now)
         var counterparts = Set(
-            try transfers(of: person.customer, in: app)
+            try tx.transfers.all(of: person.customer, in: app)
                 .flatMap { [$0.former, $0.customer] }.compactMap { $0 })
         var unlinked = 0
-        counterparts.formUnion(try customersSeparatedFrom(person.ids, in: app))
-        for purchase in try purchases(of: person.customer, in: app) {
-            for sharer in try sharers(of: purchase, in: app) {
-                try revokeShare(
+        counterparts.formUnion(try tx.customers.separatedFrom(person.ids, in: app))
+        for purchase in try tx.links.purchases(of: person.customer, in: app) {
+            for sharer in try tx.shares.sharers(of: purchase, in: app) {
+                try tx.ownership.revokeShare(
                     of: purchase, with: sharer, from: person.customer, in: app, at: now)
                 counterparts.insert(sharer)
             }
-            try deleteBlock(of: purchase, in: app)
+            try tx.links.deleteBlock(of: purchase, in: app)
             guard try !isUsedUp(purchase, in: app) else { continue }
-            _ = try deleteLink(of: purchase, in: app, at: now)
+            _ = try tx.ownership.deleteLink(of: purchase, in: app, at: now)
             unlinked += 1
         }
         let hashes = try hashesToErase(person, hashes, in: app)
         // Including those of this transaction. No document is recorded meanwhile, and whoever else
         // adds an event about this person has read a row that is deleted here, so one of the two
         // transactions is run again.
-        try numberAllEvents(of: app)
-        try revokeCursorLeases(of: app)
+        try tx.pendingEvents.numberAll(of: app)
+        try tx.webhooks.revokeCursorLeases(of: app)
         try replaceIDs(names, in: app, mentionedBy: counterparts)
-        try replaceAuditIDs(names, in: app)
+        try tx.audit.replaceIDs(names, in: app)
         try scrubDeliveries(ofPerson: names, in: app)
         try transferConsumables(person.customer, under: pseudonym, in: app, at: now)
         try deleteRows(of: person, in: app)
-        try recordErasures(hashes, in: app, at: now)
-        try append([
+        try tx.erasedIDs.record(hashes, in: app, at: now)
+        try tx.events.append([
             EventEntry(
                 app: app, customer: nil, purchase: nil,
                 change: Change(.customerErased, at: now), knownAt: now, cause: .request,
@@ -71,10 +76,10 @@ extension DatabaseSession {
         of person: StoredCustomer, in app: AppID
     ) throws(StorageFailure) -> Int {
         var count = 0
-        for purchase in try purchases(of: person.customer, in: app)
+        for purchase in try tx.links.purchases(of: person.customer, in: app)
         where try !isUsedUp(purchase, in: app) { count += 1 }
         for environment in Environment.allCases {
-            count += try timelinesByToken(person.ids, in: app, environment: environment)
+            count += try tx.accountTokens.timelines(person.ids, in: app, environment: environment)
                 .count { !$0.hasConsumables }
         }
         return count
@@ -84,7 +89,7 @@ extension DatabaseSession {
         of person: StoredCustomer, in app: AppID
     ) throws(StorageFailure) {
         let owner: [Value] = [.text(app.rawValue), .text(person.customer.rawValue)]
-        for id in [person.customer] + person.ids { try deleteShown(id, in: app) }
+        for id in [person.customer] + person.ids { try tx.shown.delete(id, in: app) }
         for table in ["links", "shares", "grants", "debits", "wallets", "customer_ids"] {
             try connection.run("DELETE FROM \(table) WHERE app = $1 AND customer = $2", owner)
         }
@@ -99,9 +104,9 @@ extension DatabaseSession {
                 + "AND shares.customer = transfers.customer)", owner)
         try connection.run(
             "DELETE FROM transfers WHERE app = $1 AND (customer = $2 OR former = $2)", owner)
-        try deleteConsents(of: person.customer, in: app)
-        try deleteRemovedIDs(person.ids, in: app)
-        try deleteReminders(
+        try tx.consents.delete(of: person.customer, in: app)
+        try tx.customers.deleteRemovedIDs(person.ids, in: app)
+        try tx.reminders.delete(
             of: [person.customer] + person.ids + tokens(of: person, in: app), in: app)
         try connection.run("DELETE FROM customers WHERE app = $1 AND customer = $2", owner)
     }
@@ -116,7 +121,7 @@ extension DatabaseSession {
             // Hashes are computed of the lower-case id; an id in mixed case is not itself a token.
             let token = CustomerID(accountToken: id.rawValue)
             let named = try token.flatMap { (token) throws(StorageFailure) in
-                try customer(named: token.rawValue, in: app)
+                try tx.accountTokens.customer(named: token.rawValue, in: app)
             }
             if named == nil || named == person.customer { own.append(hash) }
         }
@@ -131,19 +136,15 @@ extension DatabaseSession {
     ) throws(StorageFailure) -> [CustomerID] {
         var tokens: [CustomerID] = []
         for token in person.ids.compactMap(\.accountToken).map(CustomerID.init(rawValue:))
-        where try customer(known: token, in: app) == nil {
+        where try tx.customers.find(known: token, in: app) == nil {
             tokens.append(token)
         }
         return tokens
     }
 
-    /// The number of purchases linked to a customer, in both environments.
-    package func linkCount(
-        of customer: CustomerID, in app: AppID
-    ) throws(StorageFailure) -> Int {
-        try purchases(of: customer, in: app).count
-    }
+}
 
+extension CustomerErasure {
     private static let eventBatch = 500
 
     /// Replaces ids in the events of these customers, and in the events of others that mention
@@ -157,7 +158,7 @@ extension DatabaseSession {
         }
         // The events of a customer who was merged into another remain under the earlier id.
         for customer in mentioning.sorted() {
-            mentioning.formUnion(try self.customer(known: customer, in: app)?.ids ?? [])
+            mentioning.formUnion(try tx.customers.find(known: customer, in: app)?.ids ?? [])
         }
         var scrubbed = mentioning
         for customer in mentioning.subtracting(names.keys).subtracting(names.values).sorted() {
@@ -165,7 +166,7 @@ extension DatabaseSession {
         }
         // A body lists all ids of a customer, so it can name the person though its event does not.
         for customer in scrubbed.subtracting(names.keys).subtracting(names.values).sorted() {
-            try scrubDeliveries(of: customer.rawValue, in: app)
+            try tx.deliveries.scrub(of: customer.rawValue, in: app)
         }
     }
 
@@ -176,7 +177,7 @@ extension DatabaseSession {
         for (id, name) in names.sorted(by: { $0.key < $1.key }) {
             let streams = Set([id.rawValue, id.accountToken].compactMap(\.self))
             for stream in streams.sorted() {
-                try scrubDeliveries(of: stream, renamed: name.rawValue, in: app)
+                try tx.deliveries.scrub(of: stream, renamed: name.rawValue, in: app)
             }
         }
     }
@@ -188,7 +189,8 @@ extension DatabaseSession {
         var mentioned: Set<CustomerID> = []
         var last: Int64 = 0
         while true {
-            let batch = try events(of: [customer], in: app, after: last, limit: Self.eventBatch)
+            let batch = try tx.events.all(
+                of: [customer], in: app, after: last, limit: Self.eventBatch)
             guard let end = batch.last else { return mentioned }
             mentioned.formUnion(batch.compactMap(\.entry.other))
             try rewrite(batch.compactMap { $0.replacingIDs(names) }, in: app)
@@ -196,7 +198,7 @@ extension DatabaseSession {
         }
     }
 
-    private func rewrite(_ events: [Event], in app: AppID) throws(StorageFailure) {
+    private func rewrite(_ events: [LoggedEvent], in app: AppID) throws(StorageFailure) {
         try connection.runEach(
             "UPDATE events SET customer = $1, environment = $2, details = $3 "
                 + "WHERE app = $4 AND sequence = $5",
@@ -216,9 +218,9 @@ extension WalletChange {
     }
 }
 
-extension Event {
+extension LoggedEvent {
     /// Returns the event with the ids replaced, or nil if it contains none of them.
-    fileprivate func replacingIDs(_ names: [CustomerID: CustomerID]) -> Event? {
+    fileprivate func replacingIDs(_ names: [CustomerID: CustomerID]) -> LoggedEvent? {
         var event = self
         event.entry.customer = entry.customer.map { names[$0] ?? $0 }
         event.entry.other = entry.other.map { names[$0] ?? $0 }
@@ -228,5 +230,57 @@ extension Event {
             event.entry.change.wallet?.removeFreeText()
         }
         return event == self ? nil : event
+    }
+}
+
+extension CustomerErasure {
+    /// Returns whether a purchase stays used up when its owner is erased. A purchase without a
+    /// stored timeline might contain consumables, so it counts as used up.
+    func isUsedUp(_ purchase: PurchaseID, in app: AppID) throws(StorageFailure) -> Bool {
+        try tx.purchases.timeline(of: purchase, in: app)?.hasConsumables ?? true
+    }
+
+    /// Links the consumables that belonged to a customer only by an account token: they counted in
+    /// the customer's wallets, and an erased token identifies nobody.
+    func linkConsumablesByToken(
+        of person: StoredCustomer, in app: AppID, at now: Instant
+    ) throws(StorageFailure) {
+        for environment in Environment.allCases {
+            let named = try tx.accountTokens.timelines(
+                person.ids, in: app, environment: environment
+            )
+            .filter(\.hasConsumables)
+            guard !named.isEmpty else { continue }
+            let owner = try tx.identity.customer(person.customer, in: app, at: now).customer
+            for timeline in named {
+                try tx.ownership.link(timeline.purchase, to: owner, by: .token, in: app, at: now)
+            }
+        }
+    }
+
+    /// Transfers what is still linked to a customer, and their debits, to their pseudonym. Removes
+    /// the free text that the app's server wrote.
+    func transferConsumables(
+        _ person: CustomerID, under pseudonym: CustomerID, in app: AppID, at now: Instant
+    ) throws(StorageFailure) {
+        let owner: [Value] = [.text(app.rawValue), .text(person.rawValue)]
+        let isLeft = try !connection.rows(
+            "SELECT customer FROM customers WHERE app = $1 AND customer = $2 AND (EXISTS "
+                + "(SELECT 1 FROM links WHERE links.app = $1 AND links.customer = $2) OR EXISTS "
+                + "(SELECT 1 FROM debits WHERE debits.app = $1 AND debits.customer = $2))", owner
+        ).isEmpty
+        guard isLeft else { return }
+        // The time when the customer was created is personal data.
+        try connection.run(
+            "INSERT INTO customers (app, customer, created_at_ms) VALUES ($1, $2, $3)",
+            [.text(app.rawValue), .text(pseudonym.rawValue), .integer(now.milliseconds)])
+        for change in [
+            "links SET customer = $1, evidence = 'device'", "debits SET customer = $1, reason = ''",
+            "wallets SET customer = $1",
+        ] {
+            try connection.run(
+                "UPDATE \(change) WHERE app = $2 AND customer = $3",
+                [.text(pseudonym.rawValue)] + owner)
+        }
     }
 }

@@ -30,8 +30,13 @@ package struct Showing: Hashable, Sendable {
     package var sequence: Int64
 }
 
+/// What the list of customers shows of each of them.
+package struct ShownRows: RowGroup {
+    package let tx: DatabaseSession
+}
+
 /// The tables `shown_entitlements`, `shown_wallet_entries` and `showings`.
-extension DatabaseSession {
+extension ShownRows {
     private static let entitlementColumns = [
         "app", "environment", "customer", "entitlement", "state", "is_active", "until_ms",
         "changes_at_ms", "will_renew", "product", "purchase", "grant_id",
@@ -61,12 +66,12 @@ extension DatabaseSession {
     }
 
     /// Begins to write the rows of every customer by the given settings, as of the log's end.
-    package func beginShowing(of app: AppID, by rules: String) throws(StorageFailure) {
+    package func begin(of app: AppID, by rules: String) throws(StorageFailure) {
         try connection.run(
             "INSERT INTO showings (app, rules, customer, shown, sequence) "
                 + "VALUES ($1, $2, '', 0, $3) ON CONFLICT (app) DO UPDATE SET "
                 + "rules = excluded.rules, customer = '', shown = 0, sequence = excluded.sequence",
-            [.text(app.rawValue), .text(rules), .integer(try lastSequence(of: app))])
+            [.text(app.rawValue), .text(rules), .integer(try tx.events.lastSequence(of: app))])
     }
 
     package func save(_ showing: Showing, of app: AppID) throws(StorageFailure) {
@@ -83,7 +88,7 @@ extension DatabaseSession {
     package func customersConcerned(
         in app: AppID, after sequence: Int64, limit: Int
     ) throws(StorageFailure) -> (customers: Set<CustomerID>, last: Int64?) {
-        let events = try events(of: app, after: sequence, limit: limit)
+        let events = try tx.events.all(of: app, after: sequence, limit: limit)
         var customers: Set<CustomerID> = []
         var groups: Set<PurchaseID> = []
         var last: Int64?
@@ -95,12 +100,12 @@ extension DatabaseSession {
                 customers.insert(CustomerID(rawValue: token))
             }
             guard let purchase = event.entry.purchase else { continue }
-            customers.formUnion(try sharers(of: purchase, in: app))
+            customers.formUnion(try tx.shares.sharers(of: purchase, in: app))
             // Whoever joins is the last, so that nobody else's seat changes.
             guard event.entry.change.kind != .seatClaimed, groups.insert(purchase).inserted else {
                 continue
             }
-            customers.formUnion(try members(of: purchase, in: app))
+            customers.formUnion(try tx.seatClaims.members(of: purchase, in: app))
         }
         return (customers, last)
     }
@@ -123,7 +128,7 @@ extension DatabaseSession {
     // MARK: - Rows
 
     /// Deletes the rows of somebody who is no customer, or whose id is another customer's now.
-    package func deleteShown(_ customer: CustomerID, in app: AppID) throws(StorageFailure) {
+    package func delete(_ customer: CustomerID, in app: AppID) throws(StorageFailure) {
         for table in ["shown_entitlements", "shown_wallet_entries"] {
             for environment in Environment.allCases {
                 try connection.run(

@@ -99,11 +99,16 @@ extension LeaseQueue {
         completesWithoutLease: true)
 }
 
-extension DatabaseSession {
+/// Notifications that are forwarded to addresses of the operator.
+package struct ForwardRows: RowGroup {
+    package let tx: DatabaseSession
+}
+
+extension ForwardRows {
     // MARK: - Enqueueing
 
     /// Enqueues documents for forwarding. Existing deliveries are unchanged.
-    func enqueueForwards(_ attested: [DocumentWithFacts]) throws(StorageFailure) {
+    func enqueue(_ attested: [DocumentWithFacts]) throws(StorageFailure) {
         for each in attested {
             guard let order = each.forward else { continue }
             let rows =
@@ -140,23 +145,23 @@ extension DatabaseSession {
 
     /// Leases due deliveries to one address, the longest overdue first. No other server can lease
     /// them until the lease expires.
-    package func leaseForwards(
+    package func lease(
         to target: String, of app: AppID, dueBy now: Instant, limit: Int, for holder: String,
         lease: Duration
     ) throws(StorageFailure) -> [ForwardLease] {
         try leases(
-            leaseDue(
+            tx.queues.leaseDue(
                 .forwards, in: [.text(app.rawValue), .text(target)], by: now, limit: limit,
                 for: holder, lease: lease), of: app, for: holder)
     }
 
     /// Leases all deliveries of one document that have not been accepted, due or not.
-    package func leaseForwards(
+    package func lease(
         of document: [UInt8], in app: AppID, for holder: String, lease: Duration
     ) throws(StorageFailure) -> [ForwardLease] {
         let key: [Value] = [.text(app.rawValue), .bytes(document)]
         return try leases(
-            self.lease(.forwards, key: key, for: holder, lease: lease), of: app, for: holder)
+            tx.queues.lease(.forwards, key: key, for: holder, lease: lease), of: app, for: holder)
     }
 
     private func leases(
@@ -189,7 +194,7 @@ extension DatabaseSession {
     /// Retries deliveries of a document that were given up, to the given addresses, starting with a
     /// first attempt. Accepted and waiting deliveries are unchanged. Returns how many are retried.
     @discardableResult
-    package func retryForwards(
+    package func retry(
         of document: [UInt8], in app: AppID, to targets: [String], at now: Instant
     ) throws(StorageFailure) -> Int {
         try connection.runEach(
@@ -211,7 +216,7 @@ extension DatabaseSession {
     /// failure only by the lease holder.
     ///
     /// - Parameter next: the time of the next attempt; nil means none.
-    package func completeForward(
+    package func complete(
         _ lease: ForwardLease, of app: AppID, _ answer: ForwardResult, at now: Instant,
         next: Instant?
     ) throws(StorageFailure) {
@@ -221,7 +226,7 @@ extension DatabaseSession {
         case .noResponse(let reason): trouble = reason
         }
         let isAccepted = answer.isAccepted
-        try complete(
+        try tx.queues.complete(
             Self.key(lease, in: app), of: .forwards,
             isAccepted ? .completed() : .failed(trouble, next: next), by: lease.holder,
             [
@@ -233,7 +238,7 @@ extension DatabaseSession {
 
     /// Releases a lease without an attempt; the delivery stays due.
     package func release(_ lease: ForwardLease, of app: AppID) throws(StorageFailure) {
-        try release(Self.key(lease, in: app), of: .forwards, by: lease.holder)
+        try tx.queues.release(Self.key(lease, in: app), of: .forwards, by: lease.holder)
     }
 
     /// Deletes the body of a document if no delivery can need it any more. A delivery that was

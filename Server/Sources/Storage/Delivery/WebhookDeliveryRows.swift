@@ -96,7 +96,12 @@ extension LeaseQueue {
         unfinished: "ended_at_ms IS NULL", completesWithoutLease: true)
 }
 
-extension DatabaseSession {
+/// Messages to webhooks: due, delivered and failed.
+package struct WebhookDeliveryRows: RowGroup {
+    package let tx: DatabaseSession
+}
+
+extension WebhookDeliveryRows {
     // MARK: - Adding
 
     /// Adds deliveries in order. Those that exist are unchanged.
@@ -156,7 +161,7 @@ extension DatabaseSession {
     // MARK: - Leases
 
     /// Whether anything is due. Looking first spares a write transaction.
-    package func hasDueDelivery(
+    package func hasDue(
         to webhook: WebhookID, of app: AppID, by now: Instant
     ) throws(StorageFailure) -> Bool {
         try !connection.rows(
@@ -167,11 +172,11 @@ extension DatabaseSession {
     }
 
     /// Leases due deliveries of a webhook, the longest overdue first.
-    package func leaseDeliveries(
+    package func lease(
         to webhook: WebhookID, of app: AppID, dueBy now: Instant, limit: Int, for holder: String,
         lease: Duration
     ) throws(StorageFailure) -> [DeliveryLease] {
-        let rows = try leaseDue(
+        let rows = try tx.queues.leaseDue(
             .webhookDeliveries, in: [.text(app.rawValue), .text(webhook.rawValue)], by: now,
             limit: limit, for: holder, lease: lease)
         return try rows.read { row throws(StorageFailure) in
@@ -195,7 +200,7 @@ extension DatabaseSession {
     package func release(
         _ lease: DeliveryLease, to webhook: WebhookID, of app: AppID
     ) throws(StorageFailure) {
-        try release(
+        try tx.queues.release(
             Self.key(lease.message, webhook, app), of: .webhookDeliveries, by: lease.holder)
     }
 
@@ -203,7 +208,7 @@ extension DatabaseSession {
 
     /// Records a delivery that was accepted, even if the lease was lost, and starts the next of its
     /// stream.
-    package func completeDelivery(
+    package func complete(
         _ lease: DeliveryLease, to webhook: WebhookID, of app: AppID, _ attempt: DeliveryAttempt
     ) throws(StorageFailure) {
         let key = Self.key(lease.message, webhook, app)
@@ -215,7 +220,7 @@ extension DatabaseSession {
         var attempt = attempt
         // If a person in it was erased meanwhile, the answer may name them.
         if found.holder != lease.holder { attempt.answer = nil }
-        let isNew = try complete(
+        let isNew = try tx.queues.complete(
             key, of: .webhookDeliveries, .completed(), by: lease.holder,
             Self.changes(attempt, .delivered, endedAt: attempt.at))
         guard isNew else { return }
@@ -228,11 +233,11 @@ extension DatabaseSession {
     ///
     /// - Parameter next: the time of the next attempt; nil means none, and the next delivery of the
     ///   stream starts.
-    package func failDelivery(
+    package func fail(
         _ lease: DeliveryLease, to webhook: WebhookID, of app: AppID, _ attempt: DeliveryAttempt,
         next: Instant?
     ) throws(StorageFailure) {
-        let isOurs = try complete(
+        let isOurs = try tx.queues.complete(
             Self.key(lease.message, webhook, app), of: .webhookDeliveries,
             .failed(attempt.trouble, next: next), by: lease.holder,
             Self.changes(
@@ -248,7 +253,7 @@ extension DatabaseSession {
 
     private static func changes(
         _ attempt: DeliveryAttempt, _ state: StoredDelivery.State, endedAt: Instant?
-    ) -> [Assignment] {
+    ) -> [QueueRows.Assignment] {
         [
             ("attempted_at_ms", .integer(attempt.at.milliseconds)),
             ("status", .integer(attempt.status.map(Int64.init))), ("state", .text(state.rawValue)),

@@ -116,7 +116,12 @@ extension LeaseQueue {
         unfinished: "deleted_at_ms IS NULL")
 }
 
-extension DatabaseSession {
+/// Webhooks, with their settings, secrets and places in the log.
+package struct WebhookRows: RowGroup {
+    package let tx: DatabaseSession
+}
+
+extension WebhookRows {
     private static let columns =
         "webhook, secret, created_at_ms, cursor, paused_at_ms, former_secret, former_until_ms, "
         + "pause_reason, held_until_ms, failing_since_ms, is_reported, origin, "
@@ -125,13 +130,13 @@ extension DatabaseSession {
     // MARK: - Reading
 
     /// The webhooks of an app, by id.
-    package func webhooks(of app: AppID) throws(StorageFailure) -> [StoredWebhook] {
+    package func all(of app: AppID) throws(StorageFailure) -> [StoredWebhook] {
         try connection.rows(
             "SELECT \(Self.columns) FROM webhooks WHERE app = $1 AND deleted_at_ms IS NULL "
                 + "ORDER BY webhook", [.text(app.rawValue)], Self.webhook)
     }
 
-    package func webhook(
+    package func find(
         _ id: WebhookID, of app: AppID
     ) throws(StorageFailure) -> StoredWebhook? {
         try connection.firstRow(
@@ -260,7 +265,7 @@ extension DatabaseSession {
 
     /// Marks a webhook as deleted. ``deleteDeliveries(of:deliveredBefore:failedBefore:limit:)``
     /// deletes its rows.
-    package func deleteWebhook(
+    package func delete(
         _ id: WebhookID, of app: AppID, at now: Instant
     ) throws(StorageFailure) {
         try update(
@@ -273,7 +278,7 @@ extension DatabaseSession {
     package func setFailing(
         _ id: WebhookID, of app: AppID, since: Instant?
     ) throws(StorageFailure) {
-        guard let row = try webhook(id, of: app),
+        guard let row = try find(id, of: app),
             (since == nil) != (row.failingSince == nil)
         else { return }
         try update(
@@ -304,7 +309,7 @@ extension DatabaseSession {
     package func leaseCursor(
         of id: WebhookID, in app: AppID, for holder: String, lease: Duration
     ) throws(StorageFailure) -> WebhookLease? {
-        let rows = try self.lease(
+        let rows = try tx.queues.lease(
             .webhookCursors, key: [.text(app.rawValue), .text(id.rawValue)], for: holder,
             lease: lease)
         return try rows.first?.read { row throws(StorageFailure) in
@@ -320,15 +325,15 @@ extension DatabaseSession {
         _ lease: WebhookLease, to sequence: Int64, of app: AppID, adding deliveries: [NewDelivery],
         at now: Instant
     ) throws(StorageFailure) {
-        let isOurs = try release(
+        let isOurs = try tx.queues.release(
             [.text(app.rawValue), .text(lease.webhook.rawValue)], of: .webhookCursors,
             by: lease.holder, [("cursor", .integer(sequence))])
-        if isOurs { try add(deliveries, to: lease.webhook, of: app, at: now) }
+        if isOurs { try tx.deliveries.add(deliveries, to: lease.webhook, of: app, at: now) }
     }
 
     /// Ends a lease without moving the cursor.
     package func release(_ lease: WebhookLease, of app: AppID) throws(StorageFailure) {
-        try release(
+        try tx.queues.release(
             [.text(app.rawValue), .text(lease.webhook.rawValue)], of: .webhookCursors,
             by: lease.holder)
     }

@@ -43,7 +43,7 @@ package struct DocumentBudgetExhausted: Error, Hashable, Sendable {
     package var wait: Duration
 }
 
-extension DatabaseSession {
+extension DocumentRows {
     /// Consumes the budgets of the purchases that new documents are about. The documents have been
     /// recorded already in the same transaction.
     ///
@@ -63,7 +63,7 @@ extension DatabaseSession {
         let rows = try connection.rowsEach(
             "SELECT documents_full_at_ms FROM purchases "
                 + "WHERE app = $1 AND environment = $2 AND purchase = $3",
-            spent.map { Self.key(of: $0.key.purchase, in: $0.key.app) })
+            spent.map { PurchaseRows.key(of: $0.key.purchase, in: $0.key.app) })
         var updates: [[Value]] = []
         for ((key, count), rows) in zip(spent, rows) {
             let fullAt =
@@ -72,7 +72,7 @@ extension DatabaseSession {
             switch budget.consume(count, fullAt: fullAt, at: now) {
             case .consumed(let end):
                 updates.append(
-                    [.integer(end.milliseconds)] + Self.key(of: key.purchase, in: key.app))
+                    [.integer(end.milliseconds)] + PurchaseRows.key(of: key.purchase, in: key.app))
             case .exhausted(let until):
                 throw DocumentBudgetExhausted(purchase: key.purchase, wait: until - now)
             }

@@ -33,7 +33,7 @@ package struct DocumentCursor: Hashable, Sendable {
     }
 }
 
-extension DatabaseSession {
+extension DocumentRows {
     /// When a document was signed that attests a fact about a purchase. Returns nil if none of its
     /// documents has this id.
     package func signingTime(
@@ -42,7 +42,7 @@ extension DatabaseSession {
         try connection.firstRow(
             "SELECT document_signed_at_ms FROM facts WHERE app = $1 AND environment = $2 "
                 + "AND purchase = $3 AND document = $4 LIMIT 1",
-            Self.key(of: purchase, in: app) + [.bytes(id)]
+            PurchaseRows.key(of: purchase, in: app) + [.bytes(id)]
         ) { row throws(StorageFailure) in
             try row.instant()
         }
@@ -66,7 +66,7 @@ extension DatabaseSession {
     }
 
     /// The documents of an app that were signed before a position, those signed last first.
-    package func documentHeads(
+    package func heads(
         of app: AppID, before place: DocumentCursor?, limit: Int
     ) throws(StorageFailure) -> [DocumentHead] {
         let position = place == nil ? "" : " AND (signed_at_ms, id) < ($2, $3)"

@@ -102,7 +102,12 @@ package struct DocumentPosition: Hashable, Sendable {
     package static let start = DocumentPosition()
 }
 
-extension DatabaseSession {
+/// Documents that Apple signed, and the budget of purchases for new ones.
+package struct DocumentRows: RowGroup {
+    package let tx: DatabaseSession
+}
+
+extension DocumentRows {
     private static let digestBytes = 32
 
     /// Inserts a document. Returns false, without writing anything, if it is already stored.
@@ -177,12 +182,12 @@ extension DatabaseSession {
         return rows.map { !$0.isEmpty }
     }
 
-    package func documentCount() throws(StorageFailure) -> Int {
+    package func count() throws(StorageFailure) -> Int {
         Int(try connection.number("SELECT count(*) FROM documents"))
     }
 
     /// The apps that have documents, ordered by name.
-    package func appsWithDocuments() throws(StorageFailure) -> [AppID] {
+    package func apps() throws(StorageFailure) -> [AppID] {
         var apps: [AppID] = []
         // One search per app, where `DISTINCT` would read all rows.
         while let next = try connection.firstText(
@@ -194,7 +199,7 @@ extension DatabaseSession {
     }
 
     /// The next page of all documents of an app, ordered by signing time and id.
-    package func documents(
+    package func all(
         of app: AppID, after position: DocumentPosition, limit: Int
     ) throws(StorageFailure) -> [StoredDocument] {
         var segments: [[UInt8]: [UInt8]] = [:]
@@ -211,7 +216,7 @@ extension DatabaseSession {
     }
 
     /// The latest documents of the given kinds that attest facts about a purchase, newest first.
-    package func documents(
+    package func all(
         about purchase: PurchaseID, in app: AppID, of kinds: [StoredDocument.Kind], limit: Int
     ) throws(StorageFailure) -> [StoredDocument] {
         let names = kinds.map { "'\($0.rawValue)'" }.joined(separator: ", ")
@@ -221,12 +226,12 @@ extension DatabaseSession {
                 + "(SELECT app, document_signed_at_ms, document FROM facts WHERE app = $1 "
                 + "AND environment = $2 AND purchase = $3) "
                 + "ORDER BY signed_at_ms DESC, id LIMIT $4",
-            Self.key(of: purchase, in: app) + [.integer(Int64(limit))]
+            PurchaseRows.key(of: purchase, in: app) + [.integer(Int64(limit))]
         ) { row throws(StorageFailure) in try document(&row, segments: &segments) }
     }
 
     /// A document with its bytes. Returns nil if it is not stored.
-    package func document(
+    package func find(
         _ id: [UInt8], signedAt: Instant, of app: AppID
     ) throws(StorageFailure) -> StoredDocument? {
         var segments: [[UInt8]: [UInt8]] = [:]
@@ -281,4 +286,14 @@ extension DatabaseSession {
         }
         return segment
     }
+}
+
+extension DocumentRows {
+    /// The signing time of the newest document of an app. Returns nil if it has none.
+    package func newest(of app: AppID) throws(StorageFailure) -> Instant? {
+        try connection.firstNumber(
+            "SELECT max(signed_at_ms) FROM documents WHERE app = $1", [.text(app.rawValue)]
+        ).map(Instant.init(milliseconds:))
+    }
+
 }

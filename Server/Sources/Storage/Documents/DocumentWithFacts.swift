@@ -19,7 +19,7 @@ package struct DocumentWithFacts: Hashable, Sendable {
     }
 }
 
-extension DatabaseSession {
+extension DocumentRecorder {
     /// Records a document with its facts. Returns false if it was recorded before; then its facts
     /// are stored too.
     package func record(_ attested: DocumentWithFacts) throws(StorageFailure) -> Bool {
@@ -46,13 +46,13 @@ extension DatabaseSession {
     private func record(
         _ attested: [DocumentWithFacts], _ walletCache: inout WalletProjectionCache
     ) throws(StorageFailure) -> [Bool] {
-        let isNew = try insert(attested.map(\.document))
+        let isNew = try tx.documents.insert(attested.map(\.document))
         let new = zip(attested, isNew).filter(\.1).map(\.0)
         try project(new, &walletCache)
-        try linkSuccessors(new, &walletCache)
-        try recordConsumptionInquiries(new)
-        try recordSeatUnclaims(new)
-        try enqueueForwards(attested)
+        try tx.ownership.linkSuccessors(new, &walletCache)
+        try tx.inquiries.record(new)
+        try tx.seats.recordUnclaims(new)
+        try tx.forwards.enqueue(attested)
         return isNew
     }
 }

@@ -33,14 +33,14 @@ package struct LogEpochs: Hashable, Sendable {
     }
 }
 
-extension DatabaseSession {
+extension EventLog {
     /// Stands for every app that had no log when an epoch began.
     private static let otherApps = ""
     /// How far a restore moves the start of the next backfill back, so that it is due at once.
     private static let backfillOverlap = Duration.hours(1)
 
     /// The epochs of an app's log.
-    package func logEpochs(of app: AppID) throws(StorageFailure) -> LogEpochs {
+    package func epochs(of app: AppID) throws(StorageFailure) -> LogEpochs {
         // If both rows have the same number, the app's own row comes second and wins.
         var marks: [(number: Int64, mark: LogEpochs.Mark)] = []
         try connection.eachRow(

@@ -47,11 +47,12 @@ extension ReportedPurchase {
     }
 }
 
-extension DatabaseSession {
-    func rules(of app: AppID) -> AccessRules { rules.access(of: app) }
+/// Emits the events of purchases: of time, of ownership, and others.
+package struct PurchaseEvents: RowGroup {
+    package let tx: DatabaseSession
+}
 
-    // MARK: - Time-based events
-
+extension PurchaseEvents {
     /// Appends the events that the passage of time has caused for purchases of an app, the longest
     /// overdue first. Returns how many purchases were due. Idempotent, and safe for several servers
     /// at once: each skips the rows that another has locked.
@@ -62,14 +63,14 @@ extension DatabaseSession {
             Self.selectDueTransitions(dialect),
             [.text(app.rawValue), .integer(now.milliseconds), .integer(Int64(limit))]
         ) { row throws(StorageFailure) in
-            try Self.reportedPurchase(try row.purchase(), in: app, &row)
+            try PurchaseRows.reportedPurchase(try row.purchase(), in: app, &row)
         }
         return try emitTransitions(of: purchases, upTo: now).count
     }
 
     static func selectDueTransitions(_ dialect: Dialect) -> String {
-        "SELECT purchases.environment, purchases.purchase, \(reportedColumns) "
-            + "FROM \(purchasesWithOwners) WHERE purchases.app = $1 "
+        "SELECT purchases.environment, purchases.purchase, \(PurchaseRows.reportedColumns) "
+            + "FROM \(PurchaseRows.purchasesWithOwners) WHERE purchases.app = $1 "
             + "AND purchases.next_change_at_ms <= $2 ORDER BY purchases.next_change_at_ms LIMIT $3 "
             + dialect.skippingLockedRows(of: "purchases")
     }
@@ -78,7 +79,7 @@ extension DatabaseSession {
     private func emitTransitions(
         of purchase: PurchaseID, in app: AppID, upTo now: Instant
     ) throws(StorageFailure) -> ReportedPurchase? {
-        guard let known = try reportedPurchase(purchase, in: app) else { return nil }
+        guard let known = try tx.purchases.reported(purchase, in: app) else { return nil }
         return try emitTransitions(of: [known], upTo: now)[0]
     }
 
@@ -89,7 +90,8 @@ extension DatabaseSession {
         var purchases = purchases
         var entries: [EventEntry] = []
         for index in purchases.indices {
-            entries += purchases[index].advance(until: now, rules(of: purchases[index].app))
+            entries += purchases[index].advance(
+                until: now, tx.purchases.accessRules(of: purchases[index].app))
         }
         try connection.runEach(
             "UPDATE purchases SET reported_state = $1, next_change_at_ms = $2 "
@@ -97,82 +99,18 @@ extension DatabaseSession {
             purchases.map {
                 [
                     $0.reportedState.map { .bytes($0.stored) } ?? .null,
-                    .integer($0.nextTransitionAt(rules(of: $0.app))?.milliseconds),
-                ] + Self.key(of: $0.timeline.purchase, in: $0.app)
+                    .integer(
+                        $0.nextTransitionAt(tx.purchases.accessRules(of: $0.app))?.milliseconds),
+                ] + PurchaseRows.key(of: $0.timeline.purchase, in: $0.app)
             })
-        try upsertSubscriptions(purchases)
-        try append(entries)
+        try tx.money.upsertSubscriptions(purchases)
+        try tx.events.append(entries)
         return purchases
     }
 
-    /// The columns of a ``ReportedPurchase``, from ``purchasesWithOwners``.
-    static let reportedColumns = "purchases.timeline, purchases.reported_state, links.customer"
+}
 
-    /// Purchases, each with the link to its owner if it has one.
-    static let purchasesWithOwners =
-        "purchases LEFT JOIN links ON links.app = purchases.app "
-        + "AND links.environment = purchases.environment AND links.purchase = purchases.purchase"
-
-    private static let selectReported =
-        "SELECT \(reportedColumns) FROM \(purchasesWithOwners) WHERE purchases.app = $1 "
-        + "AND purchases.environment = $2 AND purchases.purchase = $3"
-
-    /// A purchase and its last reported state. Returns nil if the purchase is unknown.
-    func reportedPurchase(
-        _ purchase: PurchaseID, in app: AppID
-    ) throws(StorageFailure) -> ReportedPurchase? {
-        try connection.firstRow(
-            Self.selectReported, Self.key(of: purchase, in: app)
-        ) { row throws(StorageFailure) in
-            try Self.reportedPurchase(purchase, in: app, &row)
-        }
-    }
-
-    /// Reads ``reportedColumns``. If the stored timeline can no longer be decoded, uses the given
-    /// one.
-    static func reportedPurchase(
-        _ purchase: PurchaseID, in app: AppID, _ row: inout ColumnReader,
-        orAs known: Timeline? = nil
-    ) throws(StorageFailure) -> ReportedPurchase {
-        let timeline: Timeline
-        do {
-            timeline = try Timeline(stored: try row.bytes(), of: purchase)
-        } catch {
-            guard let known else { throw error }
-            timeline = known
-        }
-        return ReportedPurchase(
-            app: app, timeline: timeline,
-            reportedState: try row.optionalBytes().map { bytes throws(StorageFailure) in
-                try ReportedState(stored: bytes)
-            }, customer: try row.optionalCustomer())
-    }
-
-    /// The last reported state of a purchase that is being rebuilt. If its row is lost, the state
-    /// is taken from the log. If its stored timeline can no longer be decoded, the rebuilt timeline
-    /// is used in its place.
-    func lastReported(
-        of rebuilt: Timeline, in app: AppID, _ lost: inout LastEvents
-    ) throws(StorageFailure) -> ReportedPurchase {
-        let key = Self.key(of: rebuilt.purchase, in: app)
-        let known = try connection.firstRow(Self.selectReported, key) {
-            row throws(StorageFailure) in
-            try Self.reportedPurchase(rebuilt.purchase, in: app, &row, orAs: rebuilt)
-        }
-        if let known, known.reportedState != nil { return known }
-        let owner = try link(of: rebuilt.purchase, in: app)?.customer
-        guard let last = try lost.event(of: rebuilt.purchase, in: app, self) else {
-            return ReportedPurchase(
-                app: app, timeline: Timeline(of: rebuilt.purchase, []), customer: owner)
-        }
-        return ReportedPurchase(
-            app: app, timeline: rebuilt,
-            reportedState: ReportedState(last.entry.change.after, until: last.entry.knownAt),
-            customer: owner)
-    }
-
-    // MARK: - Ownership events
-
+extension PurchaseEvents {
     /// Appends an event about the ownership of a purchase, with the purchase's present status.
     func emitOwnershipEvent(
         of purchase: PurchaseID, is customer: CustomerID, in app: AppID, _ kind: Change.Kind,
@@ -186,10 +124,12 @@ extension DatabaseSession {
         var entry = EventEntry(
             app: app, customer: customer, purchase: purchase, change: change, knownAt: now,
             cause: .request, other: other, evidence: evidence)
-        if kind == .linked, try link(of: purchase, in: app) != nil { entry.isConfirmation = true }
-        try append([entry])
+        if kind == .linked, try tx.links.find(of: purchase, in: app) != nil {
+            entry.isConfirmation = true
+        }
+        try tx.events.append([entry])
         if let known, known.timeline.hasTerms {
-            try watchTerms(of: customer, in: app, purchase.environment)
+            try tx.reminders.watchTerms(of: customer, in: app, purchase.environment)
         }
     }
 
@@ -220,7 +160,7 @@ extension DatabaseSession {
         change.before = known?.reportedState?.status
         change.after = change.before
         let owner = customer ?? known?.customer
-        try append([
+        try tx.events.append([
             EventEntry(
                 app: app, customer: owner, purchase: purchase, change: change, knownAt: now,
                 cause: cause,
@@ -234,7 +174,7 @@ extension DatabaseSession {
         by cause: EventEntry.Cause, at now: Instant
     ) throws(StorageFailure) {
         let status = try emitTransitions(of: purchase, in: app, upTo: now)?.reportedState?.status
-        try append(
+        try tx.events.append(
             changes.map { change, customer in
                 var change = change
                 change.product = change.product ?? status?.product
@@ -245,16 +185,31 @@ extension DatabaseSession {
             })
     }
 
-    /// Appends an event saying that an id was added to a customer, or that another customer was
-    /// merged into them.
-    func emitIdentityEvent(
-        _ kind: Change.Kind, of customer: CustomerID, other: CustomerID, in app: AppID,
-        at now: Instant
+}
+
+extension PurchaseEvents {
+    /// Appends an event to the customer identified by a purchase's account token, saying that the
+    /// purchase came to them or left them. If that customer is unknown, the event contains the
+    /// token and no customer. It mentions no other customer, because a later erasure would not find
+    /// an id there.
+    func emitToTokenOwner(
+        of purchase: PurchaseID, in app: AppID, _ kind: Change.Kind, at now: Instant
     ) throws(StorageFailure) {
-        try append([
-            EventEntry(
-                app: app, customer: customer, purchase: nil, change: Change(kind, at: now),
-                knownAt: now, cause: .request, other: other)
-        ])
+        guard let token = try tx.purchases.timeline(of: purchase, in: app)?.accountToken,
+            tx.accountTokens.identifyCustomers(in: app),
+            try !tx.erasedIDs.contains(token: token, in: app)
+        else { return }
+        if let named = try tx.accountTokens.customer(named: token, in: app) {
+            try emitOwnershipEvent(of: purchase, is: named, in: app, kind, at: now)
+        } else if CustomerID(accountToken: token) != nil {
+            let product = try tx.purchases.reported(purchase, in: app)?.reportedState?.status?
+                .product
+            try emitStatusNeutralEvent(
+                Change(kind, at: now, product: product), of: purchase, in: app, by: .request,
+                at: now)
+        }
     }
+
+    // MARK: - Unknown tokens
+
 }

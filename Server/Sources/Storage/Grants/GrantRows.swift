@@ -13,9 +13,14 @@ package struct StoredGrant: Hashable, Sendable {
     }
 }
 
-extension DatabaseSession {
+/// Entitlements given by hand, and the events of their begin and end.
+package struct GrantRows: RowGroup {
+    package let tx: DatabaseSession
+}
+
+extension GrantRows {
     /// All grants that a customer ever received, ordered by time.
-    package func grants(
+    package func all(
         of customer: CustomerID, in app: AppID, environment: Environment
     ) throws(StorageFailure) -> [Grant] {
         try storedGrants(
@@ -24,7 +29,7 @@ extension DatabaseSession {
         ).map(\.grant).sorted { ($0.from, $0.id) < ($1.from, $1.id) }
     }
 
-    package func grant(_ id: GrantID, in app: AppID) throws(StorageFailure) -> StoredGrant? {
+    package func find(_ id: GrantID, in app: AppID) throws(StorageFailure) -> StoredGrant? {
         try storedGrants(
             "app = $1 AND grant_id = $2", [.text(app.rawValue), .text(id.rawValue)]
         ).first
@@ -32,7 +37,7 @@ extension DatabaseSession {
 
     /// Grants something to a known customer, and emits an event. Not idempotent: check first
     /// whether the grant exists.
-    package func addGrant(_ kept: StoredGrant, in app: AppID) throws(StorageFailure) {
+    package func add(_ kept: StoredGrant, in app: AppID) throws(StorageFailure) {
         let grant = kept.grant
         try connection.run(
             "INSERT INTO grants (app, grant_id, environment, customer, entitlement, from_ms, "
@@ -44,7 +49,7 @@ extension DatabaseSession {
                 .integer(grant.from.milliseconds), .integer(grant.until?.milliseconds),
                 .text(grant.reason), .integer(grant.until?.milliseconds),
             ])
-        try emitGrantEvent(
+        try emitEvent(
             .granted, kept, in: app, at: grant.from, by: .request, knownAt: grant.from)
     }
 
@@ -58,12 +63,12 @@ extension DatabaseSession {
             [.integer(now.milliseconds), .text(app.rawValue), .text(kept.grant.id.rawValue)])
         var kept = kept
         kept.grant.withdrawnAt = now
-        try emitGrantEvent(.grantEnded, kept, in: app, at: now, by: .request, knownAt: now)
+        try emitEvent(.grantEnded, kept, in: app, at: now, by: .request, knownAt: now)
     }
 
     /// Emits events for grants that have expired. Returns how many there were. Idempotent, and safe
     /// for several servers at once.
-    package func emitExpiredGrants(
+    package func emitExpired(
         of app: AppID, dueBy now: Instant, limit: Int
     ) throws(StorageFailure) -> Int {
         let ended = try storedGrants(
@@ -74,19 +79,19 @@ extension DatabaseSession {
             "UPDATE grants SET next_change_at_ms = NULL WHERE app = $1 AND grant_id = $2",
             ended.map { [.text(app.rawValue), .text($0.grant.id.rawValue)] })
         for kept in ended {
-            try emitGrantEvent(
+            try emitEvent(
                 .grantEnded, kept, in: app, at: kept.grant.end ?? now, by: .time, knownAt: now)
         }
         return ended.count
     }
 
-    private func emitGrantEvent(
+    private func emitEvent(
         _ kind: Change.Kind, _ kept: StoredGrant, in app: AppID, at moment: Instant,
         by cause: EventEntry.Cause, knownAt: Instant
     ) throws(StorageFailure) {
         var change = Change(kind, at: moment)
         (change.grant, change.grantEnvironment) = (kept.grant, kept.environment)
-        try append([
+        try tx.events.append([
             EventEntry(
                 app: app, customer: kept.customer, purchase: nil, change: change, knownAt: knownAt,
                 cause: cause)

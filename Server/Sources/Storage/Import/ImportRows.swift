@@ -43,9 +43,14 @@ package struct ImportKey: Hashable, Sendable {
     fileprivate var values: [Value] { [.text(app.rawValue), .text(kind), .bytes(file)] }
 }
 
-extension DatabaseSession {
+/// How far each import has come.
+package struct ImportRows: RowGroup {
+    package let tx: DatabaseSession
+}
+
+extension ImportRows {
     /// Returns nil if the import was never started.
-    package func importPosition(of key: ImportKey) throws(StorageFailure) -> ImportPosition? {
+    package func position(of key: ImportKey) throws(StorageFailure) -> ImportPosition? {
         try connection.firstRow(
             "SELECT bytes_read, lines_read, used, refused, report_bytes, ended_at_ms FROM imports "
                 + "WHERE app = $1 AND kind = $2 AND file = $3", key.values

@@ -52,7 +52,12 @@ package struct AppleReportInsertion: Hashable, Sendable {
     package fileprivate(set) var later: [AppleReportFile] = []
 }
 
-extension DatabaseSession {
+/// Sales reports of Apple: files, sales, and amounts compared with ours.
+package struct AppleReportRows: RowGroup {
+    package let tx: DatabaseSession
+}
+
+extension AppleReportRows {
     /// Inserts a report, as the one of its kind and days that was imported last. If the same
     /// content is there already, it gets the name and the time of this import.
     package func insert(
@@ -110,7 +115,7 @@ extension DatabaseSession {
         + "CASE WHEN length(content) > 0 THEN 1 ELSE 0 END"
 
     /// The reports of a kind that are about any of the days, the ones imported last at the end.
-    package func appleReports(
+    package func all(
         _ kind: String, of app: AppID, in days: ClosedRange<Int64>
     ) throws(StorageFailure) -> [AppleReport] {
         try connection.rows(
@@ -131,7 +136,7 @@ extension DatabaseSession {
 
     /// The files that are about any of the days, without their content, the ones imported last
     /// first.
-    package func appleReportFiles(
+    package func files(
         of app: AppID, in days: ClosedRange<Int64>, limit: Int
     ) throws(StorageFailure) -> [AppleReportFile] {
         try connection.rows(
@@ -146,7 +151,7 @@ extension DatabaseSession {
     }
 
     /// The first and the last day that any file is about. Returns nil if there is no file.
-    package func appleReportDays(of app: AppID) throws(StorageFailure) -> ClosedRange<Int64>? {
+    package func days(of app: AppID) throws(StorageFailure) -> ClosedRange<Int64>? {
         try connection.firstRow(
             "SELECT min(first_day), max(last_day) FROM apple_reports WHERE app = $1",
             [.text(app.rawValue)]
@@ -158,7 +163,7 @@ extension DatabaseSession {
     }
 
     /// What is stored of which days, without the content, from a day on.
-    package func appleReportFiles(
+    package func files(
         of app: AppID, since day: Int64
     ) throws(StorageFailure) -> [AppleReportFile] {
         try connection.rows(
@@ -227,7 +232,7 @@ extension AppleReportFile {
     }
 }
 
-extension DatabaseSession {
+extension AppleReportRows {
     /// The shifts of the next purchases in production, by the documents from a moment on, and the
     /// purchase after which the list continues; nil at its end.
     package func transactionShifts(
@@ -250,7 +255,7 @@ extension DatabaseSession {
         ) { row throws(StorageFailure) in
             let name = try row.text()
             facts[name, default: []].append(
-                try Self.fact(
+                try FactRows.fact(
                     &row, about: PurchaseID(TransactionID(rawValue: name), in: .production)))
         }
         let rules = rules.money(of: app)
@@ -258,7 +263,7 @@ extension DatabaseSession {
         for name in purchases {
             let purchase = PurchaseID(TransactionID(rawValue: name), in: .production)
             guard TransactionShift.mayExist(in: facts[name] ?? []) else { continue }
-            let all = try self.facts(about: purchase, in: app).map(\.fact)
+            let all = try tx.facts.all(about: purchase, in: app).map(\.fact)
             shifts += TransactionShift.shifts(of: purchase, all, rules: rules)
         }
         return (shifts, end)

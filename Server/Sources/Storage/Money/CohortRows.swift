@@ -1,7 +1,12 @@
 import Ledger
 import Reports
 
-extension DatabaseSession {
+/// Sums of trials, payments and revenue for each cohort.
+package struct CohortRows: RowGroup {
+    package let tx: DatabaseSession
+}
+
+extension CohortRows {
     /// Movements that are payments for subscriptions.
     private static let subscriptionKinds =
         "('new', 'converted', 'renewal', 'expansion', 'contraction', 'reactivation')"
@@ -10,7 +15,7 @@ extension DatabaseSession {
     private static let givingBack = "('refund', 'credit')"
 
     /// What became of the subscriptions that began on each of the given days.
-    package func cohortSums(
+    package func sums(
         _ cohort: Cohort, _ filter: MovementFilter, in days: Range<Int64>
     ) throws(StorageFailure) -> [CohortSum] {
         switch cohort {
@@ -40,7 +45,7 @@ extension DatabaseSession {
     private func trialSums(
         _ filter: MovementFilter, in days: Range<Int64>, _ isConverted: String
     ) throws(StorageFailure) -> [CohortSum] {
-        let (condition, values) = Self.condition(filter)
+        let (condition, values) = SumRows.condition(filter)
         return try connection.rows(
             "SELECT first_day, count(*), CAST(sum(converted) AS BIGINT), "
                 + "CAST(sum(pending) AS BIGINT) FROM (SELECT "
@@ -64,7 +69,7 @@ extension DatabaseSession {
     private func paymentSums(
         _ filter: MovementFilter, in days: Range<Int64>, _ only: String = ""
     ) throws(StorageFailure) -> [CohortSum] {
-        let (condition, values) = Self.condition(filter)
+        let (condition, values) = SumRows.condition(filter)
         return try connection.rows(
             "SELECT first_day, made, count(*) FROM (SELECT min(day) AS first_day, "
                 + "CAST(sum(payments) AS BIGINT) AS made FROM money_movements "
@@ -86,7 +91,7 @@ extension DatabaseSession {
     private func revenueSums(
         _ filter: MovementFilter, in days: Range<Int64>
     ) throws(StorageFailure) -> [CohortSum] {
-        let (condition, values) = Self.condition(filter)
+        let (condition, values) = SumRows.condition(filter)
         // By purchase and currency. What is refunded may be something else than a subscription.
         let parts = """
             SELECT purchase, currency, min(CASE WHEN payments > 0 THEN day END) AS paid_day,
@@ -123,7 +128,7 @@ extension DatabaseSession {
     private func daySums(
         _ filter: MovementFilter, in days: Range<Int64>
     ) throws(StorageFailure) -> [CohortSum] {
-        let (condition, values) = Self.condition(filter)
+        let (condition, values) = SumRows.condition(filter)
         let today = rules.money(of: filter.app).clock.dayNumber(at: filter.until)
         let later = Cohort.daysLater
         let numbers = later.flatMap { day in
@@ -162,7 +167,7 @@ extension DatabaseSession {
         // What became of a payment is what is known now.
         var filter = filter
         filter.isRestated = true
-        let (condition, values) = Self.condition(filter)
+        let (condition, values) = SumRows.condition(filter)
         let amounts = ["gross", "refunded", "tax", "commission"]
         let sums =
             (amounts.map { "sum(\($0)) AS \($0)" }
@@ -202,7 +207,7 @@ extension DatabaseSession {
 }
 
 /// What reports count in rows that are kept as they are now.
-extension DatabaseSession {
+extension CohortRows {
     /// Entries of wallets are added up in spans of this length: every time zone's days begin at a
     /// multiple of it.
     private static let walletSpan: Int64 = 15 * 60_000
@@ -211,7 +216,7 @@ extension DatabaseSession {
     func endingSums(
         _ filter: MovementFilter, in days: Range<Int64>
     ) throws(StorageFailure) -> [CohortSum] {
-        let (condition, values) = Self.condition(filter)
+        let (condition, values) = SumRows.condition(filter)
         // A free period may begin at the moment at which a paid one ends.
         let later = """
             SELECT 1 FROM money_movements AS later WHERE later.app = ends.app

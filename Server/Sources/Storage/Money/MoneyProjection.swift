@@ -64,13 +64,13 @@ struct MoneyProjection: Sendable {
         _ renewals: [Row], _ payments: [Row], _ versions: [Row], _ rules: MoneyRules
     ) throws(StorageFailure) -> Rows {
         let told = try payments.read { row throws(StorageFailure) in
-            AttestedPayment(try DatabaseSession.fact(&row, about: purchase))
+            AttestedPayment(try FactRows.fact(&row, about: purchase))
         }.compactMap(\.self)
         let books = PurchaseBooks(of: after, try statements(renewals), told, rules: rules)
-        let key = DatabaseSession.key(of: purchase, in: app)
+        let key = PurchaseRows.key(of: purchase, in: app)
         var rows = Rows()
         let former = PurchaseBooks(of: before, [], rules: rules).transactions
-        rows.transactions = DatabaseSession.values(of: books.transactions, key, besides: former)
+        rows.transactions = MoneyRows.values(of: books.transactions, key, besides: former)
         if former.count > books.transactions.count {
             rows.transactionsEnd = key + [.integer(Int64(books.transactions.count))]
         }
@@ -85,7 +85,7 @@ struct MoneyProjection: Sendable {
         var renewals: [Timeline.Attested<Renewal>] = []
         for row in rows {
             let fact = try row.read { row throws(StorageFailure) in
-                try DatabaseSession.fact(&row, about: purchase)
+                try FactRows.fact(&row, about: purchase)
             }
             if case .renewal(let renewal) = fact.statement {
                 renewals.append(Timeline.Attested(renewal, at: fact.attestedAt))
@@ -104,7 +104,7 @@ struct MoneyProjection: Sendable {
         let knownAt = history.lastChange.map { max($0, receivedAt) } ?? receivedAt
         let change = MovementHistory.Change(from: history, to: movements, at: knownAt)
         guard !change.isEmpty else { return }
-        let key = DatabaseSession.key(of: purchase, in: app)
+        let key = PurchaseRows.key(of: purchase, in: app)
         rows.add(change, key, clock)
         let sums = change.sumChanges(of: stored, clock)
         guard !sums.isEmpty else { return }
@@ -120,17 +120,17 @@ extension MoneyProjection.Rows {
         _ change: MovementHistory.Change, _ key: [Value], _ clock: WallClock
     ) {
         for version in change.replaced {
-            let name = key + DatabaseSession.name(of: version)
+            let name = key + MovementRows.name(of: version)
             if version.knownAt < change.at {
                 replaced.append([.integer(change.at.milliseconds)] + name)
             } else {
                 removed.append(name)
             }
         }
-        replaced += change.restored.map { [.null] + key + DatabaseSession.name(of: $0) }
+        replaced += change.restored.map { [.null] + key + MovementRows.name(of: $0) }
         added += change.added.map {
             key
-                + DatabaseSession.values(
+                + MovementRows.values(
                     of: MovementHistory.Version($0, knownAt: change.at), clock)
         }
     }

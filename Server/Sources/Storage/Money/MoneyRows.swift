@@ -1,8 +1,13 @@
 import Ledger
 import Reports
 
+/// Transactions and subscriptions that reports are made of, and their filling.
+package struct MoneyRows: RowGroup {
+    package let tx: DatabaseSession
+}
+
 /// The rows about money that follow from purchases' facts, all together.
-extension DatabaseSession {
+extension MoneyRows {
     private static let selectStatements =
         "SELECT attested_at_ms, statement FROM facts WHERE app = $1 AND environment = $2 "
         + "AND purchase = $3 AND subject "
@@ -10,12 +15,12 @@ extension DatabaseSession {
     private static let selectPayments = selectStatements + "<> ''"
 
     /// Writes what documents change in the rows of purchases, table by table.
-    func recordMoney(_ changes: [MoneyProjection]) throws(StorageFailure) {
+    func record(_ changes: [MoneyProjection]) throws(StorageFailure) {
         let changes = changes.filter(\.mayChange)
         guard !changes.isEmpty, rules.writesMoney else { return }
-        let keys = changes.map { Self.key(of: $0.purchase, in: $0.app) }
+        let keys = changes.map { PurchaseRows.key(of: $0.purchase, in: $0.app) }
         let renewals = try connection.rowsEach(Self.selectRenewals, keys)
-        let versions = try connection.rowsEach(Self.selectVersions, keys)
+        let versions = try connection.rowsEach(MovementRows.selectVersions, keys)
         let payments = try self.payments(changes, versions)
         let made = Array(changes.indices).concurrentMap { [rules] place in
             Result { () throws(StorageFailure) in
@@ -38,7 +43,7 @@ extension DatabaseSession {
         for place in changes.indices
         where try changes[place].mayHaveReversal(versions[place]) { places.append(place) }
         guard !places.isEmpty else { return payments }
-        let keys = places.map { Self.key(of: changes[$0].purchase, in: changes[$0].app) }
+        let keys = places.map { PurchaseRows.key(of: changes[$0].purchase, in: changes[$0].app) }
         for (place, rows) in zip(places, try connection.rowsEach(Self.selectPayments, keys)) {
             payments[place] = rows
         }
@@ -48,10 +53,10 @@ extension DatabaseSession {
     private func write(_ rows: [MoneyProjection.Rows]) throws(StorageFailure) {
         try connection.runEach(Self.upsertTransaction, rows.flatMap(\.transactions))
         try connection.runEach(Self.deleteTransactions, rows.compactMap(\.transactionsEnd))
-        try connection.runEach(Self.deleteMovement, rows.flatMap(\.removed))
-        try connection.runEach(Self.replaceMovement, rows.flatMap(\.replaced))
-        try connection.runEach(Self.insertMovement, rows.flatMap(\.added))
-        try connection.runEach(insertChanges, rows.compactMap(\.sumChanges))
+        try connection.runEach(MovementRows.deleteMovement, rows.flatMap(\.removed))
+        try connection.runEach(MovementRows.replaceMovement, rows.flatMap(\.replaced))
+        try connection.runEach(MovementRows.insertMovement, rows.flatMap(\.added))
+        try connection.runEach(tx.sums.insertChanges, rows.compactMap(\.sumChanges))
     }
 
     /// Derives all rows of a purchase again. If what is known now is stored already, what was known
@@ -60,25 +65,25 @@ extension DatabaseSession {
     ///
     /// - Parameter replacing: whether the movements are written anew in any case, because the rules
     ///   have changed.
-    func rebuildMoney(
+    func rebuild(
         of purchase: PurchaseID, in app: AppID, replacing: Bool = false
     ) throws(StorageFailure) {
         guard purchase.appTransaction == nil else { return }
         let rules = rules.money(of: app)
-        let sources = try facts(about: purchase, in: app)
+        let sources = try tx.facts.all(about: purchase, in: app)
         let books = PurchaseBooks(of: purchase, sources.map(\.fact), rules: rules)
-        let key = Self.key(of: purchase, in: app)
+        let key = PurchaseRows.key(of: purchase, in: app)
         try connection.runEach(
             Self.upsertTransaction, Self.values(of: books.transactions, key, besides: nil))
         try connection.run(
             Self.deleteTransactions, key + [.integer(Int64(books.transactions.count))])
-        let stored = try storedMovements(of: purchase, in: app)
+        let stored = try tx.movements.stored(of: purchase, in: app)
         let known = stored.filter { $0.version.replacedAt == nil }.map(\.version.movement)
         if replacing || Set(known) != Set(books.movements) {
             let history = MovementHistory(of: purchase, Self.documents(of: sources), rules: rules)
-            try replaceMovements(of: purchase, stored, by: history, in: app)
+            try tx.movements.replace(of: purchase, stored, by: history, in: app)
         }
-        if let reported = try reportedPurchase(purchase, in: app) {
+        if let reported = try tx.purchases.reported(purchase, in: app) {
             try upsertSubscriptions([reported])
         }
     }
@@ -92,7 +97,7 @@ extension DatabaseSession {
 
     /// Deletes the rows of purchases that no document attests any more. The sums must be made again
     /// afterwards.
-    func deleteMoneyWithoutFacts() throws(StorageFailure) {
+    func deleteWithoutFacts() throws(StorageFailure) {
         for table in ["money_transactions", "money_movements", "money_subscriptions"] {
             try connection.run(
                 "DELETE FROM \(table) WHERE NOT EXISTS (SELECT 1 FROM purchases "

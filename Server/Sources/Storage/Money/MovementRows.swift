@@ -1,8 +1,13 @@
 import Ledger
 import Reports
 
+/// Movements of money and numbers, and their earlier versions.
+package struct MovementRows: RowGroup {
+    package let tx: DatabaseSession
+}
+
 /// The table `money_movements`: what each purchase changed in the numbers, and when that was known.
-extension DatabaseSession {
+extension MovementRows {
     private static let columns =
         ["app", "environment", "purchase", "at_ms", "kind", "transaction_id"]
         + ["known_at_ms", "replaced_at_ms", "day"] + SegmentColumns.names + sumColumns
@@ -33,17 +38,17 @@ extension DatabaseSession {
         + "ORDER BY at_ms, kind, transaction_id, known_at_ms"
 
     /// What is known of a purchase's movements, and what was known before.
-    package func movementVersions(
+    package func versions(
         of purchase: PurchaseID, in app: AppID
     ) throws(StorageFailure) -> [MovementHistory.Version] {
-        try storedMovements(of: purchase, in: app).map(\.version)
+        try stored(of: purchase, in: app).map(\.version)
     }
 
-    func storedMovements(
+    func stored(
         of purchase: PurchaseID, in app: AppID
     ) throws(StorageFailure) -> [StoredMovement] {
         try connection.rows(
-            Self.selectVersions, Self.key(of: purchase, in: app), StoredMovement.init)
+            Self.selectVersions, PurchaseRows.key(of: purchase, in: app), StoredMovement.init)
     }
 
     /// Reads ``sumColumns``.
@@ -57,11 +62,11 @@ extension DatabaseSession {
     /// Replaces all versions of a purchase's movements.
     ///
     /// - Parameter stored: the present ones.
-    func replaceMovements(
+    func replace(
         of purchase: PurchaseID, _ stored: [StoredMovement], by history: MovementHistory,
         in app: AppID
     ) throws(StorageFailure) {
-        let key = Self.key(of: purchase, in: app)
+        let key = PurchaseRows.key(of: purchase, in: app)
         let clock = rules.money(of: app).clock
         try connection.run(
             "DELETE FROM money_movements WHERE app = $1 AND environment = $2 AND purchase = $3",
@@ -77,7 +82,7 @@ extension DatabaseSession {
                 })
         guard !changes.isEmpty else { return }
         try connection.run(
-            insertChanges, key + [.integer(0), .bytes(SumChange.encode(changes))])
+            tx.sums.insertChanges, key + [.integer(0), .bytes(SumChange.encode(changes))])
     }
 
     static func name(of version: MovementHistory.Version) -> [Value] {
@@ -114,7 +119,7 @@ struct StoredMovement: Hashable, Sendable {
         let (knownAt, replacedAt) = (try row.instant(), try row.optionalInstant())
         day = try row.integer()
         let segment = try SegmentColumns.segment(&row)
-        let totals = try DatabaseSession.totals(&row)
+        let totals = try MovementRows.totals(&row)
         var movement = Movement(
             category.kind, at: at, of: transaction, segment, totals.amounts, totals.counts)
         movement.isMeanwhile = category.isMeanwhile

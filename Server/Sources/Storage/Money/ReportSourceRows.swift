@@ -64,11 +64,16 @@ extension SourcePosition {
     }
 }
 
-extension DatabaseSession {
+/// The purchases and movements that a number of a report is made of.
+package struct ReportSourceRows: RowGroup {
+    package let tx: DatabaseSession
+}
+
+extension ReportSourceRows {
     /// Lists what is behind a number, after the position of an earlier row; nil for the first.
     ///
     /// - Parameter stretch: how many purchases are added up at once, at first. Less in tests.
-    package func reportSources(
+    package func all(
         _ filter: MovementFilter, _ column: ReportDefinition.Column, in days: Range<Int64>,
         after position: SourcePosition?, limit: Int, stretch: Int = purchasesAtFirst
     ) throws(StorageFailure) -> [ReportSource] {
@@ -99,7 +104,7 @@ extension DatabaseSession {
     ) throws(StorageFailure) -> [ReportSource] {
         var sources = sources
         let keys = sources.map { source -> [Value] in
-            let key = Self.key(of: source.purchase, in: app)
+            let key = PurchaseRows.key(of: source.purchase, in: app)
             guard let transaction = source.transaction?.rawValue else { return key }
             let isOfRenewal = source.kind?.followsFromRenewal ?? false
             return key + [.text(transaction), .text(isOfRenewal ? "" : transaction)]
@@ -145,7 +150,7 @@ extension DatabaseSession {
         _ filter: MovementFilter, in days: Range<Int64>, after position: SourcePosition?,
         limit: Int
     ) -> (sql: String, values: [Value]) {
-        var (condition, values) = Self.condition(filter)
+        var (condition, values) = SumRows.condition(filter)
         let order = "day, at_ms, purchase, kind, transaction_id"
         condition += " AND day < \(days.upperBound)"
         if let position {
@@ -161,7 +166,7 @@ extension DatabaseSession {
         condition += " AND kind = $\(values.count + 1)"
         let select =
             "SELECT at_ms, day, found.environment, found.purchase, kind, transaction_id, customer, "
-            + "product, currency, \(sumColumns.joined(separator: ", ")) "
+            + "product, currency, \(MovementRows.sumColumns.joined(separator: ", ")) "
             + "FROM (SELECT * FROM money_movements WHERE \(condition) "
             + "ORDER BY \(order) LIMIT \(limit)) AS found \(links)"
         return (select, values)
@@ -194,7 +199,7 @@ extension DatabaseSession {
         _ filter: MovementFilter, _ measure: ReportDefinition.Measure, before day: Int64,
         from start: String, to end: String?, after position: SourcePosition?, limit: Int
     ) throws(StorageFailure) -> [ReportSource] {
-        var (condition, values) = Self.condition(filter)
+        var (condition, values) = SumRows.condition(filter)
         condition += " AND day < \(day) AND purchase >= $\(values.count + 1)"
         values.append(.text(start))
         if let end {
@@ -207,12 +212,12 @@ extension DatabaseSession {
                 + "($\(values.count + 1), $\(values.count + 2))"
             values += [.text(position.purchase), .text(position.currency)]
         }
-        let sums = Self.sumColumns.map { "CAST(sum(\($0)) AS BIGINT) AS \($0)" }
+        let sums = MovementRows.sumColumns.map { "CAST(sum(\($0)) AS BIGINT) AS \($0)" }
             .joined(separator: ", ")
         return try connection.rows(
             "SELECT at_ms, day, found.environment, found.purchase, '', '', customer, "
                 + "(\(Self.lastProduct(measure, condition))) AS product, "
-                + "currency, \(Self.sumColumns.joined(separator: ", ")) FROM ("
+                + "currency, \(MovementRows.sumColumns.joined(separator: ", ")) FROM ("
                 + "SELECT app, environment, purchase, currency, max(at_ms) AS at_ms, "
                 + "max(day) AS day, \(sums) FROM money_movements "
                 + "WHERE \(condition) GROUP BY app, environment, purchase, currency "
@@ -254,7 +259,7 @@ extension DatabaseSession {
             transaction: transaction.rawValue.isEmpty ? nil : transaction,
             customer: try row.optionalCustomer(),
             product: try row.optionalText().map(ProductID.init(rawValue:)),
-            currency: try row.optionalText(), totals: try totals(&row))
+            currency: try row.optionalText(), totals: try MovementRows.totals(&row))
         source.isMeanwhile = category?.isMeanwhile ?? false
         return source
     }

@@ -279,16 +279,16 @@ extension Database {
     /// Returns how many there are. Nothing else writes to this database meanwhile.
     private func numberPending(from other: Database) async throws -> Int {
         var total = 0
-        for app in try await other.read({ try $0.appsWithPendingEvents() }) {
+        for app in try await other.read({ try $0.pendingEvents.apps() }) {
             var last: Int64 = 0
             while true {
                 let position = last
                 let batch = try await other.read {
-                    try $0.pendingEvents(of: app, after: position, limit: Self.copyBatch)
+                    try $0.pendingEvents.all(of: app, after: position, limit: Self.copyBatch)
                 }
                 guard let end = batch.last else { break }
                 try await driver.write {
-                    try DatabaseSession($0).insertNumbered(batch.map(\.event))
+                    try DatabaseSession($0).pendingEvents.insertNumbered(batch.map(\.event))
                 }
                 total += batch.count
                 last = end.position

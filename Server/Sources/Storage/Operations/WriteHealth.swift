@@ -71,16 +71,23 @@ extension Database {
     ///
     /// - Throws: the reason why the database does not accept writes.
     package func checkWrites(at now: Instant) async throws {
-        try await observers.health.check { try await transaction { try $0.writeProbe(at: now) } }
+        try await observers.health.check {
+            try await transaction { try $0.writeProbes.write(at: now) }
+        }
     }
 }
 
-extension DatabaseSession {
+/// A row that is written to see whether the database accepts writes.
+package struct WriteProbeRows: RowGroup {
+    package let tx: DatabaseSession
+}
+
+extension WriteProbeRows {
     /// Larger than the remaining space on a nearly full disk: about the size of a group of
     /// notifications.
     private static let probeBytes = 32_768
 
-    func writeProbe(at now: Instant) throws(StorageFailure) {
+    func write(at now: Instant) throws(StorageFailure) {
         // Different each time, and not compressible.
         var word = UInt64(bitPattern: now.milliseconds) | 1
         let filler = (0..<Self.probeBytes).map { _ in

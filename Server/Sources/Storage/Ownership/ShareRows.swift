@@ -23,127 +23,41 @@ package struct Share: Hashable, Sendable {
     }
 }
 
-extension DatabaseSession {
-    /// Shares a purchase with a customer, and emits an event. Replaces a share that they have.
-    ///
-    /// - Parameter document: what the customer's device shows.
-    package func share(
-        _ purchase: PurchaseID, with customer: CustomerID, document: PresentedDocument? = nil,
-        in app: AppID, at now: Instant
-    ) throws(StorageFailure) {
-        let owner = try link(of: purchase, in: app)?.customer
-        try deleteShare(in: purchase, of: customer, in: app)
-        try beginShare(
-            of: purchase, with: customer, from: owner, document: document, in: app, at: now)
-        _ = try insertTransfer(
-            Transfer(
-                number: 0, purchase: purchase, kind: .shared, former: owner,
-                customer: customer, evidence: .device, reason: "", at: now),
-            in: app)
-    }
+/// Shares of customers in purchases of others.
+package struct ShareRows: RowGroup {
+    package let tx: DatabaseSession
+}
 
-    /// Restores the share that a customer had before the purchase was moved to them, if they had
-    /// one, under the transfer that granted it, so that it can be undone as before. Call it after
-    /// undoing the move.
-    package func restoreShare(
-        _ move: Transfer, in app: AppID, at now: Instant
-    ) throws(StorageFailure) {
-        // A purchase without an owner had no shares.
-        guard move.kind == .moved, let owner = move.former else { return }
-        // The last transfer to or from the customer before the move that was not undone.
-        let last = try transfers(of: move.customer, in: app).last {
-            $0.purchase == move.purchase && $0.number < move.number && $0.undoneAt == nil
-        }
-        guard let last, last.kind == .shared, last.customer == move.customer, !last.stays else {
-            return
-        }
-        try deleteShare(in: move.purchase, of: move.customer, in: app)
-        try beginShare(
-            of: move.purchase, with: move.customer, from: owner, document: nil, in: app, at: now)
-    }
-
-    /// Inserts the share, and emits an event.
-    private func beginShare(
-        of purchase: PurchaseID, with customer: CustomerID, from owner: CustomerID?,
-        document: PresentedDocument?, in app: AppID, at now: Instant
-    ) throws(StorageFailure) {
-        try emitOwnershipEvent(
-            of: purchase, is: customer, in: app, .shared, from: owner, at: now)
-        try connection.run(
-            "INSERT INTO shares (app, environment, purchase, customer, since_ms, "
-                + "document_signed_at_ms, is_confirmed) VALUES ($1, $2, $3, $4, $5, $6, $7)",
-            Self.key(of: purchase, in: app) + [
-                .text(customer.rawValue), .integer(now.milliseconds),
-            ] + document.values)
-    }
-
-    /// Ends all shares of a purchase that loses its owner because support has undone its transfer.
-    /// Each event names the customer who shared it.
-    func revokeShares(
-        of purchase: PurchaseID, in app: AppID, at now: Instant
-    ) throws(StorageFailure) {
-        for sharer in try sharers(of: purchase, in: app) {
-            let share = try transfers(of: sharer, in: app).last {
-                $0.purchase == purchase && $0.kind == .shared && $0.customer == sharer
-                    && $0.undoneAt == nil
-            }
-            try revokeShare(of: purchase, with: sharer, from: share?.former, in: app, at: now)
-            try markSharesUndone(of: purchase, with: sharer, in: app, at: now)
-        }
-    }
-
-    /// Ends a customer's share of a purchase, and emits an event. They may share it again later,
-    /// unless ``markSharesUndone(of:with:in:at:)`` says that support has decided it. Idempotent.
-    package func revokeShare(
-        of purchase: PurchaseID, with customer: CustomerID, from owner: CustomerID?, in app: AppID,
-        at now: Instant
-    ) throws(StorageFailure) {
-        guard try hasShare(in: purchase, customer, in: app) else { return }
-        try emitOwnershipEvent(
-            of: purchase, is: customer, in: app, .shareEnded, from: owner, at: now)
-        try deleteShare(in: purchase, of: customer, in: app)
-    }
-
-    /// Records that support has ended a customer's shares of a purchase.
-    func markSharesUndone(
-        of purchase: PurchaseID, with customer: CustomerID, in app: AppID, at now: Instant
-    ) throws(StorageFailure) {
-        try connection.run(
-            "UPDATE transfers SET undone_at_ms = $1 WHERE app = $2 AND environment = $3 "
-                + "AND purchase = $4 AND customer = $5 AND kind = 'shared' "
-                + "AND undone_at_ms IS NULL",
-            [.integer(now.milliseconds)] + Self.key(of: purchase, in: app)
-                + [.text(customer.rawValue)])
-    }
-
+extension ShareRows {
     /// Deletes a share without emitting an event: the caller reports that the share ended, or that
     /// the customer became the owner.
-    func deleteShare(
+    func delete(
         in purchase: PurchaseID, of customer: CustomerID, in app: AppID
     ) throws(StorageFailure) {
         try connection.run(
             "DELETE FROM shares WHERE app = $1 AND environment = $2 AND purchase = $3 "
                 + "AND customer = $4",
-            Self.key(of: purchase, in: app) + [.text(customer.rawValue)])
+            PurchaseRows.key(of: purchase, in: app) + [.text(customer.rawValue)])
     }
 
     // MARK: - Reading
 
-    package func hasShare(
+    package func exists(
         in purchase: PurchaseID, _ customer: CustomerID, in app: AppID
     ) throws(StorageFailure) -> Bool {
         try !connection.rows(
             "SELECT since_ms FROM shares WHERE app = $1 AND environment = $2 AND purchase = $3 "
-                + "AND customer = $4", Self.key(of: purchase, in: app) + [.text(customer.rawValue)]
+                + "AND customer = $4",
+            PurchaseRows.key(of: purchase, in: app) + [.text(customer.rawValue)]
         ).isEmpty
     }
 
     /// The shares of a purchase, the weakest first.
-    package func shares(
+    package func all(
         of purchase: PurchaseID, in app: AppID
     ) throws(StorageFailure) -> [Share] {
         var shares: [CustomerID: Share] = [:]
-        try connection.eachRow(Self.selectShares, Self.key(of: purchase, in: app)) {
+        try connection.eachRow(Self.selectShares, PurchaseRows.key(of: purchase, in: app)) {
             row throws(StorageFailure) in
             let customer = try row.customer()
             let since = try row.instant()
@@ -174,17 +88,17 @@ extension DatabaseSession {
     ) throws(StorageFailure) -> [CustomerID] {
         try connection.rows(
             "SELECT customer FROM shares WHERE app = $1 AND environment = $2 AND purchase = $3 "
-                + "ORDER BY customer", Self.key(of: purchase, in: app)
+                + "ORDER BY customer", PurchaseRows.key(of: purchase, in: app)
         ) { row throws(StorageFailure) in
             try row.customer()
         }
     }
 
     /// The timelines of purchases that are shared with a customer.
-    package func sharedTimelines(
+    package func timelines(
         with customer: CustomerID, in app: AppID, environment: Environment
     ) throws(StorageFailure) -> [Timeline] {
-        try timelines(
+        try tx.links.timelines(
             Self.selectShared,
             [.text(app.rawValue), .text(customer.rawValue), .text(environment.rawValue)],
             in: environment)
@@ -195,4 +109,30 @@ extension DatabaseSession {
         + "WHERE shares.app = $1 AND shares.customer = $2 AND shares.environment = $3 "
         + "AND purchases.app = shares.app AND purchases.environment = shares.environment "
         + "AND purchases.purchase = shares.purchase"
+}
+
+extension ShareRows {
+    /// Remembers the document that a device of a customer shows who shares a purchase, if it is
+    /// newer than those before. Idempotent.
+    package func remember(
+        documentSignedAt signedAt: Instant, isNew: Bool, of purchase: PurchaseID,
+        sharedWith customer: CustomerID, in app: AppID
+    ) throws(StorageFailure) {
+        let key = PurchaseRows.key(of: purchase, in: app) + [.text(customer.rawValue)]
+        let share = try connection.firstRow(
+            "SELECT since_ms, document_signed_at_ms, is_confirmed FROM shares "
+                + "WHERE app = $1 AND environment = $2 AND purchase = $3 AND customer = $4", key
+        ) { row throws(StorageFailure) in
+            (since: try row.instant(), known: try PresentedDocument?(&row))
+        }
+        guard let (since, known) = share else { return }
+        guard
+            let next = (known ?? PresentedDocument(signedAt: since, isConfirming: true))
+                .after(showingOneSignedAt: signedAt, isNew: isNew, since: since)
+        else { return }
+        try connection.run(
+            "UPDATE shares SET document_signed_at_ms = $1, is_confirmed = $2 "
+                + "WHERE app = $3 AND environment = $4 AND purchase = $5 AND customer = $6",
+            PresentedDocument?.some(next).values + key)
+    }
 }

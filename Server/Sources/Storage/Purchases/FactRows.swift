@@ -1,6 +1,11 @@
 import Ledger
 
-extension DatabaseSession {
+/// The facts that documents attest.
+package struct FactRows: RowGroup {
+    package let tx: DatabaseSession
+}
+
+extension FactRows {
     /// Inserts facts. Returns how many of them are new.
     @discardableResult
     func insert(
@@ -28,7 +33,7 @@ extension DatabaseSession {
 
     /// The facts about a purchase, ordered by the time of attestation, each with the document that
     /// attests it.
-    package func facts(
+    package func all(
         about purchase: PurchaseID, in app: AppID
     ) throws(StorageFailure) -> [FactWithSource] {
         try connection.rows(
@@ -38,7 +43,7 @@ extension DatabaseSession {
                 + "AND documents.id = facts.document WHERE facts.app = $1 "
                 + "AND facts.environment = $2 AND purchase = $3 "
                 + "ORDER BY attested_at_ms, subject, document",
-            Self.key(of: purchase, in: app)
+            PurchaseRows.key(of: purchase, in: app)
         ) { row throws(StorageFailure) in
             FactWithSource(
                 fact: try Self.fact(&row, about: purchase), document: try row.bytes(),

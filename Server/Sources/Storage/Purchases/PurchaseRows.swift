@@ -1,7 +1,12 @@
 import Ledger
 
+/// Purchases: stored timelines, reported states, and origins.
+package struct PurchaseRows: RowGroup {
+    package let tx: DatabaseSession
+}
+
 /// The table `purchases`: one row for each purchase.
-extension DatabaseSession {
+extension PurchaseRows {
     static func key(of purchase: PurchaseID, in app: AppID) -> [Value] {
         [
             .text(app.rawValue), .text(purchase.environment.rawValue),
@@ -24,7 +29,7 @@ extension DatabaseSession {
     /// Inserts rows of purchases, or replaces what is derived from documents in them. Other columns
     /// are changed where they are used: leases of checks in `CheckRows`, the reported state in
     /// `PurchaseEvents`, the budget of documents in `DocumentBudget`.
-    func upsertPurchases(_ rows: [[Value]]) throws(StorageFailure) {
+    func upsert(_ rows: [[Value]]) throws(StorageFailure) {
         try connection.runEach(
             "INSERT INTO purchases (app, environment, purchase, account_token, timeline, "
                 + "due_at_ms, known_at_ms, reported_state, next_change_at_ms, failures, "
@@ -65,4 +70,95 @@ extension DatabaseSession {
             Self.key(of: purchase, in: app)
         ) { row throws(StorageFailure) in try row.bytes() }
     }
+}
+
+extension PurchaseRows {
+    func accessRules(of app: AppID) -> AccessRules { rules.access(of: app) }
+
+    // MARK: - Time-based events
+
+}
+
+extension PurchaseRows {
+    /// The columns of a ``ReportedPurchase``, from ``purchasesWithOwners``.
+    static let reportedColumns = "purchases.timeline, purchases.reported_state, links.customer"
+
+    /// Purchases, each with the link to its owner if it has one.
+    static let purchasesWithOwners =
+        "purchases LEFT JOIN links ON links.app = purchases.app "
+        + "AND links.environment = purchases.environment AND links.purchase = purchases.purchase"
+
+    private static let selectReported =
+        "SELECT \(reportedColumns) FROM \(purchasesWithOwners) WHERE purchases.app = $1 "
+        + "AND purchases.environment = $2 AND purchases.purchase = $3"
+
+    /// A purchase and its last reported state. Returns nil if the purchase is unknown.
+    func reported(
+        _ purchase: PurchaseID, in app: AppID
+    ) throws(StorageFailure) -> ReportedPurchase? {
+        try connection.firstRow(
+            Self.selectReported, Self.key(of: purchase, in: app)
+        ) { row throws(StorageFailure) in
+            try Self.reportedPurchase(purchase, in: app, &row)
+        }
+    }
+
+    /// Reads ``reportedColumns``. If the stored timeline can no longer be decoded, uses the given
+    /// one.
+    static func reportedPurchase(
+        _ purchase: PurchaseID, in app: AppID, _ row: inout ColumnReader,
+        orAs known: Timeline? = nil
+    ) throws(StorageFailure) -> ReportedPurchase {
+        let timeline: Timeline
+        do {
+            timeline = try Timeline(stored: try row.bytes(), of: purchase)
+        } catch {
+            guard let known else { throw error }
+            timeline = known
+        }
+        return ReportedPurchase(
+            app: app, timeline: timeline,
+            reportedState: try row.optionalBytes().map { bytes throws(StorageFailure) in
+                try ReportedState(stored: bytes)
+            }, customer: try row.optionalCustomer())
+    }
+
+    /// The last reported state of a purchase that is being rebuilt. If its row is lost, the state
+    /// is taken from the log. If its stored timeline can no longer be decoded, the rebuilt timeline
+    /// is used in its place.
+    func lastReported(
+        of rebuilt: Timeline, in app: AppID, _ lost: inout LastEvents
+    ) throws(StorageFailure) -> ReportedPurchase {
+        let key = Self.key(of: rebuilt.purchase, in: app)
+        let known = try connection.firstRow(Self.selectReported, key) {
+            row throws(StorageFailure) in
+            try Self.reportedPurchase(rebuilt.purchase, in: app, &row, orAs: rebuilt)
+        }
+        if let known, known.reportedState != nil { return known }
+        let owner = try tx.links.find(of: rebuilt.purchase, in: app)?.customer
+        guard let last = try lost.event(of: rebuilt.purchase, in: app, tx) else {
+            return ReportedPurchase(
+                app: app, timeline: Timeline(of: rebuilt.purchase, []), customer: owner)
+        }
+        return ReportedPurchase(
+            app: app, timeline: rebuilt,
+            reportedState: ReportedState(last.entry.change.after, until: last.entry.knownAt),
+            customer: owner)
+    }
+
+    // MARK: - Ownership events
+
+}
+
+extension PurchaseRows {
+    /// Returns whether the environment has any purchases whose state could be wrong.
+    package func hasAny(
+        of app: AppID, in environment: Environment
+    ) throws(StorageFailure) -> Bool {
+        try !connection.rows(
+            "SELECT 1 FROM purchases WHERE app = $1 AND environment = $2 LIMIT 1",
+            AppStoreRows.key(app, environment)
+        ).isEmpty
+    }
+
 }

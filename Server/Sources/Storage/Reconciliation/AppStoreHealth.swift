@@ -27,8 +27,8 @@ package struct AppStoreHealth: Hashable, Sendable {
     }
 }
 
-extension DatabaseSession {
-    package func appStoreHealth(
+extension AppStoreRows {
+    package func health(
         of app: AppID, in environment: Environment
     ) throws(StorageFailure) -> AppStoreHealth {
         try connection.firstRow(
@@ -44,10 +44,10 @@ extension DatabaseSession {
     }
 
     /// Records a response of the App Store, which ends any pause.
-    package func appStoreResponded(
+    package func responded(
         _ app: AppID, in environment: Environment, at now: Instant
     ) throws(StorageFailure) {
-        try updateAppStore(
+        try update(
             app, environment,
             "answered_at_ms = $1, failures = 0, paused_until_ms = 0", [.integer(now.milliseconds)])
     }
@@ -55,24 +55,24 @@ extension DatabaseSession {
     /// Records that the App Store did not respond.
     ///
     /// - Parameter pausedUntil: no requests are made before this time.
-    package func appStoreFailed(
+    package func failed(
         _ app: AppID, in environment: Environment, pausedUntil: Instant
     ) throws(StorageFailure) {
-        try updateAppStore(
+        try update(
             app, environment, "failures = app_stores.failures + 1, paused_until_ms = $1",
             [.integer(pausedUntil.milliseconds)])
     }
 
     /// Records that the App Store asked for a pause. This does not count as a failure.
-    package func appStorePaused(
+    package func paused(
         _ app: AppID, in environment: Environment, until moment: Instant
     ) throws(StorageFailure) {
-        try updateAppStore(
+        try update(
             app, environment, "paused_until_ms = $1", [.integer(moment.milliseconds)])
     }
 
     /// Updates the row, creating it if necessary.
-    func updateAppStore(
+    func update(
         _ app: AppID, _ environment: Environment, _ changes: String, _ values: [Value]
     ) throws(StorageFailure) {
         let key = Self.key(app, environment)
@@ -97,6 +97,6 @@ extension DatabaseSession {
     package func backlog(
         of app: AppID, in environment: Environment, at now: Instant
     ) throws(StorageFailure) -> QueueBacklog {
-        try backlog(of: .checks, in: Self.key(app, environment), dueBy: now)
+        try tx.queues.backlog(of: .checks, in: Self.key(app, environment), dueBy: now)
     }
 }

@@ -50,10 +50,15 @@ extension LeaseQueue {
     /// Purchases to be checked. A check learns what is true even if its lease was lost.
     static let checks = Self(
         table: "purchases", key: ["app", "environment", "purchase"], scope: ["app", "environment"],
-        columns: "\(DatabaseSession.historyColumns), timeline", completesWithoutLease: true)
+        columns: "\(CheckRows.historyColumns), timeline", completesWithoutLease: true)
 }
 
-extension DatabaseSession {
+/// Checks: when to ask the App Store about each purchase.
+package struct CheckRows: RowGroup {
+    package let tx: DatabaseSession
+}
+
+extension CheckRows {
     static let historyColumns =
         "due_at_ms, known_at_ms, asked_at_ms, failed_at_ms, failures, revision"
 
@@ -68,10 +73,10 @@ extension DatabaseSession {
             failedAt: try row.optionalInstant(), failures: try row.count())
     }
 
-    package func checkHistory(
+    package func history(
         of purchase: PurchaseID, in app: AppID
     ) throws(StorageFailure) -> (history: CheckHistory, dueAt: Instant)? {
-        try connection.firstRow(Self.selectCheck, Self.key(of: purchase, in: app)) {
+        try connection.firstRow(Self.selectCheck, PurchaseRows.key(of: purchase, in: app)) {
             row throws(StorageFailure) in
             let (dueAt, history) = (try row.instant(), try Self.history(&row))
             try row.skip()
@@ -80,21 +85,21 @@ extension DatabaseSession {
     }
 
     /// The time when the next check is due. Returns nil if there are no purchases.
-    package func nextCheck(
+    package func next(
         of app: AppID, in environment: Environment
     ) throws(StorageFailure) -> Instant? {
-        try backlog(of: .checks, in: Self.key(app, environment)).oldest
+        try tx.queues.backlog(of: .checks, in: AppStoreRows.key(app, environment)).oldest
     }
 
     /// The purchases whose checks are due first, in that order.
-    package func nextChecks(
+    package func next(
         of app: AppID, in environment: Environment, limit: Int
     ) throws(StorageFailure) -> [CheckState] {
         try connection.rows(
             "SELECT \(Self.historyColumns), purchase FROM purchases "
                 + "WHERE app = $1 AND environment = $2 AND due_at_ms IS NOT NULL "
                 + "ORDER BY due_at_ms LIMIT $3",
-            Self.key(app, environment) + [.integer(Int64(limit))]
+            AppStoreRows.key(app, environment) + [.integer(Int64(limit))]
         ) { row throws(StorageFailure) in
             let (dueAt, history) = (try row.instant(), try Self.history(&row))
             try row.skip()
@@ -109,21 +114,21 @@ extension DatabaseSession {
     /// Leases purchases that are due for a check, the longest overdue first. Returns none while
     /// requests to the App Store are paused, or the pace of all servers is used up. No other server
     /// can lease them until the lease expires.
-    package func leaseChecks(
+    package func lease(
         of app: AppID, in environment: Environment, dueBy now: Instant, limit: Int,
         for worker: CheckWorker
     ) throws(StorageFailure) -> [CheckLease] {
-        let standing = try appStoreHealth(of: app, in: environment)
+        let standing = try tx.appStore.health(of: app, in: environment)
         guard standing.pausedUntil <= now else { return [] }
-        let clock = try clock()
+        let clock = try tx.queues.clock()
         let room = standing.room(at: clock, perSecond: worker.checksPerSecond)
         guard room > 0 else { return [] }
-        let rows = try leaseDue(
-            .checks, in: Self.key(app, environment), by: now, limit: min(limit, room),
+        let rows = try tx.queues.leaseDue(
+            .checks, in: AppStoreRows.key(app, environment), by: now, limit: min(limit, room),
             for: worker.holder, lease: worker.lease)
         let spent = Int64(rows.count) * 1000 / Int64(worker.checksPerSecond)
         if spent > 0 {
-            try updateAppStore(
+            try tx.appStore.update(
                 app, environment, "busy_until_ms = $1",
                 [.integer(max(clock, standing.busyUntil) + spent)])
         }
@@ -131,12 +136,12 @@ extension DatabaseSession {
     }
 
     /// Leases purchases of both environments that are due for a check, production first.
-    package func leaseChecks(
+    package func lease(
         of app: AppID, dueBy now: Instant, limit: Int, for worker: CheckWorker
     ) throws(StorageFailure) -> [CheckLease] {
         var leases: [CheckLease] = []
         for environment in Environment.allCases where leases.count < limit {
-            leases += try leaseChecks(
+            leases += try lease(
                 of: app, in: environment, dueBy: now, limit: limit - leases.count, for: worker)
         }
         return leases
@@ -144,11 +149,12 @@ extension DatabaseSession {
 
     /// Leases one purchase, due or not. Returns nil if it is unknown, or another server has a
     /// lease.
-    package func leaseCheck(
+    package func lease(
         of purchase: PurchaseID, in app: AppID, for worker: CheckWorker
     ) throws(StorageFailure) -> CheckLease? {
-        let rows = try lease(
-            .checks, key: Self.key(of: purchase, in: app), for: worker.holder, lease: worker.lease)
+        let rows = try tx.queues.lease(
+            .checks, key: PurchaseRows.key(of: purchase, in: app), for: worker.holder,
+            lease: worker.lease)
         return try Self.leases(rows, of: app, for: worker).first
     }
 
@@ -179,33 +185,33 @@ extension DatabaseSession {
     ///     that were never checked remain unchecked.
     ///   - isListRead: whether the request covered the changes since the last check. If not, others
     ///     whose list must be read, for example after an upgrade, remain due.
-    package func completeCheck(
+    package func complete(
         _ purchase: PurchaseID, alsoReporting others: [PurchaseID] = [], of app: AppID,
         asked: Instant,
         isWhole: Bool, isListRead: Bool = true
     ) throws(StorageFailure) {
         for told in [purchase] + others.filter({ $0 != purchase }) {
-            guard let known = try checkHistory(of: told, in: app)?.history else { continue }
+            guard let known = try history(of: told, in: app)?.history else { continue }
             if told != purchase, !isWhole {
                 guard let before = known.askedAt else { continue }
-                let told = try timeline(of: told, in: app)
+                let told = try tx.purchases.timeline(of: told, in: app)
                 guard isListRead || told?.unresolvedUpgrade(after: before) == nil else { continue }
             }
-            try updateCheck(told, of: app, known.succeeded(at: asked))
+            try update(told, of: app, known.succeeded(at: asked))
         }
     }
 
     /// Records that the App Store did not respond. Does nothing if the lease passed to another
     /// server.
-    package func failCheck(_ lease: CheckLease, at now: Instant) throws(StorageFailure) {
+    package func fail(_ lease: CheckLease, at now: Instant) throws(StorageFailure) {
         let failed = lease.history.failed(at: now)
-        try updateCheck(lease.purchase, of: lease.app, failed, failedBy: lease.holder)
+        try update(lease.purchase, of: lease.app, failed, failedBy: lease.holder)
     }
 
     /// Releases a lease without a check; the purchase stays due.
     package func release(_ lease: CheckLease) throws(StorageFailure) {
-        let key = Self.key(of: lease.purchase, in: lease.app)
-        try release(key, of: .checks, by: lease.holder)
+        let key = PurchaseRows.key(of: lease.purchase, in: lease.app)
+        try tx.queues.release(key, of: .checks, by: lease.holder)
     }
 
     /// Records the position up to which the App Store's list of transactions was read.
@@ -215,17 +221,18 @@ extension DatabaseSession {
         try connection.run(
             "UPDATE purchases SET revision = $1 "
                 + "WHERE app = $2 AND environment = $3 AND purchase = $4",
-            [.text(revision)] + Self.key(of: purchase, in: app))
+            [.text(revision)] + PurchaseRows.key(of: purchase, in: app))
     }
 
-    private func updateCheck(
+    private func update(
         _ purchase: PurchaseID, of app: AppID, _ history: CheckHistory,
         failedBy holder: String? = nil
     ) throws(StorageFailure) {
-        let timeline = try timeline(of: purchase, in: app) ?? Timeline(of: purchase, [])
+        let timeline =
+            try tx.purchases.timeline(of: purchase, in: app) ?? Timeline(of: purchase, [])
         let due = timeline.nextCheck(history, rules: checkRules)
-        try complete(
-            Self.key(of: purchase, in: app), of: .checks,
+        try tx.queues.complete(
+            PurchaseRows.key(of: purchase, in: app), of: .checks,
             holder == nil ? .completed(next: due) : .failed(next: due), by: holder,
             [
                 ("asked_at_ms", .integer(history.askedAt?.milliseconds)),

@@ -15,7 +15,12 @@ extension LeaseQueue {
         attempts: "attempts", trouble: "trouble")
 }
 
-extension DatabaseSession {
+/// Groups of seats, and when to compare them with the App Store's.
+package struct SeatGroupRows: RowGroup {
+    package let tx: DatabaseSession
+}
+
+extension SeatGroupRows {
     // MARK: - Reading
 
     /// How the App Store counted the seats of a group. Nil if it was not asked.
@@ -25,7 +30,7 @@ extension DatabaseSession {
         try connection.firstRow(
             "SELECT asked_at_ms, seats, available, foreign_claims FROM seat_groups "
                 + "WHERE app = $1 AND environment = $2 AND purchase = $3",
-            Self.key(of: purchase, in: app)
+            PurchaseRows.key(of: purchase, in: app)
         ) { row throws(StorageFailure) in try Self.storeSeats(&row) } ?? nil
     }
 
@@ -42,23 +47,23 @@ extension DatabaseSession {
 
     // MARK: - Leases
 
-    package func hasDueSeatGroups(
+    package func hasDue(
         of app: AppID, in environment: Environment, by now: Instant
     ) throws(StorageFailure) -> Bool {
         try !connection.rows(
             "SELECT 1 FROM seat_groups WHERE app = $1 AND environment = $2 AND due_at_ms <= $3 "
-                + "LIMIT 1", Self.key(app, environment) + [.integer(now.milliseconds)]
+                + "LIMIT 1", AppStoreRows.key(app, environment) + [.integer(now.milliseconds)]
         ).isEmpty
     }
 
     /// Leases groups that are due, the longest overdue first. No other server can lease them until
     /// the lease expires.
-    package func leaseSeatGroups(
+    package func lease(
         of app: AppID, in environment: Environment, dueBy now: Instant, limit: Int,
         for worker: CheckWorker
     ) throws(StorageFailure) -> [LeasedSeatGroup] {
-        try leaseDue(
-            .seatGroups, in: Self.key(app, environment), by: now, limit: limit,
+        try tx.queues.leaseDue(
+            .seatGroups, in: AppStoreRows.key(app, environment), by: now, limit: limit,
             for: worker.holder, lease: worker.lease
         ).read { row throws(StorageFailure) in
             let attempts = try row.count()
@@ -68,7 +73,7 @@ extension DatabaseSession {
     }
 
     /// Makes a group's comparison due at a time, unless it is due before.
-    func compareSeats(
+    func compare(
         of purchase: PurchaseID, in app: AppID, by due: Instant
     ) throws(StorageFailure) {
         try connection.run(
@@ -77,18 +82,18 @@ extension DatabaseSession {
                 + "DO UPDATE SET due_at_ms = excluded.due_at_ms, since_ms = excluded.since_ms "
                 + "WHERE seat_groups.due_at_ms IS NULL "
                 + "OR seat_groups.due_at_ms > excluded.due_at_ms",
-            Self.key(of: purchase, in: app) + [
+            PurchaseRows.key(of: purchase, in: app) + [
                 .integer(due.milliseconds), .integer(due.milliseconds),
             ])
     }
 
     /// How many claims wait to be reported and groups are due to be compared, and since when.
-    package func seatBacklog(
+    package func backlog(
         of app: AppID, in environment: Environment, at now: Instant
     ) throws(StorageFailure) -> QueueBacklog {
-        let scope = Self.key(app, environment)
-        let reports = try backlog(of: .seatReports, in: scope)
-        let groups = try backlog(of: .seatGroups, in: scope, dueBy: now)
+        let scope = AppStoreRows.key(app, environment)
+        let reports = try tx.queues.backlog(of: .seatReports, in: scope)
+        let groups = try tx.queues.backlog(of: .seatGroups, in: scope, dueBy: now)
         return QueueBacklog(
             count: reports.count + groups.count,
             oldest: [reports.oldest, groups.oldest].compactMap(\.self).min())
@@ -104,17 +109,17 @@ extension DatabaseSession {
         on purchase: PurchaseID, listed: Set<StoreSeatID>, endedSince start: Instant,
         in app: AppID
     ) throws(StorageFailure) -> [SeatClaim] {
-        let open = try openSeatClaims(on: purchase, in: app)
-        let others = try seatClaims(storedAs: listed.sorted(), in: app).map(\.claim)
-        let unanswered = try seatClaims(
+        let open = try tx.seatClaims.openClaims(on: purchase, in: app)
+        let others = try tx.seatClaims.all(storedAs: listed.sorted(), in: app).map(\.claim)
+        let unanswered = try tx.seatClaims.all(
             "app = $1 AND environment = $2 AND purchase = $3 "
                 + "AND apple_asked_at_ms IS NOT NULL AND apple_claim IS NULL",
-            Self.key(of: purchase, in: app)
+            PurchaseRows.key(of: purchase, in: app)
         ).map(\.claim)
-        let unclaimed = try seatClaims(
+        let unclaimed = try tx.seatClaims.all(
             "app = $1 AND environment = $2 AND purchase = $3 "
                 + "AND cause = 'unclaimed' AND ended_at_ms >= $4",
-            Self.key(of: purchase, in: app) + [.integer(start.milliseconds)]
+            PurchaseRows.key(of: purchase, in: app) + [.integer(start.milliseconds)]
         ).map(\.claim)
         var known: Set<SeatClaimID> = []
         return (open + others + unanswered + unclaimed).filter { known.insert($0.id).inserted }
@@ -129,8 +134,9 @@ extension DatabaseSession {
         next: Instant, in app: AppID, by holder: String, at now: Instant
     ) throws(StorageFailure) -> Bool {
         let purchase = leased.purchase
-        let isRecorded = try complete(
-            Self.key(of: purchase, in: app), of: .seatGroups, .completed(next: next), by: holder,
+        let isRecorded = try tx.queues.complete(
+            PurchaseRows.key(of: purchase, in: app), of: .seatGroups, .completed(next: next),
+            by: holder,
             isAttempt: false,
             [
                 ("seats", .integer(Int64(seats.seats))),
@@ -141,12 +147,12 @@ extension DatabaseSession {
             ])
         guard isRecorded else { return false }
         // Whether members have a seat depends on it.
-        try touch([purchase], in: app)
-        try releaseUnclaimed(
+        try tx.purchases.touch([purchase], in: app)
+        try tx.seats.releaseUnclaimed(
             comparison.missing.map { StoredSeatClaim($0, on: purchase) }, by: .time, in: app,
             at: now)
         let leftover = comparison.leftover.map(\.id)
-        let refused = try openSeatClaims(on: purchase, in: app)
+        let refused = try tx.seatClaims.openClaims(on: purchase, in: app)
             .filter { $0.report.state == .refused }.prefix(seats.available).map(\.id)
         let changes: [([SeatClaimID], SeatReport.State, due: Instant?)] = [
             (leftover, .reported, now), (refused, .due, now),
@@ -164,7 +170,7 @@ extension DatabaseSession {
                     ]
                 })
         }
-        try resumeReports(on: purchase, in: app, at: now)
+        try tx.seatReports.resumeReports(on: purchase, in: app, at: now)
         return true
     }
 
@@ -175,9 +181,9 @@ extension DatabaseSession {
         _ leased: LeasedSeatGroup, at next: Instant?, because trouble: String?, isAttempt: Bool,
         in app: AppID, by holder: String
     ) throws(StorageFailure) {
-        if next == nil { try touch([leased.purchase], in: app) }
-        try complete(
-            Self.key(of: leased.purchase, in: app), of: .seatGroups,
+        if next == nil { try tx.purchases.touch([leased.purchase], in: app) }
+        try tx.queues.complete(
+            PurchaseRows.key(of: leased.purchase, in: app), of: .seatGroups,
             .failed(trouble, next: next), by: holder, isAttempt: isAttempt)
     }
 }

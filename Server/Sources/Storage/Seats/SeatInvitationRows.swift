@@ -34,7 +34,12 @@ package struct StoredInvitation: Hashable, Sendable {
     }
 }
 
-extension DatabaseSession {
+/// Invitations to take a seat of a purchase.
+package struct SeatInvitationRows: RowGroup {
+    package let tx: DatabaseSession
+}
+
+extension SeatInvitationRows {
     /// How many invitations of one purchase stay stored after they were used, withdrawn, or
     /// expired: the newest ones.
     package static let closedInvitationsMax = 1_000
@@ -42,24 +47,25 @@ extension DatabaseSession {
     // MARK: - Reading
 
     /// - Parameter digest: of the token: 32 bytes.
-    package func invitation(
+    package func find(
         digest: [UInt8], in app: AppID
     ) throws(StorageFailure) -> StoredInvitation? {
         try invitations("app = $1 AND digest = $2", [.text(app.rawValue), .bytes(digest)]).first
     }
 
-    package func invitation(
+    package func find(
         _ id: String, in app: AppID
     ) throws(StorageFailure) -> StoredInvitation? {
         try invitations("app = $1 AND invitation = $2", [.text(app.rawValue), .text(id)]).first
     }
 
     /// All stored invitations of a purchase, the newest first.
-    package func invitations(
+    package func all(
         of purchase: PurchaseID, in app: AppID
     ) throws(StorageFailure) -> [StoredInvitation] {
         try invitations(
-            "app = $1 AND environment = $2 AND purchase = $3", Self.key(of: purchase, in: app)
+            "app = $1 AND environment = $2 AND purchase = $3",
+            PurchaseRows.key(of: purchase, in: app)
         ).sorted { ($0.createdAt, $0.id) > ($1.createdAt, $1.id) }
     }
 
@@ -86,8 +92,8 @@ extension DatabaseSession {
     package func insert(
         _ invitation: StoredInvitation, digest: [UInt8], in app: AppID
     ) throws(StorageFailure) {
-        try touch([invitation.purchase], in: app)
-        let closed = try invitations(of: invitation.purchase, in: app)
+        try tx.purchases.touch([invitation.purchase], in: app)
+        let closed = try all(of: invitation.purchase, in: app)
             .filter { !$0.isOpen(at: invitation.createdAt) }
         try connection.runEach(
             "DELETE FROM seat_invitations WHERE app = $1 AND invitation = $2",
@@ -122,7 +128,7 @@ extension DatabaseSession {
     package func withdraw(
         _ invitation: StoredInvitation, in app: AppID, at now: Instant
     ) throws(StorageFailure) {
-        try touch([invitation.purchase], in: app)
+        try tx.purchases.touch([invitation.purchase], in: app)
         try connection.run(
             "UPDATE seat_invitations SET withdrawn_at_ms = $1 "
                 + "WHERE app = $2 AND invitation = $3",
@@ -131,12 +137,36 @@ extension DatabaseSession {
 
     /// Withdraws the invitations of a purchase that loses its owner: they were theirs. The claims
     /// stay.
-    func withdrawInvitations(
+    func withdrawAll(
         of purchase: PurchaseID, in app: AppID, at now: Instant
     ) throws(StorageFailure) {
         try connection.run(
             "UPDATE seat_invitations SET withdrawn_at_ms = $1 WHERE app = $2 AND environment = $3 "
                 + "AND purchase = $4 AND used_at_ms IS NULL AND withdrawn_at_ms IS NULL",
-            [.integer(now.milliseconds)] + Self.key(of: purchase, in: app))
+            [.integer(now.milliseconds)] + PurchaseRows.key(of: purchase, in: app))
     }
+}
+
+extension SeatInvitationRows {
+    /// Deletes the invitations that only these ids can use, in either letter case. Returns whether
+    /// there were any.
+    @discardableResult
+    package func delete(
+        naming ids: [CustomerID], in app: AppID
+    ) throws(StorageFailure) -> Bool {
+        let names = Set(ids + ids.compactMap(\.inOtherCase)).sorted()
+        var found = false
+        for name in names {
+            let values: [Value] = [.text(app.rawValue), .text(name.rawValue)]
+            let known = try connection.rows(
+                "SELECT invitation FROM seat_invitations WHERE app = $1 AND customer = $2 LIMIT 1",
+                values)
+            guard !known.isEmpty else { continue }
+            try connection.run(
+                "DELETE FROM seat_invitations WHERE app = $1 AND customer = $2", values)
+            found = true
+        }
+        return found
+    }
+
 }

@@ -12,35 +12,40 @@ extension LeaseQueue {
     /// lost.
     static let seatReports = Self(
         table: "seat_claims", key: ["app", "claim"], scope: ["app", "environment"],
-        columns: "\(DatabaseSession.claimColumns), attempts", since: "apple_since_ms",
+        columns: "\(SeatClaimRows.claimColumns), attempts", since: "apple_since_ms",
         attempts: "attempts", trouble: "trouble", completesWithoutLease: true)
 }
 
-extension DatabaseSession {
+/// Claims on seats that are due to be reported to the App Store.
+package struct SeatReportRows: RowGroup {
+    package let tx: DatabaseSession
+}
+
+extension SeatReportRows {
     // MARK: - Leases
 
     /// Whether any claim is due to be reported. Looking first spares a write transaction.
-    package func hasDueSeatReports(
+    package func hasDue(
         of app: AppID, in environment: Environment, by now: Instant
     ) throws(StorageFailure) -> Bool {
         try !connection.rows(
             "SELECT 1 FROM seat_claims WHERE app = $1 AND environment = $2 AND due_at_ms <= $3 "
-                + "LIMIT 1", Self.key(app, environment) + [.integer(now.milliseconds)]
+                + "LIMIT 1", AppStoreRows.key(app, environment) + [.integer(now.milliseconds)]
         ).isEmpty
     }
 
     /// Leases claims that are due to be reported, the longest overdue first. No other server can
     /// lease them until the lease expires.
-    package func leaseSeatReports(
+    package func lease(
         of app: AppID, in environment: Environment, dueBy now: Instant, limit: Int,
         for worker: CheckWorker
     ) throws(StorageFailure) -> [LeasedSeatReport] {
-        try leaseDue(
-            .seatReports, in: Self.key(app, environment), by: now, limit: limit,
+        try tx.queues.leaseDue(
+            .seatReports, in: AppStoreRows.key(app, environment), by: now, limit: limit,
             for: worker.holder, lease: worker.lease
         ).read { row throws(StorageFailure) in
             let leased = LeasedSeatReport(
-                stored: try Self.seatClaim(&row), attempts: try row.count())
+                stored: try SeatClaimRows.seatClaim(&row), attempts: try row.count())
             try row.skip(LeaseQueue.seatReports.key.count)
             return leased
         }
@@ -65,8 +70,8 @@ extension DatabaseSession {
     ) throws(StorageFailure) {
         // So that a document that says that the subscription runs finds it: see
         // `resumeSeatReports(on:in:at:)`.
-        try touch([stored.purchase], in: app)
-        try complete(
+        try tx.purchases.touch([stored.purchase], in: app)
+        try tx.queues.complete(
             Self.key(of: stored.claim.id, in: app), of: .seatReports, .failed(next: nil),
             by: holder, isAttempt: false,
             [("apple_state", .text(state.rawValue)), ("attempts", .integer(0))])
@@ -84,10 +89,10 @@ extension DatabaseSession {
         _ leased: LeasedSeatReport, _ answer: SeatReport.Answer, trouble: String?, in app: AppID,
         by holder: String, nextComparison next: Instant, at now: Instant
     ) throws(StorageFailure) {
-        guard let stored = try seatClaim(leased.stored.claim.id, in: app) else { return }
+        guard let stored = try tx.seatClaims.find(leased.stored.claim.id, in: app) else { return }
         let (claim, purchase) = (stored.claim, stored.purchase)
         let isOpen =
-            try timeline(of: purchase, in: app)?.isOpen(claim) ?? (claim.end == nil)
+            try tx.purchases.timeline(of: purchase, in: app)?.isOpen(claim) ?? (claim.end == nil)
         let (report, isDue) = claim.report.after(
             answer, isOpen: isOpen, isFirst: leased.stored.claim.report.askedAt == nil, at: now)
         let due = isDue ? now : nil
@@ -96,8 +101,8 @@ extension DatabaseSession {
             case .claimed, .unclaimed: .completed(next: due)
             case .noSeat, .notRunning, .refused: .failed(trouble, next: due)
             }
-        if report.state == .off { try touch([purchase], in: app) }
-        let isRecorded = try complete(
+        if report.state == .off { try tx.purchases.touch([purchase], in: app) }
+        let isRecorded = try tx.queues.complete(
             Self.key(of: claim.id, in: app), of: .seatReports, outcome, by: holder,
             isAttempt: false,
             [
@@ -108,14 +113,17 @@ extension DatabaseSession {
                 ("attempts", .integer(0)),
             ])
         guard isRecorded else { return }
-        if case .claimed(let id) = answer { try applyUnclaims(naming: id, in: app, at: now) }
+        if case .claimed(let id) = answer {
+            try tx.seats.applyUnclaims(naming: id, in: app, at: now)
+        }
         switch answer {
-        case .claimed, .notRunning, .refused: try compareSeats(of: purchase, in: app, by: next)
+        case .claimed, .notRunning, .refused:
+            try tx.seatGroups.compare(of: purchase, in: app, by: next)
         case .noSeat:
             // Not again at once, if the App Store counts a free seat and gives none.
-            let asked = try storeSeats(of: purchase, in: app)?.askedAt
+            let asked = try tx.seatGroups.storeSeats(of: purchase, in: app)?.askedAt
             let isFresh = asked.map { now < $0 + StoreSeatComparison.settledAfter } ?? false
-            try compareSeats(of: purchase, in: app, by: isFresh ? next : now)
+            try tx.seatGroups.compare(of: purchase, in: app, by: isFresh ? next : now)
         case .unclaimed: break
         }
     }
@@ -125,7 +133,7 @@ extension DatabaseSession {
         _ leased: LeasedSeatReport, at next: Instant, because trouble: String, isAttempt: Bool,
         in app: AppID, by holder: String
     ) throws(StorageFailure) {
-        try complete(
+        try tx.queues.complete(
             Self.key(of: leased.stored.claim.id, in: app), of: .seatReports,
             .failed(trouble, next: next), by: holder, isAttempt: isAttempt)
     }
@@ -143,7 +151,7 @@ extension DatabaseSession {
             "UPDATE seat_groups SET since_ms = $1, due_at_ms = $2, lease_until_ms = 0, "
                 + "lease_holder = NULL WHERE app = $3 AND environment = $4 AND purchase = $5",
             [.integer(now.milliseconds), .integer(now.milliseconds)]
-                + Self.key(of: purchase, in: app))
+                + PurchaseRows.key(of: purchase, in: app))
     }
 
     func resumeReports(
@@ -153,7 +161,7 @@ extension DatabaseSession {
             "UPDATE seat_claims SET apple_state = 'due', apple_since_ms = $1, due_at_ms = $2 "
                 + "WHERE app = $3 AND environment = $4 AND purchase = $5 AND apple_state = 'off'",
             [.integer(now.milliseconds), .integer(now.milliseconds)]
-                + Self.key(of: purchase, in: app))
+                + PurchaseRows.key(of: purchase, in: app))
     }
 
     private static func key(of claim: SeatClaimID, in app: AppID) -> [Value] {

@@ -21,9 +21,9 @@ package struct SeatUnclaim: Hashable, Sendable {
 // The ids stay stored, because the answer that tells us the id of a claim may have been lost, or
 // may come later than the notification.
 
-extension DatabaseSession {
+extension SeatUpdates {
     /// Records and applies the notifications about ended claims among new documents.
-    func recordSeatUnclaims(_ attested: [DocumentWithFacts]) throws(StorageFailure) {
+    func recordUnclaims(_ attested: [DocumentWithFacts]) throws(StorageFailure) {
         for each in attested {
             guard let unclaim = each.seatUnclaim else { continue }
             try record(
@@ -92,7 +92,7 @@ extension DatabaseSession {
         guard let first = rows.first else { return }
         let environment = first.environment
         let ids = rows.map(\.id)
-        var named = try seatClaims(storedAs: ids, in: app)
+        var named = try tx.seatClaims.all(storedAs: ids, in: app)
         if !first.isBound {
             let isOurs = Set(named.compactMap(\.claim.report.storeID)).count == ids.count
             let places = Set(named.map(\.purchase.environment))
@@ -122,13 +122,4 @@ extension DatabaseSession {
             named.map { [.text(app.rawValue), .text($0.claim.id.rawValue)] })
     }
 
-    /// The claims that the App Store knows by some ids.
-    func seatClaims(
-        storedAs ids: [StoreSeatID], in app: AppID
-    ) throws(StorageFailure) -> [StoredSeatClaim] {
-        try connection.rowsEach(
-            "SELECT \(Self.claimColumns) FROM seat_claims WHERE app = $1 AND apple_claim = $2",
-            ids.map { [.text(app.rawValue), .text($0.rawValue)] }
-        ).joined().read(Self.seatClaim)
-    }
 }

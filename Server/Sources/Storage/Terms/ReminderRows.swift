@@ -14,7 +14,12 @@ package struct ReminderProgress: Hashable, Sendable {
     package var isSweeping: Bool
 }
 
-extension DatabaseSession {
+/// Terms that end soon, and the reminders that were emitted.
+package struct ReminderRows: RowGroup {
+    package let tx: DatabaseSession
+}
+
+extension ReminderRows {
     /// The number of customers and account tokens that one step of the sweep handles.
     private static let sweepBatch = 1_000
 
@@ -27,14 +32,15 @@ extension DatabaseSession {
         guard rules.appsWithReminders.contains(app), purchase.timeline.hasTerms else { return }
         if let owner = purchase.customer {
             try watchTerms(of: owner, in: app, id.environment)
-        } else if let token = purchase.timeline.accountToken, tokensIdentifyCustomers(in: app),
-            try !isErased(token: token, in: app)
+        } else if let token = purchase.timeline.accountToken,
+            tx.accountTokens.identifyCustomers(in: app),
+            try !tx.erasedIDs.contains(token: token, in: app)
         {
             try watchTerms(of: CustomerID(rawValue: token), in: app, id.environment)
         }
         try connection.eachRow(
             "SELECT customer FROM shares WHERE app = $1 AND environment = $2 AND purchase = $3",
-            Self.key(of: id, in: app)
+            PurchaseRows.key(of: id, in: app)
         ) { row throws(StorageFailure) in
             try watchTerms(of: try row.customer(), in: app, id.environment)
         }
@@ -53,7 +59,7 @@ extension DatabaseSession {
 
     /// Selects the subjects that are due for an examination, the longest overdue first. Skips those
     /// that another server has locked.
-    package func dueTermWatches(
+    package func dueWatches(
         of app: AppID, dueBy now: Instant, limit: Int
     ) throws(StorageFailure) -> [TermWatch] {
         try connection.rows(
@@ -90,7 +96,7 @@ extension DatabaseSession {
     // MARK: - Reminders
 
     /// The reminders emitted for any of these subjects, with their times.
-    package func emittedReminders(
+    package func emitted(
         of subjects: Set<CustomerID>, in app: AppID, environment: Environment
     ) throws(StorageFailure) -> [TermEnding.Key: Instant] {
         var told: [TermEnding.Key: Instant] = [:]
@@ -112,7 +118,7 @@ extension DatabaseSession {
     /// emitted.
     ///
     /// - Parameter customer: nil while the purchase has no owner.
-    package func emitReminder(
+    package func emit(
         _ reminder: TermReminder, to customer: CustomerID?, watch: TermWatch, in app: AppID,
         at now: Instant
     ) throws(StorageFailure) {
@@ -126,14 +132,15 @@ extension DatabaseSession {
                 .integer(ending.until.milliseconds), .integer(Int64(ending.daysBefore)),
                 .integer(now.milliseconds),
             ])
-        try emitTermEnding(reminder, to: customer, token: watch.subject, in: app, at: now)
+        try tx.purchaseEvents.emitTermEnding(
+            reminder, to: customer, token: watch.subject, in: app, at: now)
     }
 
     // MARK: - Merging and erasing customers
 
     /// Copies the reminders of a merged customer, so that none is repeated, and schedules an
     /// examination, because the merged customer may have more terms.
-    func mergeReminders(
+    func merge(
         of other: CustomerID, into customer: CustomerID, in app: AppID
     ) throws(StorageFailure) {
         try connection.run(
@@ -143,13 +150,13 @@ extension DatabaseSession {
                 + "ON CONFLICT (app, subject, environment, chain, until_ms, days_before) "
                 + "DO NOTHING",
             [.text(customer.rawValue), .text(app.rawValue), .text(other.rawValue)])
-        try deleteReminders(of: [other], in: app)
+        try delete(of: [other], in: app)
         for environment in Environment.allCases {
             try watchTerms(of: customer, in: app, environment)
         }
     }
 
-    func deleteReminders(
+    func delete(
         of subjects: [CustomerID], in app: AppID
     ) throws(StorageFailure) {
         for table in ["reminders", "term_watches"] {
@@ -161,7 +168,7 @@ extension DatabaseSession {
 
     // MARK: - Sweeps
 
-    package func reminderProgress(
+    package func progress(
         of app: AppID
     ) throws(StorageFailure) -> ReminderProgress? {
         try connection.firstRow(
@@ -173,7 +180,7 @@ extension DatabaseSession {
     }
 
     /// Starts a sweep that examines every customer by new rules.
-    package func beginReminderSweep(by rules: String, of app: AppID) throws(StorageFailure) {
+    package func beginSweep(by rules: String, of app: AppID) throws(StorageFailure) {
         try connection.run(
             "INSERT INTO reminder_rules (app, rules, swept_to) VALUES ($1, $2, '') "
                 + "ON CONFLICT (app) DO UPDATE SET rules = excluded.rules, swept_to = ''",
@@ -182,7 +189,7 @@ extension DatabaseSession {
 
     /// Schedules an examination of the next batch of customers and account tokens, ordered by id.
     /// Returns the size of the batch; 0 if the sweep is finished, or another server is running it.
-    package func continueReminderSweep(of app: AppID) throws(StorageFailure) -> Int {
+    package func continueSweep(of app: AppID) throws(StorageFailure) -> Int {
         let sweptTo = try connection.firstText(
             "SELECT swept_to FROM reminder_rules WHERE app = $1 AND swept_to IS NOT NULL "
                 + dialect.skippingLockedRows, [.text(app.rawValue)])
@@ -210,7 +217,7 @@ extension DatabaseSession {
     private func subjects(
         of app: AppID, after name: CustomerID
     ) throws(StorageFailure) -> [CustomerID] {
-        var subjects = Set(try customers(of: app, after: name, limit: Self.sweepBatch))
+        var subjects = Set(try tx.customers.all(of: app, after: name, limit: Self.sweepBatch))
         try connection.eachRow(
             "SELECT DISTINCT account_token FROM purchases WHERE app = $1 AND account_token > $2 "
                 + "ORDER BY account_token LIMIT $3",

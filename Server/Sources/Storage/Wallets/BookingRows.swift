@@ -27,10 +27,15 @@ package struct Spending: Hashable, Sendable {
     package var lastAt: Instant
 }
 
+/// Debits of wallets, and credits by hand.
+package struct BookingRows: RowGroup {
+    package let tx: DatabaseSession
+}
+
 /// The table `debits`, which also has the credits by hand.
-extension DatabaseSession {
+extension BookingRows {
     /// All debits and credits by hand of a customer in one currency, ordered by time.
-    package func bookings(
+    package func all(
         of customer: CustomerID, _ currency: CurrencyID, in app: AppID, environment: Environment
     ) throws(StorageFailure) -> [Booking] {
         let bookings = try connection.rows(
@@ -65,7 +70,7 @@ extension DatabaseSession {
     }
 
     /// A stored debit or credit by hand. Returns nil if there is none.
-    package func booking(
+    package func find(
         _ id: BookingID, in app: AppID
     ) throws(StorageFailure) -> StoredBooking? {
         try connection.firstRow(

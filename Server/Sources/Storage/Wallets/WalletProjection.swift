@@ -30,7 +30,7 @@ struct WalletProjection {
         }
     }
 
-    fileprivate init(
+    init(
         of customer: CustomerID, in app: AppID, _ environment: Environment, _ rules: WalletRules,
         _ timelines: [Timeline], _ bookings: [CurrencyID: [Booking]], told: [CurrencyID: Int64]
     ) {
@@ -230,74 +230,5 @@ struct WalletProjection {
         return EventEntry(
             app: app, customer: customer, purchase: purchase, change: change,
             knownAt: telling.at, cause: origin, other: telling.other)
-    }
-}
-
-extension DatabaseSession {
-    /// The customer in whose wallets a purchase counts, according to the stored rows. Returns nil
-    /// if the app has no wallets.
-    func walletCustomer(
-        of purchase: PurchaseID, in app: AppID
-    ) throws(StorageFailure) -> CustomerID? {
-        guard rules.wallets[app] != nil, let known = try reportedPurchase(purchase, in: app) else {
-            return nil
-        }
-        return try beneficiary(known.customer, token: known.timeline.accountToken, in: app)
-    }
-
-    // MARK: - Rows
-
-    /// Computes a customer's wallets from the stored rows. Returns nil if the app has no wallets.
-    func walletProjection(
-        of customer: CustomerID, in app: AppID, _ environment: Environment
-    ) throws(StorageFailure) -> WalletProjection? {
-        guard let rules = rules.wallets[app] else { return nil }
-        let known = try self.customer(known: customer, in: app)
-        var timelines = try timelines(of: customer, in: app, environment: environment)
-        timelines += try timelinesByToken(known?.ids ?? [], in: app, environment: environment)
-        var bookings: [CurrencyID: [Booking]] = [:]
-        for currency in rules.allCurrencies {
-            bookings[currency] = try self.bookings(
-                of: customer, currency, in: app, environment: environment)
-        }
-        return WalletProjection(
-            of: customer, in: app, environment, rules, timelines, bookings,
-            told: try reportedBalances(of: customer, in: app, environment))
-    }
-
-    /// The last reported balances.
-    package func reportedBalances(
-        of customer: CustomerID, in app: AppID, _ environment: Environment
-    ) throws(StorageFailure) -> [CurrencyID: Int64] {
-        var told: [CurrencyID: Int64] = [:]
-        try connection.eachRow(
-            "SELECT currency, balance FROM wallets "
-                + "WHERE app = $1 AND customer = $2 AND environment = $3",
-            [.text(app.rawValue), .text(customer.rawValue), .text(environment.rawValue)]
-        ) { row throws(StorageFailure) in
-            let currency = CurrencyID(rawValue: try row.text())
-            told[currency] = try row.integer()
-        }
-        return told
-    }
-
-    func saveBalances(
-        _ told: [CurrencyID: Int64], of customer: CustomerID, in app: AppID,
-        _ environment: Environment
-    ) throws(StorageFailure) {
-        try connection.runEach(
-            "INSERT INTO wallets (app, customer, environment, currency, balance) "
-                + "VALUES ($1, $2, $3, $4, $5) ON CONFLICT (app, customer, environment, currency) "
-                + "DO UPDATE SET balance = excluded.balance",
-            told.sorted { $0.key < $1.key }.map { currency, balance in
-                [
-                    .text(app.rawValue), .text(customer.rawValue), .text(environment.rawValue),
-                    .text(currency.rawValue), .integer(balance),
-                ]
-            })
-    }
-
-    func saveBalances(_ wallet: WalletProjection, in app: AppID) throws(StorageFailure) {
-        try saveBalances(wallet.reportedBalances, of: wallet.customer, in: app, wallet.environment)
     }
 }

@@ -31,7 +31,7 @@ package struct WalletProjectionCache {
     ) throws(StorageFailure) -> WalletProjection? {
         let key = Key(app: app, customer: customer, environment: environment)
         if let wallet = projections.removeValue(forKey: key) { return wallet }
-        return try tx.walletProjection(of: customer, in: app, environment)
+        return try tx.wallets.projection(of: customer, in: app, environment)
     }
 
     mutating func checkIn(_ wallet: WalletProjection?, in app: AppID) {

@@ -39,8 +39,8 @@ final class OperatorStage: Sendable {
     /// An engine of which mira is an admin. Returns it with a session of hers.
     func withMira() async throws -> (Engine, String) {
         let engine = try await engine()
-        let link = try #require(try await engine.firstOperatorLink())
-        let token = try await engine.accept(
+        let link = try #require(try await engine.operators.firstLink())
+        let token = try await engine.operators.accept(
             linkToken: link, name: "Mira", password: Self.password, from: Self.place)
         return (engine, token)
     }
@@ -51,7 +51,7 @@ extension Engine {
         _ name: String, _ password: String = OperatorStage.password,
         from address: String = OperatorStage.place.address
     ) async throws -> SignInResult {
-        try await signIn(
+        try await sessions.signIn(
             as: name, password: password, from: SignInPlace(address: address, agent: ""))
     }
 

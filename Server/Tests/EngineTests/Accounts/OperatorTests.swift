@@ -5,67 +5,66 @@ import Testing
 @testable import Engine
 
 @Suite struct OperatorTests {
-    // MARK: - Links
-
     @Test func `the first link makes one admin, and works once`() async throws {
         let stage = try OperatorStage()
         let engine = try await stage.engine()
         let (one, other) = (
-            try #require(try await engine.firstOperatorLink()),
-            try #require(try await engine.firstOperatorLink())
+            try #require(try await engine.operators.firstLink()),
+            try #require(try await engine.operators.firstLink())
         )
-        #expect(try await engine.operatorLink(token: one)?.kind == .first)
-        _ = try await engine.accept(
+        #expect(try await engine.operators.link(token: one)?.kind == .first)
+        _ = try await engine.operators.accept(
             linkToken: one, name: " Mira ", password: OperatorStage.password,
             from: OperatorStage.place)
-        let mira = try await engine.operatorNamed("mira")
+        let mira = try await engine.operators.named("mira")
         #expect(mira.roles.manageOperators)
         for link in [one, other] {
-            #expect(try await engine.operatorLink(token: link) == nil)
+            #expect(try await engine.operators.link(token: link) == nil)
             await #expect(throws: EngineFailure.unknownLink) {
-                try await engine.accept(
+                try await engine.operators.accept(
                     linkToken: link, name: "eve", password: OperatorStage.password,
                     from: OperatorStage.place)
             }
         }
-        #expect(try await engine.firstOperatorLink() == nil)
-        #expect(try await engine.operators().map(\.name) == ["mira"])
+        #expect(try await engine.operators.firstLink() == nil)
+        #expect(try await engine.operators.all().map(\.name) == ["mira"])
     }
 
     @Test func `an invitation has a name, roles and an end`() async throws {
         let stage = try OperatorStage()
         let (engine, _) = try await stage.withMira()
         let roles = OperatorRoles(byApp: ["bees": .support])
-        let former = try await engine.invite("ben", as: roles, by: "mira")
-        let link = try await engine.invite("ben", as: roles, by: "mira")
-        #expect(try await engine.operatorLink(token: former) == nil, "a new one takes its place")
-        #expect(try await engine.operatorLinks().map(\.operatorName) == ["ben"])
-        _ = try await engine.accept(
+        let former = try await engine.operators.invite("ben", as: roles, by: "mira")
+        let link = try await engine.operators.invite("ben", as: roles, by: "mira")
+        #expect(try await engine.operators.link(token: former) == nil, "a new one takes its place")
+        #expect(try await engine.operators.links().map(\.operatorName) == ["ben"])
+        _ = try await engine.operators.accept(
             linkToken: link, name: "eve", password: OperatorStage.password,
             from: OperatorStage.place)
-        #expect(try await engine.operatorNamed("ben").roles == roles)
-        let late = try await engine.invite("cleo", as: roles, by: "mira")
+        #expect(try await engine.operators.named("ben").roles == roles)
+        let late = try await engine.operators.invite("cleo", as: roles, by: "mira")
         stage.pass(OperatorSettings.linkLifetime)
-        #expect(try await engine.operatorLink(token: late) == nil)
+        #expect(try await engine.operators.link(token: late) == nil)
         for name in ["ben", "", "b en", "-ben", String(repeating: "b", count: 65)] {
             await #expect(throws: EngineFailure.self, "\(name)") {
-                try await engine.invite(name, as: roles, by: "mira")
+                try await engine.operators.invite(name, as: roles, by: "mira")
             }
         }
         await #expect(throws: EngineFailure.unknownApp("cats")) {
-            try await engine.invite("dan", as: OperatorRoles(byApp: ["cats": .viewer]), by: "mira")
+            try await engine.operators.invite(
+                "dan", as: OperatorRoles(byApp: ["cats": .viewer]), by: "mira")
         }
     }
 
     @Test func `a reset sets another password and ends every session`() async throws {
         let stage = try OperatorStage()
         let (engine, session) = try await stage.withMira()
-        let link = try await engine.resetLink(for: "MIRA", by: "x")
-        #expect(try await engine.signedInOperator(token: session) != nil)
-        let other = try await engine.accept(
+        let link = try await engine.operators.resetLink(for: "MIRA", by: "x")
+        #expect(try await engine.sessions.signedInOperator(token: session) != nil)
+        let other = try await engine.operators.accept(
             linkToken: link, name: "", password: "another password", from: OperatorStage.place)
-        #expect(try await engine.signedInOperator(token: session) == nil)
-        #expect(try await engine.signedInOperator(token: other)?.account.name == "mira")
+        #expect(try await engine.sessions.signedInOperator(token: session) == nil)
+        #expect(try await engine.sessions.signedInOperator(token: other)?.account.name == "mira")
         #expect(try await engine.signIn("mira") == .wrong(triesLeft: 4))
     }
 
@@ -73,39 +72,37 @@ import Testing
     func `a password that can be guessed is refused`(password: String) async throws {
         let stage = try OperatorStage()
         let engine = try await stage.engine()
-        let link = try #require(try await engine.firstOperatorLink())
+        let link = try #require(try await engine.operators.firstLink())
         await #expect(throws: EngineFailure.self) {
-            try await engine.accept(
+            try await engine.operators.accept(
                 linkToken: link, name: "mira.long.name", password: password,
                 from: OperatorStage.place)
         }
-        #expect(try await engine.operatorLink(token: link) != nil, "it was not used up")
+        #expect(try await engine.operators.link(token: link) != nil, "it was not used up")
     }
-
-    // MARK: - Sessions
 
     @Test func `a session ends when it is idle, and some day in any case`() async throws {
         let stage = try OperatorStage()
         let (engine, session) = try await stage.withMira()
-        let idle = engine.operatorSettings.idle
+        let idle = engine.sessions.operatorSettings.idle
         stage.pass(idle - .seconds(1))
-        #expect(try await engine.signedInOperator(token: session) != nil)
+        #expect(try await engine.sessions.signedInOperator(token: session) != nil)
         stage.pass(idle - .seconds(1))
-        #expect(try await engine.signedInOperator(token: session) != nil, "it was used")
+        #expect(try await engine.sessions.signedInOperator(token: session) != nil, "it was used")
         stage.pass(idle - .seconds(1))
-        let looked = try await engine.signedInOperator(token: session, isUse: false)
+        let looked = try await engine.sessions.signedInOperator(token: session, isUse: false)
         #expect(looked != nil, "a page that is left open is no use")
         stage.pass(.seconds(1))
-        #expect(try await engine.signedInOperator(token: session) == nil)
+        #expect(try await engine.sessions.signedInOperator(token: session) == nil)
         let other = try await engine.sessionToken(of: "mira")
         for _ in 1..<28 {
             stage.pass(.hours(12) - .seconds(1))
-            #expect(try await engine.signedInOperator(token: other) != nil)
+            #expect(try await engine.sessions.signedInOperator(token: other) != nil)
         }
         stage.pass(.hours(11) + .seconds(59 * 60 + 59))
-        #expect(try await engine.signedInOperator(token: other) != nil)
+        #expect(try await engine.sessions.signedInOperator(token: other) != nil)
         stage.pass(.seconds(60))
-        #expect(try await engine.signedInOperator(token: other) == nil, "fourteen days")
+        #expect(try await engine.sessions.signedInOperator(token: other) == nil, "fourteen days")
     }
 
     @Test func `signing out ends this session, or all`() async throws {
@@ -114,15 +111,15 @@ import Testing
         let (second, third) = (
             try await engine.sessionToken(of: "mira"), try await engine.sessionToken(of: "mira")
         )
-        try await engine.signOut(token: first)
-        #expect(try await engine.signedInOperator(token: first) == nil)
-        #expect(try await engine.sessions(of: "mira").count == 2)
-        try await engine.signOutEverywhere("mira", except: third, by: "mira")
-        #expect(try await engine.signedInOperator(token: second) == nil)
-        #expect(try await engine.signedInOperator(token: third) != nil)
-        try await engine.signOutEverywhere("mira", by: "mira")
-        #expect(try await engine.signedInOperator(token: third) == nil)
-        #expect(try await engine.signedInOperator(token: "") == nil)
+        try await engine.sessions.signOut(token: first)
+        #expect(try await engine.sessions.signedInOperator(token: first) == nil)
+        #expect(try await engine.sessions.all(of: "mira").count == 2)
+        try await engine.sessions.signOutEverywhere("mira", except: third, by: "mira")
+        #expect(try await engine.sessions.signedInOperator(token: second) == nil)
+        #expect(try await engine.sessions.signedInOperator(token: third) != nil)
+        try await engine.sessions.signOutEverywhere("mira", by: "mira")
+        #expect(try await engine.sessions.signedInOperator(token: third) == nil)
+        #expect(try await engine.sessions.signedInOperator(token: "") == nil)
     }
 
     @Test func `another password ends the other sessions`() async throws {
@@ -130,14 +127,14 @@ import Testing
         let (engine, session) = try await stage.withMira()
         let other = try await engine.sessionToken(of: "mira")
         func change(from former: String) async throws -> SignInResult? {
-            try await engine.changePassword(
+            try await engine.sessions.changePassword(
                 of: "mira", from: former, to: "another password", keeping: session,
                 at: OperatorStage.place)
         }
         #expect(try await change(from: "wrong") == .wrong(triesLeft: 4))
         #expect(try await change(from: OperatorStage.password) == nil)
-        #expect(try await engine.signedInOperator(token: session) != nil)
-        #expect(try await engine.signedInOperator(token: other) == nil)
+        #expect(try await engine.sessions.signedInOperator(token: session) != nil)
+        #expect(try await engine.sessions.signedInOperator(token: other) == nil)
         #expect(try await engine.signIn("mira") == .wrong(triesLeft: 4))
     }
 
@@ -146,15 +143,15 @@ import Testing
     @Test func `who is blocked is out at once, and can be let in again`() async throws {
         let stage = try OperatorStage()
         let (engine, _) = try await stage.withMira()
-        let link = try await engine.invite(
+        let link = try await engine.operators.invite(
             "ben", as: OperatorRoles(everywhere: .support), by: "mira")
-        let session = try await engine.accept(
+        let session = try await engine.operators.accept(
             linkToken: link, name: "", password: OperatorStage.password, from: OperatorStage.place)
-        try await engine.setBlock(true, of: "ben", by: "mira")
-        #expect(try await engine.signedInOperator(token: session) == nil)
-        #expect(try await engine.activeOperator("ben") == nil)
+        try await engine.operators.setBlock(true, of: "ben", by: "mira")
+        #expect(try await engine.sessions.signedInOperator(token: session) == nil)
+        #expect(try await engine.operators.active("ben") == nil)
         #expect(try await engine.signIn("ben") == .wrong(triesLeft: 4))
-        try await engine.setBlock(false, of: "ben", by: "mira")
+        try await engine.operators.setBlock(false, of: "ben", by: "mira")
         _ = try await engine.sessionToken(of: "ben")
     }
 
@@ -164,19 +161,23 @@ import Testing
     ) async throws {
         let stage = try OperatorStage()
         let (engine, _) = try await stage.withMira()
-        let link = try await engine.invite("ben", as: OperatorRoles(everywhere: .admin), by: "mira")
-        _ = try await engine.accept(
+        let link = try await engine.operators.invite(
+            "ben", as: OperatorRoles(everywhere: .admin), by: "mira")
+        _ = try await engine.operators.accept(
             linkToken: link, name: "", password: OperatorStage.password, from: OperatorStage.place)
-        let reset = try await engine.resetLink(for: "mira", by: "ben")
-        let other = try await engine.invite("eve", as: OperatorRoles(everywhere: .admin), by: "ben")
+        let reset = try await engine.operators.resetLink(for: "mira", by: "ben")
+        let other = try await engine.operators.invite(
+            "eve", as: OperatorRoles(everywhere: .admin), by: "ben")
         if isBlocked {
-            try await engine.setBlock(true, of: "ben", by: "mira")
+            try await engine.operators.setBlock(true, of: "ben", by: "mira")
         } else {
-            try await engine.setRoles(
+            try await engine.operators.setRoles(
                 of: "ben", to: OperatorRoles(everywhere: .support), by: "mira")
         }
-        for token in [reset, other] { #expect(try await engine.operatorLink(token: token) == nil) }
-        #expect(try await engine.proxiedOperator("eve") == nil)
+        for token in [reset, other] {
+            #expect(try await engine.operators.link(token: token) == nil)
+        }
+        #expect(try await engine.operators.proxied("eve") == nil)
     }
 
     @Test(arguments: [true, false])
@@ -186,33 +187,33 @@ import Testing
         let stage = try OperatorStage()
         let (engine, _) = try await stage.withMira()
         let admin = OperatorRoles(everywhere: .admin)
-        let link = try await engine.invite("ben", as: admin, by: "mira")
-        _ = try await engine.accept(
+        let link = try await engine.operators.invite("ben", as: admin, by: "mira")
+        _ = try await engine.operators.accept(
             linkToken: link, name: "", password: OperatorStage.password, from: OperatorStage.place)
-        _ = try await engine.invite("cleo", as: admin, by: "mira")
+        _ = try await engine.operators.invite("cleo", as: admin, by: "mira")
         if isBlocked {
-            try await engine.setBlock(true, of: "ben", by: "mira")
+            try await engine.operators.setBlock(true, of: "ben", by: "mira")
         } else {
-            try await engine.setRoles(
+            try await engine.operators.setRoles(
                 of: "ben", to: OperatorRoles(byApp: ["bees": .admin]), by: "mira")
         }
         // As when the page looked him up a moment before.
         let acts: [(String, () async throws -> Void)] = [
-            ("invite", { _ = try await engine.invite("eve", as: admin, by: "ben") }),
-            ("reset link", { _ = try await engine.resetLink(for: "mira", by: "ben") }),
-            ("roles", { try await engine.setRoles(of: "mira", to: admin, by: "ben") }),
-            ("block", { try await engine.setBlock(true, of: "mira", by: "ben") }),
-            ("unblock", { try await engine.setBlock(false, of: "ben", by: "ben") }),
-            ("withdraw", { try await engine.withdrawLinks(for: "cleo", by: "ben") }),
-            ("sign out", { try await engine.signOutEverywhere("mira", by: "ben") }),
+            ("invite", { _ = try await engine.operators.invite("eve", as: admin, by: "ben") }),
+            ("reset link", { _ = try await engine.operators.resetLink(for: "mira", by: "ben") }),
+            ("roles", { try await engine.operators.setRoles(of: "mira", to: admin, by: "ben") }),
+            ("block", { try await engine.operators.setBlock(true, of: "mira", by: "ben") }),
+            ("unblock", { try await engine.operators.setBlock(false, of: "ben", by: "ben") }),
+            ("withdraw", { try await engine.operators.withdrawLinks(for: "cleo", by: "ben") }),
+            ("sign out", { try await engine.sessions.signOutEverywhere("mira", by: "ben") }),
         ]
         for (name, act) in acts {
             await #expect(throws: EngineFailure.notManager("ben"), "\(name)") {
                 try await act()
             }
         }
-        #expect(try await engine.operatorLinks().map(\.operatorName) == ["cleo"])
-        #expect(try await engine.sessions(of: "mira").count == 1)
+        #expect(try await engine.operators.links().map(\.operatorName) == ["cleo"])
+        #expect(try await engine.sessions.all(of: "mira").count == 1)
     }
 
     /// By which an operator gets rid of somebody who had a session.
@@ -225,105 +226,107 @@ import Testing
         let stage = try OperatorStage()
         let (engine, session) = try await stage.withMira()
         let admin = OperatorRoles(everywhere: .admin)
-        let first = try await engine.invite("ben", as: admin, by: "mira")
-        _ = try await engine.accept(
+        let first = try await engine.operators.invite("ben", as: admin, by: "mira")
+        _ = try await engine.operators.accept(
             linkToken: first, name: "", password: OperatorStage.password, from: OperatorStage.place)
-        let others = try await engine.invite("dan", as: admin, by: "ben")
+        let others = try await engine.operators.invite("dan", as: admin, by: "ben")
         let bad = [
-            try await engine.resetLink(for: "ben", by: "mira"),
-            try await engine.invite("eve", as: admin, by: "mira"),
-            try await engine.resetLink(for: "mira", by: "ben"),
+            try await engine.operators.resetLink(for: "ben", by: "mira"),
+            try await engine.operators.invite("eve", as: admin, by: "mira"),
+            try await engine.operators.resetLink(for: "mira", by: "ben"),
         ]
         switch rescue {
         case .password:
-            let refusal = try await engine.changePassword(
+            let refusal = try await engine.sessions.changePassword(
                 of: "mira", from: OperatorStage.password, to: "another password",
                 keeping: session, at: OperatorStage.place)
             #expect(refusal == nil)
         case .reset:
-            _ = try await engine.accept(
-                linkToken: try await engine.resetLink(for: "mira", by: "perennial operators"),
+            _ = try await engine.operators.accept(
+                linkToken: try await engine.operators.resetLink(
+                    for: "mira", by: "perennial operators"),
                 name: "", password: "another password", from: OperatorStage.place)
-        case .signOut: try await engine.signOutEverywhere("mira", by: "mira")
+        case .signOut: try await engine.sessions.signOutEverywhere("mira", by: "mira")
         case .signOutOthers:
-            try await engine.signOutEverywhere("mira", except: session, by: "mira")
+            try await engine.sessions.signOutEverywhere("mira", except: session, by: "mira")
         }
-        for token in bad { #expect(try await engine.operatorLink(token: token) == nil) }
-        #expect(try await engine.operatorLink(token: others) != nil, "of somebody else")
+        for token in bad { #expect(try await engine.operators.link(token: token) == nil) }
+        #expect(try await engine.operators.link(token: others) != nil, "of somebody else")
     }
 
     @Test func `links of each kind can be withdrawn`() async throws {
         let stage = try OperatorStage()
         let empty = try await stage.engine()
-        let first = try #require(try await empty.firstOperatorLink())
-        #expect(try await empty.withdrawLinks(for: nil, by: "test"))
-        #expect(try await empty.operatorLink(token: first) == nil)
+        let first = try #require(try await empty.operators.firstLink())
+        #expect(try await empty.operators.withdrawLinks(for: nil, by: "test"))
+        #expect(try await empty.operators.link(token: first) == nil)
         let (engine, _) = try await stage.withMira()
         let links = [
-            "Mira": try await engine.resetLink(for: "mira", by: "mira"),
-            "ben": try await engine.invite("ben", as: OperatorRoles(everywhere: .viewer), by: "x"),
+            "Mira": try await engine.operators.resetLink(for: "mira", by: "mira"),
+            "ben": try await engine.operators.invite(
+                "ben", as: OperatorRoles(everywhere: .viewer), by: "x"),
         ]
-        #expect(try await engine.operatorLinks().count == 2)
+        #expect(try await engine.operators.links().count == 2)
         for (name, token) in links {
-            #expect(try await engine.withdrawLinks(for: name, by: "mira"))
-            #expect(try await engine.operatorLink(token: token) == nil)
-            #expect(try await !engine.withdrawLinks(for: name, by: "mira"))
+            #expect(try await engine.operators.withdrawLinks(for: name, by: "mira"))
+            #expect(try await engine.operators.link(token: token) == nil)
+            #expect(try await !engine.operators.withdrawLinks(for: name, by: "mira"))
         }
     }
 
     @Test func `nobody sets the password of a blocked operator`() async throws {
         let stage = try OperatorStage()
         let (engine, _) = try await stage.withMira()
-        let invitation = try await engine.invite(
+        let invitation = try await engine.operators.invite(
             "ben", as: OperatorRoles(everywhere: .viewer), by: "mira")
-        _ = try await engine.accept(
+        _ = try await engine.operators.accept(
             linkToken: invitation, name: "", password: OperatorStage.password,
             from: OperatorStage.place)
-        try await engine.setBlock(true, of: "ben", by: "mira")
+        try await engine.operators.setBlock(true, of: "ben", by: "mira")
         await #expect(
             throws: EngineFailure.invalidOperator("ben is blocked. Lift the block first.")
         ) {
-            try await engine.resetLink(for: "ben", by: "mira")
+            try await engine.operators.resetLink(for: "ben", by: "mira")
         }
         // As if a backup had one.
-        let token = Engine.newToken()
+        let token = SessionService.newToken()
         let link = OperatorLink(
-            hash: Engine.hash(ofToken: token), kind: .reset, operatorName: "ben",
+            hash: SessionService.hash(ofToken: token), kind: .reset, operatorName: "ben",
             roles: OperatorRoles(),
             author: "mira", createdAt: OperatorStage.start, until: OperatorStage.start + .hours(1))
-        try await engine.transaction { tx in try tx.add(link) }
+        try await engine.context.transaction { tx in try tx.operatorLinks.add(link) }
         await #expect(throws: EngineFailure.unknownLink) {
-            try await engine.accept(
+            try await engine.operators.accept(
                 linkToken: token, name: "", password: "another password",
                 from: OperatorStage.place)
         }
-        #expect(try await engine.sessions(of: "ben").isEmpty)
+        #expect(try await engine.sessions.all(of: "ben").isEmpty)
     }
 
     @Test func `a name that only looks the same is another one`() async throws {
         let stage = try OperatorStage()
         let (engine, _) = try await stage.withMira()
         let roles = OperatorRoles(everywhere: .admin)
-        _ = try await engine.invite("kim", as: roles, by: "mira")
+        _ = try await engine.operators.invite("kim", as: roles, by: "mira")
         // The Kelvin sign, which is a k in lower case.
-        #expect(try await engine.proxiedOperator("\u{212A}im") == nil)
-        #expect(try await engine.proxiedOperator("Kim")?.name == "kim")
+        #expect(try await engine.operators.proxied("\u{212A}im") == nil)
+        #expect(try await engine.operators.proxied("Kim")?.name == "kim")
     }
 
     @Test func `somebody who manages operators is always left`() async throws {
         let stage = try OperatorStage()
         let (engine, _) = try await stage.withMira()
         await #expect(throws: EngineFailure.self) {
-            try await engine.setBlock(true, of: "mira", by: "mira")
+            try await engine.operators.setBlock(true, of: "mira", by: "mira")
         }
         await #expect(throws: EngineFailure.self) {
-            try await engine.setRoles(
+            try await engine.operators.setRoles(
                 of: "mira", to: OperatorRoles(byApp: ["bees": .admin]), by: "mira")
         }
-        #expect(try await engine.operatorNamed("mira").roles.manageOperators)
-        #expect(try await engine.activeOperator("mira") != nil)
+        #expect(try await engine.operators.named("mira").roles.manageOperators)
+        #expect(try await engine.operators.active("mira") != nil)
         await #expect(throws: EngineFailure.unknownOperator("ben")) {
-            try await engine.setBlock(true, of: "ben", by: "mira")
+            try await engine.operators.setBlock(true, of: "ben", by: "mira")
         }
     }
 
@@ -333,42 +336,43 @@ import Testing
         let stage = try OperatorStage()
         let (engine, _) = try await stage.withMira()
         stage.pass(.seconds(1))
-        _ = try await engine.invite("ben", as: OperatorRoles(byApp: ["bees": .viewer]), by: "mira")
+        _ = try await engine.operators.invite(
+            "ben", as: OperatorRoles(byApp: ["bees": .viewer]), by: "mira")
         stage.pass(.seconds(1))
         _ = try await engine.sessionToken(of: "mira")
-        let page = try await engine.auditPage(of: nil, limit: 2)
+        let page = try await engine.audit.page(of: nil, limit: 2)
         #expect(page.entries.map(\.act) == ["session.sign_in", "operators.invite"])
         #expect(page.entries.map(\.author) == ["mira", "mira"])
         #expect(page.entries.last?.subject == "ben")
         #expect(page.entries.last?.stateAfter == ["roles": "bees=viewer"])
         let next = try #require(page.next)
         #expect(RecordedAct.Position(next.description) == next)
-        let rest = try await engine.auditPage(of: nil, before: next, limit: 2)
+        let rest = try await engine.audit.page(of: nil, before: next, limit: 2)
         #expect(rest.entries.map(\.act) == ["operators.accept"] && rest.next == nil)
-        #expect(try await engine.auditPage(of: "bees", limit: 2).entries.isEmpty)
+        #expect(try await engine.audit.page(of: "bees", limit: 2).entries.isEmpty)
     }
 
     @Test func `what had been done before has no second entry`() async throws {
         let stage = try OperatorStage()
         let (engine, _) = try await stage.withMira()
         let roles = OperatorRoles(everywhere: .viewer)
-        let link = try await engine.invite("ben", as: roles, by: "mira")
-        _ = try await engine.accept(
+        let link = try await engine.operators.invite("ben", as: roles, by: "mira")
+        _ = try await engine.operators.accept(
             linkToken: link, name: "", password: OperatorStage.password, from: OperatorStage.place)
-        let before = try await engine.auditPage(of: nil, limit: 100).entries.count
+        let before = try await engine.audit.page(of: nil, limit: 100).entries.count
         let support = OperatorRoles(everywhere: .support)
         for _ in 1...2 {
             stage.pass(.seconds(1))
-            try await engine.withdrawLinks(for: "nobody-at-all", by: "mira")
-            try await engine.setRoles(of: "ben", to: support, by: "mira")
+            try await engine.operators.withdrawLinks(for: "nobody-at-all", by: "mira")
+            try await engine.operators.setRoles(of: "ben", to: support, by: "mira")
             stage.pass(.seconds(1))
-            try await engine.signOutEverywhere("ben", by: "mira")
+            try await engine.sessions.signOutEverywhere("ben", by: "mira")
         }
         for isBlocked in [true, true, false, false] {
             stage.pass(.seconds(1))
-            try await engine.setBlock(isBlocked, of: "ben", by: "mira")
+            try await engine.operators.setBlock(isBlocked, of: "ben", by: "mira")
         }
-        let entries = try await engine.auditPage(of: nil, limit: 100).entries
+        let entries = try await engine.audit.page(of: nil, limit: 100).entries
         let acts = entries.dropLast(before).map(\.act)
         #expect(
             acts == [
@@ -381,15 +385,15 @@ import Testing
         let stage = try OperatorStage()
         let engine = try await stage.engine()
         let tokens: Set<String> = [
-            Engine.formToken(ofSession: "a", app: "bees"),
-            Engine.formToken(ofSession: "a", app: "birds"),
-            Engine.formToken(ofSession: "b", app: "bees"),
-            try await engine.formToken(ofProxied: "a", app: "bees"),
-            try await engine.formToken(ofProxied: "b", app: "bees"),
+            SessionService.formToken(ofSession: "a", app: "bees"),
+            SessionService.formToken(ofSession: "a", app: "birds"),
+            SessionService.formToken(ofSession: "b", app: "bees"),
+            try await engine.sessions.formToken(ofProxied: "a", app: "bees"),
+            try await engine.sessions.formToken(ofProxied: "b", app: "bees"),
         ]
         #expect(tokens.count == 5)
         let other = try await stage.engine()
-        let again = try await other.formToken(ofProxied: "a", app: "bees")
+        let again = try await other.sessions.formToken(ofProxied: "a", app: "bees")
         #expect(tokens.contains(again), "all servers of a database make the same")
     }
 }

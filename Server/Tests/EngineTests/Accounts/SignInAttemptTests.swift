@@ -23,14 +23,14 @@ import Testing
             #expect(
                 try await engine.signIn("mira", from: "mira") == Self.shut(.nameFromAddress))
         }
-        stage.pass(Engine.shutFor)
+        stage.pass(SessionService.shutFor)
         _ = try await restarted.signIn("mira", from: "mira")
         let counted = try await engine.signIn("mira", "x", from: "mira")
         #expect(counted == .wrong(triesLeft: 4), "counted anew")
     }
 
     private static func shut(_ limit: SignInLimit) -> SignInResult {
-        .shut(until: OperatorStage.start + Engine.shutFor, by: limit)
+        .shut(until: OperatorStage.start + SessionService.shutFor, by: limit)
     }
 
     @Test func `a stranger's wrong passwords do not keep the operator out`() async throws {
@@ -39,7 +39,7 @@ import Testing
         // Half a day of all that one address may try.
         for _ in 0..<720 {
             for _ in 1...6 { _ = try await engine.signIn("mira", "wrong", from: "198.51.100.1") }
-            stage.pass(Engine.shutFor)
+            stage.pass(SessionService.shutFor)
         }
         _ = try await engine.sessionToken(of: "mira")
     }
@@ -57,11 +57,11 @@ import Testing
             }
             return counted
         }
-        #expect(try await tries(Engine.triesOfName + 20) == Engine.triesOfName)
-        let until = OperatorStage.start + Engine.pauseOfName
+        #expect(try await tries(SessionService.triesOfName + 20) == SessionService.triesOfName)
+        let until = OperatorStage.start + SessionService.pauseOfName
         #expect(
             try await engine.signIn("mira", from: "elsewhere") == .shut(until: until, by: .name))
-        stage.pass(Engine.pauseOfName)
+        stage.pass(SessionService.pauseOfName)
         #expect(try await tries(1) == 1)
         // In an hour no more than one after each pause, however many try.
         var counted = 0
@@ -79,7 +79,7 @@ import Testing
         let stage = try OperatorStage()
         let (engine, _) = try await stage.withMira()
         func flood() async throws {
-            for number in 0..<Engine.triesOfName + 1 {
+            for number in 0..<SessionService.triesOfName + 1 {
                 _ = try await engine.signIn("mira", "wrong", from: "address\(number)")
             }
         }
@@ -98,7 +98,7 @@ import Testing
             return
         }
         // A place is not known for ever.
-        stage.pass(Engine.placesLast + .seconds(1))
+        stage.pass(SessionService.placesLast + .seconds(1))
         try await flood()
         guard case .shut(_, .name) = try await engine.signIn("mira") else {
             Issue.record("A place is still known.")
@@ -110,7 +110,7 @@ import Testing
         let stage = try OperatorStage()
         let (engine, _) = try await stage.withMira()
         let places = try (0..<PasswordThreads.placesMax).map {
-            try engine.passwords.reserve(for: "network \($0)")
+            try engine.context.passwords.reserve(for: "network \($0)")
         }
         await #expect(throws: EngineFailure.busy) {
             try await engine.signIn("mira", from: "elsewhere")
@@ -125,12 +125,12 @@ import Testing
         let network = OperatorStage.place.network
         var places: [PasswordThreads.Place] = []
         for _ in 0..<PasswordThreads.placesOfNetworkMax {
-            places.append(try engine.passwords.reserve(for: network))
+            places.append(try engine.context.passwords.reserve(for: network))
         }
         for _ in 1...10 {
             await #expect(throws: EngineFailure.busy) { try await engine.signIn("mira", "x") }
             await #expect(throws: EngineFailure.busy) {
-                try await engine.changePassword(
+                try await engine.sessions.changePassword(
                     of: "mira", from: "x", to: "another password", keeping: session,
                     at: OperatorStage.place)
             }
@@ -159,7 +159,7 @@ import Testing
     @Test func `an address cannot try many names`() async throws {
         let stage = try OperatorStage()
         let (engine, _) = try await stage.withMira()
-        for number in 1...Engine.triesFromAddress {
+        for number in 1...SessionService.triesFromAddress {
             _ = try await engine.signIn("name\(number)", "wrong", from: "198.51.100.1")
         }
         #expect(try await engine.signIn("mira", from: "198.51.100.1") == Self.shut(.address))
@@ -183,6 +183,6 @@ import Testing
             }
             return try await group.reduce(0) { $0 + ($1 ? 1 : 0) }
         }
-        #expect(wrong == Engine.triesOfNameFromAddress - 1)
+        #expect(wrong == SessionService.triesOfNameFromAddress - 1)
     }
 }

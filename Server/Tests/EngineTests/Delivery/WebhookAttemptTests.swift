@@ -1,6 +1,7 @@
 import AppStoreTrust
 import Ledger
 import Logging
+import Storage
 import StorageSQLite
 import Synchronization
 import Testing
@@ -27,16 +28,16 @@ import Testing
             verifiers: ["birds": Verifier(roots: .apple)], now: { now }, webhooks: transport,
             logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
         try await engine.prepare()
-        try await engine.prepareWebhooks()
-        _ = try await engine.grant(
+        try await engine.webhooks.prepare()
+        _ = try await engine.grants.add(
             NewGrant(entitlement: "pro", reason: "test"), to: "anna", app: "birds",
             environment: .production)
-        try await engine.numberEvents()
-        let webhook = try await engine.webhook("crm", of: "birds")
-        #expect(try await engine.enqueueDeliveries(to: webhook) == 1)
+        try await engine.events.numberEvents()
+        let webhook = try await engine.webhooks.find("crm", of: "birds")
+        #expect(try await engine.webhooks.enqueueDeliveries(to: webhook) == 1)
         for (state, attempts) in [(StoredDelivery.State.waiting, 0), (.delivered, 1)] {
-            #expect(try await engine.deliverDue(to: webhook) == 1)
-            let found = try await engine.deliveries(
+            #expect(try await engine.webhooks.deliverDue(to: webhook) == 1)
+            let found = try await engine.webhooks.deliveries(
                 to: "crm", of: "birds", in: nil, customer: nil, after: nil, limit: 10)
             #expect(found.map(\.state) == [state] && found.map(\.attempts) == [attempts])
         }

@@ -1,4 +1,5 @@
 import Ledger
+import Storage
 import Testing
 
 @testable import Engine
@@ -11,26 +12,27 @@ import Testing
 
     @Test func `of two changes at the same time none is lost`() async throws {
         let engine = try await Engine.empty(Self.birds, at: Self.now)
-        let id = try await engine.addWebhook(
+        let id = try await engine.webhooks.add(
             WebhookSettings(url: "https://example.com/"), secret: nil, isPaused: true, of: "birds"
         ).id
         // Only one of them changes the url, and only the other one the authorization.
         async let urls: Void = {
             for round in 0..<2_000 {
                 let url = "https://example.com/\(round)"
-                let changed = try await engine.change(id, .url(url), of: "birds")
+                let changed = try await engine.webhooks.change(id, .url(url), of: "birds")
                 #expect(changed.settings.url == url)
             }
         }()
         async let authorizations: Void = {
             for round in 0..<2_000 {
                 let value = "Bearer \(round)"
-                let changed = try await engine.change(id, .authorization(value), of: "birds")
+                let changed = try await engine.webhooks.change(
+                    id, .authorization(value), of: "birds")
                 #expect(changed.settings.authorization == value)
             }
         }()
         _ = try await (urls, authorizations)
-        let settings = try await engine.webhook(id, of: "birds").settings
+        let settings = try await engine.webhooks.find(id, of: "birds").settings
         #expect(settings.url.hasSuffix("/1999") && settings.authorization == "Bearer 1999")
     }
 }

@@ -124,7 +124,7 @@ import Testing
 
         /// One run of the server's worker.
         func work() async throws -> ReportFetchOutcome {
-            try #require(try await engine.fetchReports(of: Self.app))
+            try #require(try await engine.appleReports.fetch(of: Self.app))
         }
 
         /// Fetches all that is due. Returns how often the day was asked for.
@@ -132,7 +132,7 @@ import Testing
             var all = ReportFetchOutcome()
             while true {
                 let outcome = try #require(
-                    try await engine.fetchReports(
+                    try await engine.appleReports.fetch(
                         of: Self.app, isPatient: false, besides: all.leftOut))
                 all.leftOut = outcome.leftOut
                 all.stored += outcome.stored
@@ -149,7 +149,8 @@ import Testing
         }
 
         func units(_ day: Int64) async throws -> [Int64] {
-            try await engine.reconcileSales(of: Self.app, in: day...day, .utc).apples.map(\.units)
+            try await engine.appleReports.reconcileSales(of: Self.app, in: day...day, .utc).apples
+                .map(\.units)
         }
     }
 
@@ -203,7 +204,8 @@ import Testing
         let (requests, outcome) = try await scene.fetch(day)
         #expect(requests >= 1)
         #expect(outcome.troubles.first?.contains("no longer") == true)
-        let found = try await scene.engine.reconcileSales(of: Scene.app, in: day...day, .utc)
+        let found = try await scene.engine.appleReports.reconcileSales(
+            of: Scene.app, in: day...day, .utc)
         #expect(found.files == 0)
     }
 

@@ -52,15 +52,15 @@ import Testing
             // Totals may be filled up with blank cells.
             if what == "a tab more", kind == .financial { continue }
             let failure = await #expect(throws: SalesReportFailure.self, "\(kind), \(what)") {
-                try await engine.importAppleReport(bytes, name: name, of: Self.app.id)
+                try await engine.appleReports.importFile(bytes, name: name, of: Self.app.id)
             }
             let sentence = failure.map { "\($0)" } ?? ""
             // Of an encoding, no line can be named.
             let isWhole = sentence.hasPrefix("The file: ") && failure?.code == .encoding
             #expect(isWhole || sentence.hasPrefix("Line "), "\(kind), \(what): \(sentence)")
         }
-        let done = try await engine.importAppleReport(good, name: name, of: Self.app.id)
+        let done = try await engine.appleReports.importFile(good, name: name, of: Self.app.id)
         #expect(!done.isKnown && done.rowsCount == 2 && done.kind == kind.rawValue)
-        #expect(try await engine.importAppleReport(good, name: name, of: Self.app.id).isKnown)
+        #expect(try await engine.appleReports.importFile(good, name: name, of: Self.app.id).isKnown)
     }
 }

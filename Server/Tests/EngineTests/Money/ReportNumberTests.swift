@@ -83,12 +83,12 @@ import Testing
         ]
         for (file, name, place) in files {
             let failure = await #expect(throws: SalesReportFailure.self, "\(name)") {
-                try await engine.importAppleReport(file, name: name, of: Self.app)
+                try await engine.appleReports.importFile(file, name: name, of: Self.app)
             }
             #expect(failure?.code == .limit)
             #expect(failure.map { "\($0)" }?.hasPrefix(place) == true, "\(failure as Any)")
         }
-        #expect(try await engine.appleFiles(of: Self.app, in: Self.days).isEmpty)
+        #expect(try await engine.appleReports.files(of: Self.app, in: Self.days).isEmpty)
     }
 
     @Test func `sums of more than 64 bits end at the largest number, in every comparison`()
@@ -97,7 +97,7 @@ import Testing
         let engine = try await Self.engine()
         func store<Row: SalesReportRow>(_ row: Row, _ name: String) async throws {
             let rows = [Row](repeating: row, count: Self.rowsCount)
-            _ = try await engine.importAppleReport(
+            _ = try await engine.appleReports.importFile(
                 try SalesReport(rows: rows).bytes(), name: name, of: Self.app)
         }
         var standing = SubscriptionRow()
@@ -114,10 +114,10 @@ import Testing
         try await store(
             Self.payment(Self.count, Self.unitPrice), "SUBSCRIBER_D_1_20260115.txt")
         try await store(Self.settled(Self.count, Self.unitPrice), "1_2026-04_US.txt")
-        let sales = try await engine.reconcileSales(of: Self.app, in: Self.days, .utc)
+        let sales = try await engine.appleReports.reconcileSales(of: Self.app, in: Self.days, .utc)
         #expect(sales.apples.map(\.gross) == [.max])
         #expect(sales.reconciliation.residual[.gross] == ["USD": .max])
-        let others = try await engine.compareReports(of: Self.app, in: Self.days, .utc)
+        let others = try await engine.appleReports.compare(of: Self.app, in: Self.days, .utc)
         #expect(others.map(\.kind) == [.subscription, .subscriptionEvent, .subscriber, .financial])
         for other in others.dropFirst(2) {
             let gross = other.differences.filter { $0.quantity == .gross }
@@ -134,9 +134,11 @@ import Testing
             days: Self.day.daysSince1970...Self.day.daysSince1970,
             digest: Array(SHA256.hash(data: content)), name: "S_D_1_20260115.txt", rowsCount: 1,
             importedAt: Self.now, content: content)
-        _ = try await engine.transaction { tx in try tx.insert(stored, in: Self.app) }
+        _ = try await engine.context.transaction { tx in
+            try tx.appleReports.insert(stored, in: Self.app)
+        }
         let failure = await #expect(throws: UnreadableReport.self) {
-            try await engine.reconcileSales(of: Self.app, in: Self.days, .utc)
+            try await engine.appleReports.reconcileSales(of: Self.app, in: Self.days, .utc)
         }
         let sentence = failure.map { "\($0)" } ?? ""
         #expect(sentence.hasPrefix("The imported file S_D_1_20260115.txt cannot be read: Line 2"))

@@ -54,9 +54,10 @@ import Testing
     {
         let engine = try await Self.engine()
         func importFile(_ units: Int64, _ name: String) async throws -> AppleReportImport {
-            let done = try await engine.importAppleReport(
+            let done = try await engine.appleReports.importFile(
                 try Self.sales(units: units), name: name, of: Self.app)
-            let found = try await engine.reconcileSales(of: Self.app, in: Self.days, .utc)
+            let found = try await engine.appleReports.reconcileSales(
+                of: Self.app, in: Self.days, .utc)
             #expect(found.apples.map(\.units) == [units], "\(name)")
             return done
         }
@@ -70,7 +71,7 @@ import Testing
             #expect(again.isKnown && again.replacedName == "wrong_\(other).txt")
             let more = try await importFile(units, "right_\(units)_again.txt")
             #expect(more.isKnown && more.replacedName == nil)
-            let names = try await engine.appleFiles(of: Self.app, in: Self.days).map(\.name)
+            let names = try await engine.appleReports.files(of: Self.app, in: Self.days).map(\.name)
             #expect(names.first == "right_\(units)_again.txt")
             #expect(!names.contains("right_\(units).txt"))
         }
@@ -84,10 +85,10 @@ import Testing
     func `a file of another developer is named`(name: String, other: String?) async throws {
         let engine = try await Self.engine(vendorNumber: "80000001")
         let content = try Self.sales(units: 1)
-        let done = try await engine.importAppleReport(content, name: name, of: Self.app)
+        let done = try await engine.appleReports.importFile(content, name: name, of: Self.app)
         #expect(done.otherVendorNumber == other)
         let unconfigured = try await Self.engine()
-        let any = try await unconfigured.importAppleReport(content, name: name, of: Self.app)
+        let any = try await unconfigured.appleReports.importFile(content, name: name, of: Self.app)
         #expect(any.otherVendorNumber == nil)
     }
 
@@ -97,7 +98,7 @@ import Testing
         (row.productType, row.begin) = (.autoRenewable, Self.day)
         for (days, isCompared) in [(Int64(0), true), (6, false)] {
             row.end = AppStoreFormats.CivilDate(daysSince1970: Self.day.daysSince1970 + days)
-            let done = try await engine.importAppleReport(
+            let done = try await engine.appleReports.importFile(
                 try SalesReport(rows: [row]).bytes(), name: "sales.txt", of: Self.app)
             #expect(done.isCompared == isCompared)
         }
@@ -109,9 +110,9 @@ import Testing
     {
         let engine = try await Self.engine()
         func units(with file: [(country: String, Int64)], _ name: String) async throws -> [Int64] {
-            _ = try await engine.importAppleReport(
+            _ = try await engine.appleReports.importFile(
                 try Self.settled(file), name: name, of: Self.app)
-            let all = try await engine.compareReports(of: Self.app, in: Self.days, .utc)
+            let all = try await engine.appleReports.compare(of: Self.app, in: Self.days, .utc)
             let financial = try #require(all.first { $0.kind == .financial })
             return financial.differences.filter { $0.quantity == .units }
                 .sorted { ($0.key.country ?? "") < ($1.key.country ?? "") }.map(\.apples)
@@ -128,7 +129,7 @@ import Testing
 
     /// The units that Apple's files settle of each country, by its letters.
     private static func units(_ engine: Engine) async throws -> [Int64] {
-        let all = try await engine.compareReports(of: app, in: days, .utc)
+        let all = try await engine.appleReports.compare(of: app, in: days, .utc)
         let financial = try #require(all.first { $0.kind == .financial })
         return financial.differences.filter { $0.quantity == .units }
             .sorted { ($0.key.country ?? "") < ($1.key.country ?? "") }.map(\.apples)
@@ -165,7 +166,7 @@ import Testing
         let engine = try await Self.engine()
         var last: AppleReportImport?
         for (name, units, lastDay) in files {
-            last = try await engine.importAppleReport(
+            last = try await engine.appleReports.importFile(
                 try Self.settled([("US", units)], until: lastDay), name: name, of: Self.app)
         }
         #expect(try await Self.units(engine) == [units])
@@ -179,8 +180,8 @@ import Testing
             try SalesReport<FinancialRow>(parsing: Self.settled([("US", 2)])).rows.first)
         (free.customerPrice, free.countryOfSale) = (0, "DE")
         let file = try SalesReport(rows: [free], ending: .countries).bytes()
-        _ = try await engine.importAppleReport(file, name: "80000001_0126.txt", of: Self.app)
-        let all = try await engine.compareReports(of: Self.app, in: Self.days, .utc)
+        _ = try await engine.appleReports.importFile(file, name: "80000001_0126.txt", of: Self.app)
+        let all = try await engine.appleReports.compare(of: Self.app, in: Self.days, .utc)
         #expect(all.map(\.kind) == [.financial] && all.flatMap(\.differences) == [])
     }
 }

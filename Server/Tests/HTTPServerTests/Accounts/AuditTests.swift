@@ -16,11 +16,11 @@ import Testing
         async throws
     {
         try await DashboardServer.run { server in
-            let act = server.engine.begin(
+            let act = server.engine.audit.begin(
                 "customers.grants", by: "mira", app: "birds", customer: "anna")
             // Nothing completes the entry, as if the process had ended.
             try await PendingAct.$current.withValue(act) {
-                _ = try await server.engine.grant(
+                _ = try await server.engine.grants.add(
                     NewGrant(entitlement: "pro", reason: "sorry"), to: "anna", app: "birds",
                     environment: .production)
             }
@@ -28,7 +28,8 @@ import Testing
             #expect(cut.author == "mira" && cut.act == "customers.grants")
             #expect(cut.customerID == "anna" && cut.after == nil)
 
-            try await server.engine.complete(act, subject: "grt_1", after: ["entitlement": "pro"])
+            try await server.engine.audit.complete(
+                act, subject: "grt_1", after: ["entitlement": "pro"])
             let completed = try await entries(server)
             #expect(completed.map(\.auditID) == [cut.auditID])
             #expect(completed.first?.subject == "grt_1")
@@ -43,27 +44,28 @@ import Testing
             $0.wallets = WalletRules(credits: ["seeds.100": ["seeds": 100]])
         }
         try await DashboardServer.run(with: seeds) { server in
-            let refused = server.engine.begin("customers.grants", by: "mira", app: "birds")
+            let refused = server.engine.audit.begin("customers.grants", by: "mira", app: "birds")
             await #expect(throws: EngineFailure.self) {
                 try await PendingAct.$current.withValue(refused) {
-                    _ = try await server.engine.grant(
+                    _ = try await server.engine.grants.add(
                         NewGrant(entitlement: "unknown", reason: "sorry"), to: "anna",
                         app: "birds", environment: .production)
                 }
             }
             // The engine returns this refusal out of a transaction that is committed.
-            let spent = server.engine.begin("customers.wallets.debits", by: "mira", app: "birds")
+            let spent = server.engine.audit.begin(
+                "customers.wallets.debits", by: "mira", app: "birds")
             await #expect(throws: EngineFailure.insufficientBalance("seeds", balance: 0)) {
                 try await PendingAct.$current.withValue(spent) {
-                    _ = try await server.engine.book(
+                    _ = try await server.engine.wallets.book(
                         NewBooking(
                             .debit, currency: "seeds", amount: 30, reason: "sorry", key: nil),
                         of: "anna", app: "birds", environment: .production)
                 }
             }
             #expect(try await entries(server).isEmpty)
-            let asked = server.engine.begin("notifications.test", by: "mira", app: "birds")
-            try await server.engine.complete(asked)
+            let asked = server.engine.audit.begin("notifications.test", by: "mira", app: "birds")
+            try await server.engine.audit.complete(asked)
             #expect(try await entries(server).map(\.act) == ["notifications.test"])
         }
     }

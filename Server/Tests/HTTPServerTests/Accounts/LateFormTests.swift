@@ -2,6 +2,7 @@ import Engine
 import HTTPTypes
 import Ledger
 import PerennialContract
+import Storage
 import Testing
 
 @testable import HTTPServer
@@ -32,11 +33,11 @@ import Testing
                 connections.append((connection, body))
             }
             switch change {
-            case .blocked: try await server.engine.setBlock(true, of: "ben", by: "mira")
+            case .blocked: try await server.engine.operators.setBlock(true, of: "ben", by: "mira")
             case .demoted:
-                try await server.engine.setRoles(
+                try await server.engine.operators.setRoles(
                     of: "ben", to: OperatorRoles(everywhere: .viewer), by: "mira")
-            case .signedOut: try await server.engine.signOutEverywhere("ben", by: "mira")
+            case .signedOut: try await server.engine.sessions.signOutEverywhere("ben", by: "mira")
             }
             for (connection, rest) in connections {
                 let answer = try #require(try await connection.answers(to: rest, count: 1).first)
@@ -44,7 +45,7 @@ import Testing
                 let isToSignIn = answer.text.lowercased().contains("\r\nlocation: /login\r\n")
                 #expect(isToSignIn == (change != .demoted), "\(answer.text)")
             }
-            #expect(try await server.engine.operatorLinks().isEmpty)
+            #expect(try await server.engine.operators.links().isEmpty)
             let grants: GrantList = try await server.api(Paths.grants(of: "anna"))
             #expect(grants.items.isEmpty)
         }
@@ -77,7 +78,7 @@ import Testing
     private static func begin(
         _ path: String, _ form: String, of browser: OperatorBrowser
     ) async throws -> (Connection, String) {
-        let token = Engine.formToken(ofSession: try #require(browser.session), app: "birds")
+        let token = SessionService.formToken(ofSession: try #require(browser.session), app: "birds")
         let body = "\(form)&csrf=\(token)"
         let connection = try Connection(to: try #require(browser.server.client.port))
         let header = header(path, length: body.utf8.count, of: browser)

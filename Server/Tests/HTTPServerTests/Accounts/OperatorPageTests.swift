@@ -2,6 +2,7 @@ import Engine
 import HTTPTypes
 import Ledger
 import PerennialContract
+import Storage
 import Testing
 
 @testable import HTTPServer

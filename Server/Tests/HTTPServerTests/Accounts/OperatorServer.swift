@@ -6,6 +6,7 @@ import HummingbirdTesting
 import Ledger
 import Logging
 import PerennialContract
+import Storage
 import StorageSQLite
 import Synchronization
 import Testing
@@ -48,7 +49,7 @@ struct OperatorServer: Sendable {
             logger: logger)
         try await engine.prepare()
         for app in apps {
-            try await engine.addKey(
+            try await engine.keys.add(
                 key: "\(TestServer.secret)_\(app.id)", app: app.id, kind: .secret, name: "test")
         }
         var server = PerennialServer(engine: engine, logger: logger)
@@ -67,8 +68,8 @@ struct OperatorServer: Sendable {
     func browser(
         of name: String, _ roles: OperatorRoles = OperatorRoles(everywhere: .admin)
     ) async throws -> OperatorBrowser {
-        let link = try await engine.invite(name, as: roles, by: "test")
-        let token = try await engine.accept(
+        let link = try await engine.operators.invite(name, as: roles, by: "test")
+        let token = try await engine.operators.accept(
             linkToken: link, name: name, password: Self.password,
             from: SignInPlace(address: "", agent: "Browser"))
         return OperatorBrowser(server: self, session: token)
@@ -122,7 +123,7 @@ struct OperatorBrowser: Sendable {
         values["csrf"] =
             token
             ?? session.map {
-                Engine.formToken(ofSession: $0, app: AppID(rawValue: app ?? "bees"))
+                SessionService.formToken(ofSession: $0, app: AppID(rawValue: app ?? "bees"))
             }
         let form = values.map { "\($0)=\(Paths.percentEncoded($1))" }.joined(separator: "&")
         var fields = fields

@@ -1,6 +1,7 @@
 import Engine
 import Eventually
 import Ledger
+import Storage
 import Testing
 
 @testable import HTTPServer
@@ -22,7 +23,7 @@ import Testing
             _ = try await server.browser(of: "mira")
             let ben = try await server.browser(of: "ben", OperatorRoles(everywhere: .viewer))
             func grant(to id: CustomerID) async throws {
-                _ = try await server.engine.grant(
+                _ = try await server.engine.grants.add(
                     NewGrant(entitlement: "pro", reason: "sorry"), to: id, app: "birds",
                     environment: .production)
             }
@@ -30,7 +31,7 @@ import Testing
             let stream = try Self.open("/live/events", by: ben)
             // Once it is open, the first thing it sends is what the page has.
             _ = try await stream.received(until: "anna")
-            try await server.engine.setBlock(true, of: "ben", by: "mira")
+            try await server.engine.operators.setBlock(true, of: "ben", by: "mira")
             try await grant(to: "lateone")
             // The last chunk of the response is empty.
             let rest = try await stream.received(until: "0\r\n\r\n")

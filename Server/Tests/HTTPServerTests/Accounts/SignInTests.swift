@@ -1,6 +1,7 @@
 import HTTPTypes
 import Ledger
 import PerennialContract
+import Storage
 import Testing
 
 @testable import Engine
@@ -42,7 +43,7 @@ import Testing
         try await OperatorServer.run { server in
             let login = try await server.browser.get("/login")
             #expect(login.status == 200 && login.text.contains("There is no account yet"))
-            let link = "/links/" + (try #require(try await server.engine.firstOperatorLink()))
+            let link = "/links/" + (try #require(try await server.engine.operators.firstLink()))
             #expect(try await server.browser.get(link).text.contains("The first account"))
             let rows = [
                 ["name": "mira", "password": "short", "repeated": "short"],
@@ -148,7 +149,7 @@ import Testing
             let name = try await sign("mira", from: "203.0.113.200")
             #expect(name.status == 429 && name.text.contains(", from many addresses. It is"))
             let places = try (0..<4).map { _ in
-                try server.engine.passwords.reserve(for: "192.0.2.1")
+                try server.engine.context.passwords.reserve(for: "192.0.2.1")
             }
             let busy = try await sign("ben", from: "192.0.2.1")
             #expect(busy.status == 503 && busy.text.contains("This try was not counted"))
@@ -229,13 +230,14 @@ import Testing
             let again = try await server.browser.post(
                 "/login", Self.sign("mira", OperatorServer.password))
             for other in [ben.session, again.session, nil] {
-                let token = other.map { Engine.formToken(ofSession: $0, app: "birds") } ?? ""
+                let token =
+                    other.map { SessionService.formToken(ofSession: $0, app: "birds") } ?? ""
                 let answer = try await mira.post(
                     "/customers/anna/grants", ["entitlement": "pro"], token: token)
                 #expect(answer.status == 403 && answer.text.contains("form_outdated"))
             }
             // As when the app was changed in another tab.
-            let token = Engine.formToken(ofSession: try #require(mira.session), app: "bees")
+            let token = SessionService.formToken(ofSession: try #require(mira.session), app: "bees")
             let answer = try await mira.post(
                 "/customers/anna/erase", ["confirm": "anna"], token: token)
             #expect(answer.status == 403)
@@ -268,7 +270,8 @@ import Testing
     @Test func `pages for strangers cannot be framed, and are not stored`() async throws {
         try await OperatorServer.run { server in
             let mira = try await server.browser(of: "mira")
-            let link = "/links/" + (try await server.engine.resetLink(for: "mira", by: "x"))
+            let link =
+                "/links/" + (try await server.engine.operators.resetLink(for: "mira", by: "x"))
             for page in [
                 try await server.browser.get("/login"), try await server.browser.get(link),
                 try await server.browser.get("/links/0"), try await mira.get("/account"),
@@ -297,7 +300,7 @@ import Testing
             browser.headers = [field: "Mira"]
             let page = try await browser.get("/customers/anna")
             #expect(page.status == 200 && page.text.contains("mira"))
-            let token = try await server.engine.formToken(ofProxied: "mira", app: "birds")
+            let token = try await server.engine.sessions.formToken(ofProxied: "mira", app: "birds")
             let given = try await browser.post(
                 "/customers/anna/grants", ["entitlement": "pro"], token: token)
             #expect(given.status == 303, "\(given.text)")
@@ -305,12 +308,12 @@ import Testing
                 "/customers/anna/grants", ["entitlement": "pro"], token: "x")
             #expect(forged.status == 403)
             browser.headers = [field: "ben"]
-            _ = try await server.engine.invite(
+            _ = try await server.engine.operators.invite(
                 "ben", as: OperatorRoles(everywhere: .viewer), by: "mira")
             let invited = try await browser.get("/")
             #expect(invited.status == 200 && invited.text.contains("ben"))
-            #expect(try await server.engine.operatorLinks().isEmpty)
-            let password = try await server.engine.signIn(
+            #expect(try await server.engine.operators.links().isEmpty)
+            let password = try await server.engine.sessions.signIn(
                 as: "ben", password: "", from: SignInPlace(address: "", agent: ""))
             #expect(password == .wrong(triesLeft: 4))
             browser.headers = [field: "eve"]

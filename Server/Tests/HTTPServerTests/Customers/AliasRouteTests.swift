@@ -11,7 +11,7 @@ import Testing
 
     private func meet(_ ids: [CustomerID], on server: TestServer) async throws {
         for id in ids {
-            _ = try await server.engine.grant(
+            _ = try await server.engine.grants.add(
                 NewGrant(entitlement: "pro", reason: "sorry"), to: id, app: "birds",
                 environment: .production)
         }
@@ -64,7 +64,8 @@ import Testing
                 #expect(try refused.problem.code == .aliasNotProven)
                 #expect(try refused.problem.remedy.contains("secret key"))
             }
-            #expect(try await server.engine.events(of: "birds", after: 0, limit: 10).count == 1)
+            #expect(
+                try await server.engine.events.list(of: "birds", after: 0, limit: 10).count == 1)
             for other in ["ben@example.com", uuid] {
                 let joined = try await join(other, to: known, on: server, key: TestServer.secret)
                 #expect(joined.status == 200, "\(other)")
@@ -76,7 +77,7 @@ import Testing
         let thief = "anon_ffffffff-1d2a-4c3b-8e5f-6a7b8c9d0e1f"
         let change: TestServer.Change = { $0.joinsPeople = true }
         try await TestServer.run(change) { server in
-            let made = try await server.engine.accountToken(
+            let made = try await server.engine.ownership.accountToken(
                 for: CustomerID(rawValue: Self.anonymous), app: "birds")
             let token = try #require(made).rawValue
             try await meet([CustomerID(rawValue: thief), "thief"], on: server)
@@ -113,18 +114,19 @@ import Testing
         let change: TestServer.Change = { $0.entitlements["plus"] = ["plus.monthly"] }
         try await TestServer.run(change) { server in
             try await meet(["anna"], on: server)
-            for number in 0..<2 * Engine.idsMax {
+            for number in 0..<2 * CustomerService.idsMax {
                 let other = "anon_\(String(repeating: "f", count: 32))-\(number)"
                 #expect(try await join(other, to: "anna", on: server).status == 200, "\(number)")
             }
             let filled = try await server.send(
                 .get, Paths.customer("anna"), key: TestServer.secret)
-            #expect(try filled.decoded(Customer.self).aliases.count == Engine.idsByAppMax - 1)
+            #expect(
+                try filled.decoded(Customer.self).aliases.count == CustomerService.idsByAppMax - 1)
             // What she had before she logged in comes to her all the same, also the other way
             // round.
             let devices = ["a", "b"].map { "anon_" + String(repeating: $0, count: 32) }
             for (device, right) in zip(devices, ["pro", "plus"] as [EntitlementID]) {
-                _ = try await server.engine.grant(
+                _ = try await server.engine.grants.add(
                     NewGrant(entitlement: right, reason: "sorry"),
                     to: CustomerID(rawValue: device), app: "birds", environment: .production)
             }

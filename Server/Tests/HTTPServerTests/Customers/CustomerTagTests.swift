@@ -72,11 +72,11 @@ import Testing
     @Test func `another server of the same database gives the same tag`() async throws {
         try await TestServer.run { server in
             let one = try await ask(server).headers[.eTag]
-            let state = try await server.otherEngine.customer(
+            let state = try await server.otherEngine.customers.find(
                 "anna", app: "birds", environment: .production)
             let other = PerennialServer(engine: server.otherEngine, logger: .init(label: "test"))
-            let holder = try #require(try await server.engine.keyHolder(TestServer.key))
-            let answer = try await other.customer(in: state, for: holder)
+            let holder = try #require(try await server.engine.keys.holder(TestServer.key))
+            let answer = try await other.answers.customer(in: state, for: holder)
             #expect(try CustomerTag(answer).text == one)
         }
     }

@@ -28,7 +28,7 @@ import Testing
                     headers: [.ifNoneMatch: tag])
             }
             try await eventually("the request waits for a change", within: 60) {
-                server.engine.awaitedIDCount > 0
+                server.engine.customers.awaitedIDCount > 0
             }
             try await change()
             let answer = try await group.next()
@@ -45,19 +45,19 @@ import Testing
     {
         try await TestServer.run { server in
             let answer = try await answer(server) {
-                _ = try await server.engine.grant(
+                _ = try await server.engine.grants.add(
                     Self.order, to: "anna", app: "birds", environment: .production)
             }
             #expect(answer.status == 200)
             #expect(try isOpen(answer))
-            #expect(server.engine.awaitedIDCount == 0)
+            #expect(server.engine.customers.awaitedIDCount == 0)
         }
     }
 
     @Test func `what another server writes is noticed, too`() async throws {
         try await TestServer.run { server in
             let answer = try await answer(server) {
-                _ = try await server.otherEngine.grant(
+                _ = try await server.otherEngine.grants.add(
                     Self.order, to: "anna", app: "birds", environment: .production)
             }
             #expect(try isOpen(answer))
@@ -69,7 +69,7 @@ import Testing
         let now: @Sendable () -> Instant = { clock.withLock { $0 } }
         try await TestServer.run(clock: now) { server in
             clock.withLock { $0 = TestServer.now }
-            _ = try await server.engine.grant(
+            _ = try await server.engine.grants.add(
                 NewGrant(entitlement: "pro", until: TestServer.now + .hours(1), reason: "sorry"),
                 to: "anna", app: "birds", environment: .production)
             let answer = try await answer(server) {
@@ -84,7 +84,7 @@ import Testing
         try await TestServer.run { server in
             let answer = try await answer(server, wait: 1) {}
             #expect(answer.status == 304)
-            #expect(server.engine.awaitedIDCount == 0)
+            #expect(server.engine.customers.awaitedIDCount == 0)
         }
     }
 
@@ -114,7 +114,7 @@ import Testing
                 #expect(second.status == 503)
                 #expect(try second.problem.code == .serverBusy)
                 #expect(second.headers[.retryAfter] != nil)
-                _ = try await server.engine.grant(
+                _ = try await server.engine.grants.add(
                     Self.order, to: "anna", app: "birds", environment: .production)
             }
             #expect(first.status == 200)
@@ -125,7 +125,7 @@ import Testing
     func `a request whose key ends while it waits is not answered`(path: String) async throws {
         try await ListeningServer.run { server in
             let key = "sk_test_birds"
-            try await server.engine.addKey(key: key, app: "birds", kind: .secret, name: "test")
+            try await server.engine.keys.add(key: key, app: "birds", kind: .secret, name: "test")
             let connection = try server.connect()
             var fields = "authorization: Bearer \(key)\r\n"
             let known = RequestText.get("/v1/customers/anna", fields)
@@ -135,10 +135,10 @@ import Testing
             async let answers = connection.answers(
                 to: RequestText.get(path, fields), count: 1)
             try await eventually("the request waits for a change", within: 60) {
-                server.engine.awaitedIDCount > 0
+                server.engine.customers.awaitedIDCount > 0
             }
             server.keys.replace(refused: [key])
-            _ = try await server.engine.grant(
+            _ = try await server.engine.grants.add(
                 Self.order, to: "anna", app: "birds", environment: .production)
             #expect(try await answers.map(\.status) == [401])
         }
@@ -151,12 +151,12 @@ import Testing
                 "/v1/customers/anna?wait=60", RequestText.key + "if-none-match: *\r\n")
             try connection.sendAll(request)
             try await eventually("the request waits for a change", within: 60) {
-                server.engine.awaitedIDCount > 0
+                server.engine.customers.awaitedIDCount > 0
             }
             let began = ContinuousClock.now
             await server.shutDown()
             try await eventually("the request has stopped waiting", within: 60) {
-                server.engine.awaitedIDCount == 0
+                server.engine.customers.awaitedIDCount == 0
             }
             #expect(ContinuousClock.now - began < .seconds(30))
             withExtendedLifetime(connection) {}

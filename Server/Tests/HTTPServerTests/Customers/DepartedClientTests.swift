@@ -18,7 +18,7 @@ import Testing
         // No write to the connection finds out that it is closed.
         streams.commentPause = .hours(1)
         try await ListeningServer.run(streams: streams) { server in
-            try await server.engine.addKey(
+            try await server.engine.keys.add(
                 key: "sk_test_birds", app: "birds", kind: .secret, name: "test")
             try await body(server)
         }

@@ -64,7 +64,7 @@ import Testing
 
     @Test func `an app with a proof erases its customer`() async throws {
         try await Self.withProofs { server in
-            _ = try await server.engine.grant(
+            _ = try await server.engine.grants.add(
                 NewGrant(entitlement: "pro", reason: "sorry"), to: "anna", app: "birds",
                 environment: .production)
             let path = Paths.customer("anna")

@@ -1,6 +1,7 @@
 import Engine
 import Ledger
 import PerennialContract
+import Storage
 import Testing
 
 @testable import HTTPServer

@@ -38,7 +38,7 @@ import Testing
         ] as [(Int64, [String])] {
             try await DashboardServer.run { server in
                 try await server.buy("anna", transaction: "7001")
-                _ = try await server.engine.importAppleReport(
+                _ = try await server.engine.appleReports.importFile(
                     try Self.file(units: units), name: "S_D_1_20261120.txt", of: "birds")
                 let pages = ["/reports", "/reports?month=2026-11", "/reports/2026-11/sales"]
                 for path in pages {
@@ -54,7 +54,7 @@ import Testing
 
     @Test func `what is not compared is said`() async throws {
         try await DashboardServer.run { server in
-            _ = try await server.engine.importAppleReport(
+            _ = try await server.engine.appleReports.importFile(
                 try Self.file(units: 1), name: "S_D_1_20261120.txt", of: "birds")
             for (path, words) in [
                 ("/reports/2026-10/sales", "No sales file of October 2026 was imported."),

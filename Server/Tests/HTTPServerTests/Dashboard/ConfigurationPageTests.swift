@@ -73,7 +73,7 @@ import Testing
             #expect(page.text.contains("is not a number.") && !page.text.contains("port: secret"))
             let problem = try await preview("port: secret", server).problem
             #expect(problem.code == .configurationNotValid)
-            let long = String(repeating: "x", count: PerennialServer.configurationBytesMax + 1)
+            let long = String(repeating: "x", count: ConfigurationRoutes.bytesMax + 1)
             #expect(try await preview(long, server).problem.code == .bodyTooLarge)
             #expect(
                 try await server.post("/products/preview", ["configuration": long]).status == 413)
@@ -90,7 +90,7 @@ import Testing
             #expect(products.status == 200 && !products.text.contains("/products/preview"))
             let page = try await server.post("/products/preview", ["configuration": "x"])
             #expect(page.status == 403)
-            try await server.engine.addKey(
+            try await server.engine.keys.add(
                 key: "sk_read", app: "birds", kind: .secret, name: "", scopes: [.read])
             #expect(
                 try await preview("x", server, key: "sk_read").problem.code == .keyScopeMissing)

@@ -19,7 +19,7 @@ import Testing
                 try await server.buy("anna", transaction: transaction)
                 try await server.notify(.consumptionRequest, of: transaction)
             }
-            _ = try await server.engine.record(
+            _ = try await server.engine.consumption.record(
                 ConsumptionReport(
                     isConsentGiven: false, hadSample: true,
                     uses: [

@@ -23,7 +23,7 @@ import Testing
             try await server.buy(name, transaction: transaction)
         }
         try await server.buy("dora", transaction: "7004", milliunits: 1_500_000, currency: "JPY")
-        while try await server.engine.fillMoney() > 0 {}
+        while try await server.engine.reporting.fillMoney() > 0 {}
     }
 
     /// A page without its list of events, each of which shows what was paid in its own currency.

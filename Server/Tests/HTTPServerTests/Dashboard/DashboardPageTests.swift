@@ -112,7 +112,7 @@ import Testing
             try await server.buy("anna", transaction: "7001")
             let remark = "Earlier purchases are still being counted."
             #expect(try await server.get(path).text.contains(remark))
-            while try await server.engine.fillMoney() > 0 {}
+            while try await server.engine.reporting.fillMoney() > 0 {}
             #expect(try await !server.get(path).text.contains(remark))
         }
     }
@@ -188,13 +188,13 @@ import Testing
                 let birds: AppID = "birds"
                 try await server.buy("ben", transaction: "7001")
                 let purchase = PurchaseID("7001", in: .production)
-                _ = try await server.engine.grant(
+                _ = try await server.engine.grants.add(
                     NewGrant(entitlement: "pro", reason: "ticket 1"), to: "anna", app: birds,
                     environment: .production)
-                _ = try await server.engine.transfer(
+                _ = try await server.engine.ownership.transfer(
                     OwnershipChange(purchase: purchase, reason: "ticket 2"), to: "anna",
                     app: birds)
-                try await server.engine.block(
+                try await server.engine.ownership.block(
                     OwnershipChange(purchase: purchase, reason: "ticket 3"), of: "anna",
                     app: birds)
                 let short = try await server.get("/customers/anna").text

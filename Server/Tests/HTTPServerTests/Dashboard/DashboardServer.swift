@@ -53,7 +53,8 @@ struct DashboardServer {
                 birds.id: Verifier(roots: try TrustRoots(der: [try authority.root.der]))
             ], now: { TestServer.now }, webhooks: webhooks, logger: logger)
         try await engine.prepare()
-        try await engine.addKey(key: TestServer.secret, app: birds.id, kind: .secret, name: "test")
+        try await engine.keys.add(
+            key: TestServer.secret, app: birds.id, kind: .secret, name: "test")
         var server = PerennialServer(engine: engine, logger: logger, streamLimits: limits)
         server.dashboard = access
         server.readsConfiguration = reading

@@ -125,7 +125,7 @@ import Testing
 
     @Test func `app keys see neither documents nor notifications`() async throws {
         try await DashboardServer.run { server in
-            try await server.engine.addKey(key: "pk_x", app: "birds", kind: .app, name: "app")
+            try await server.engine.keys.add(key: "pk_x", app: "birds", kind: .app, name: "app")
             let paths = [
                 Paths.documents(of: "anna"), "\(Paths.documents)?original_transaction_id=1",
                 Paths.document("00"), Paths.receivedNotifications, Paths.notificationSummary,

@@ -25,11 +25,11 @@ import Testing
                 let forwards: ForwardList = try await server.api(Paths.forwards)
                 let id = try #require(forwards.items.first).documentID
                 let document = try #require(Hexadecimal.bytes(id[...]))
-                try await server.engine.transaction { tx in
-                    let leases = try tx.leaseForwards(
+                try await server.engine.context.transaction { tx in
+                    let leases = try tx.forwards.lease(
                         of: document, in: "birds", for: "test", lease: .seconds(30))
                     for lease in leases {
-                        try tx.completeForward(
+                        try tx.forwards.complete(
                             lease, of: "birds", .status(500), at: TestServer.now, next: nil)
                     }
                 }

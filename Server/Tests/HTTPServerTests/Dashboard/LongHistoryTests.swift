@@ -19,8 +19,8 @@ import Testing
                 app: "birds", customer: "anna", purchase: nil,
                 change: Change(.renewed, at: TestServer.now), knownAt: TestServer.now,
                 cause: .request)
-            try await server.engine.transaction { tx in
-                try tx.append(Array(repeating: entry, count: Self.renewals))
+            try await server.engine.context.transaction { tx in
+                try tx.events.append(Array(repeating: entry, count: Self.renewals))
             }
             try await body(server)
         }
@@ -46,8 +46,8 @@ import Testing
         try await withServer { server in
             var (count, place) = (0, Int64(0))
             while true {
-                let events = try await server.engine.events(
-                    of: "birds", customer: "anna", after: place, limit: Engine.eventsMax)
+                let events = try await server.engine.events.list(
+                    of: "birds", customer: "anna", after: place, limit: EventService.eventsMax)
                 guard let last = events.last else { break }
                 (count, place) = (count + events.count, last.sequence)
             }
@@ -62,7 +62,7 @@ import Testing
         async throws
     {
         try await withServer { server in
-            let last = try await server.engine.lastLogPosition(of: "birds").sequence
+            let last = try await server.engine.events.lastLogPosition(of: "birds").sequence
             let first = try await server.get("/events?customer_id=anna").text
             #expect(first.contains("id=\"event-\(last)\""))
             // The link is older than what one page reads.

@@ -145,7 +145,7 @@ import Testing
             #expect(audit.items.map(\.act) == ["customers.groups.invitations"])
             #expect(audit.items.first?.subject == list.items.first?.invitationID)
             #expect(!"\(audit)".contains(token))
-            _ = try await server.engine.claimSeat(
+            _ = try await server.engine.seats.claim(
                 by: .invitation(token), for: "carl", app: "birds")
             #expect(try await server.get("/customers/anna").text.contains("/customers/carl"))
         }
@@ -166,7 +166,7 @@ import Testing
             #expect(token != former)
             #expect(try await server.post(act + "/renew").status == 404)
             for (token, isGood) in [(former, false), (token, true)] {
-                let claim = try? await server.engine.claimSeat(
+                let claim = try? await server.engine.seats.claim(
                     by: .invitation(token), for: "carl", app: "birds")
                 #expect((claim != nil) == isGood)
             }
@@ -187,7 +187,8 @@ import Testing
             #expect(done.status == 303 && done.headers[.location] == "/customers/anna")
             #expect(done.headers[.setCookie]?.hasPrefix("notice=invitation_withdrawn; ") == true)
             await #expect(throws: (any Error).self) {
-                try await server.engine.claimSeat(by: .invitation(token), for: "carl", app: "birds")
+                try await server.engine.seats.claim(
+                    by: .invitation(token), for: "carl", app: "birds")
             }
         }
     }
@@ -257,7 +258,7 @@ import Testing
             #expect(found.items.map(\.by) == ["claim_id"])
             #expect(found.items.first?.purchaseID == nil)
             #expect(found.appStore == .notAsked)
-            _ = try await server.engine.erase("ben", app: "birds")
+            _ = try await server.engine.customers.erase("ben", app: "birds")
             let gone: CustomerList = try await server.api("/v1/customers?query=\(claim)")
             #expect(gone.items.isEmpty)
         }

@@ -29,7 +29,7 @@ import Testing
     private func add(to server: DashboardServer) async throws -> WebhookEndpoint {
         let added = try await server.post("/webhooks", Self.added)
         try #require(added.status == 200, "\(added.text)")
-        return try #require(try await server.engine.webhooks(of: "birds").first)
+        return try #require(try await server.engine.webhooks.all(of: "birds").first)
     }
 
     /// The value of a hidden field of the first form with this action that has it.
@@ -59,7 +59,7 @@ import Testing
                 #expect(page.text.contains("value=\"\(value)\""), "\(value)")
             }
             #expect(page.text.contains("value=\"revenuecat\" selected"))
-            #expect(try await server.engine.webhooks(of: "birds").isEmpty)
+            #expect(try await server.engine.webhooks.all(of: "birds").isEmpty)
             let list: AuditList = try await server.api(Paths.audit)
             #expect(list.items.isEmpty)
         }
@@ -77,10 +77,10 @@ import Testing
                 let page = try await server.post("/webhooks", form)
                 #expect(page.status == 200 && page.text.contains("whsec_1<"), "\(page.text)")
             }
-            #expect(try await server.engine.webhooks(of: "birds").count == 1)
+            #expect(try await server.engine.webhooks.all(of: "birds").count == 1)
             form["url"] = "http://127.0.0.1:9/other"
             #expect(try await server.post("/webhooks", form).status == 200)
-            #expect(try await server.engine.webhooks(of: "birds").count == 2)
+            #expect(try await server.engine.webhooks.all(of: "birds").count == 2)
             let audit: AuditList = try await server.api(Paths.audit)
             #expect(audit.items.map(\.act) == ["webhooks", "webhooks"])
         }
@@ -97,7 +97,7 @@ import Testing
                 let page = try await server.post("\(path)/secret", form)
                 #expect(page.status == 200 && page.text.contains("whsec_2<"), "\(page.text)")
             }
-            let known = try #require(try await server.engine.webhooks(of: "birds").first)
+            let known = try #require(try await server.engine.webhooks.all(of: "birds").first)
             #expect(known.secrets == ["whsec_2", "whsec_1"])
             let audit: AuditList = try await server.api(Paths.audit)
             #expect(audit.items.map(\.act).sorted() == ["webhooks", "webhooks.secret"])
@@ -108,7 +108,8 @@ import Testing
             let again = try await server.post(
                 "\(path)/secret", ["key": try field("key", of: "\(path)/secret", on: other)])
             #expect(again.status == 200)
-            let signing = try #require(try await server.engine.webhooks(of: "birds").first).secrets
+            let signing = try #require(try await server.engine.webhooks.all(of: "birds").first)
+                .secrets
             #expect(signing.count == 3 && signing.dropFirst() == ["whsec_2", "whsec_1"])
         }
     }
@@ -123,7 +124,7 @@ import Testing
             form["types"] = Array(repeating: "renewed", count: 201).joined(separator: ", ")
             let refused = try await server.post("/webhooks", form)
             #expect(refused.status == 400 && refused.text.contains("The maximum is 200."))
-            #expect(try await server.engine.webhooks(of: "birds").isEmpty)
+            #expect(try await server.engine.webhooks.all(of: "birds").isEmpty)
         }
     }
 
@@ -133,11 +134,11 @@ import Testing
         try await withServer { server in
             let webhook = try await add(to: server)
             for _ in 0..<2_000 {
-                _ = try await server.engine.testWebhook(webhook.id, of: "birds")
+                _ = try await server.engine.webhooks.test(webhook.id, of: "birds")
             }
             let all = try await server.get("/webhooks").text
             #expect(all.contains("<b>2,000 deliveries</b>") && all.contains("the oldest since"))
-            _ = try await server.engine.testWebhook(webhook.id, of: "birds")
+            _ = try await server.engine.webhooks.test(webhook.id, of: "birds")
             for path in ["/webhooks", "/webhooks/\(webhook.id)"] {
                 let page = try await server.get(path).text
                 #expect(page.contains("more than 2,000 deliveries"), "\(path)")
@@ -146,7 +147,7 @@ import Testing
                 }
                 #expect(said == [], "\(path)")
             }
-            try await server.engine.refreshWebhookStates()
+            try await server.engine.webhooks.refreshStates()
             let page = try await server.get("/webhooks").text
             #expect(page.contains("<b>2,001 deliveries</b>, the oldest since"))
         }
@@ -157,7 +158,7 @@ import Testing
     {
         try await withServer { server in
             let webhook = try await add(to: server)
-            _ = try await server.engine.testWebhook(webhook.id, of: "birds")
+            _ = try await server.engine.webhooks.test(webhook.id, of: "birds")
             for path in ["/webhooks", "/webhooks/\(webhook.id)"] {
                 let page = try await server.get(path).text
                 // 75 hours, 35 minutes and 5 seconds after it was added.
@@ -171,13 +172,13 @@ import Testing
         try await withServer { server in
             let webhook = try await add(to: server)
             for number in 0...500 {
-                _ = try await server.engine.grant(
+                _ = try await server.engine.grants.add(
                     NewGrant(entitlement: "pro", reason: "sorry"),
                     to: CustomerID(rawValue: "c\(number)"), app: "birds",
                     environment: .production)
             }
-            _ = try await server.engine.numberEvents()
-            while try await server.engine.enqueueDeliveries(to: webhook) > 0 {}
+            _ = try await server.engine.events.numberEvents()
+            while try await server.engine.webhooks.enqueueDeliveries(to: webhook) > 0 {}
             let path = "/webhooks/\(webhook.id)/replay"
             var form = ["from": "2026-01-01T00:00", "to": "2027-01-01T00:00"]
             let first = try await server.post(path, form)

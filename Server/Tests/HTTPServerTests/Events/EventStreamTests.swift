@@ -11,7 +11,7 @@ import Testing
     private static let secret = "authorization: Bearer sk_test_birds\r\n"
 
     private static func grant(to customer: CustomerID, by engine: Engine) async throws {
-        _ = try await engine.grant(
+        _ = try await engine.grants.add(
             NewGrant(entitlement: "pro", reason: "sorry"), to: customer, app: "birds",
             environment: .production)
     }
@@ -36,7 +36,7 @@ import Testing
         _ body: @escaping @Sendable (ListeningServer, Connection) async throws -> Void
     ) async throws {
         try await ListeningServer.run(streams: limits) { server in
-            try await server.engine.addKey(
+            try await server.engine.keys.add(
                 key: "sk_test_birds", app: "birds", kind: .secret, name: "test")
             let connection = try server.connect()
             try connection.sendAll(RequestText.get(Paths.eventStream + query, secret))
@@ -81,12 +81,14 @@ import Testing
     @Test func `what comes later is sent when it comes, whoever writes it`() async throws {
         try await TestServer.run { server in
             async let answer = stream(server, "?limit=2")
-            try await eventually("the stream waits for events") { server.engine.awaitedIDCount > 0 }
+            try await eventually("the stream waits for events") {
+                server.engine.customers.awaitedIDCount > 0
+            }
             try await Self.grant(to: "anna", by: server.engine)
             try await Self.grant(to: "ben", by: server.otherEngine)
             #expect(values("id", try await answer.text) == ["1", "2"])
             try await eventually("the stream has stopped waiting") {
-                server.engine.awaitedIDCount == 0
+                server.engine.customers.awaitedIDCount == 0
             }
         }
     }
@@ -167,7 +169,7 @@ import Testing
         var limits = EventStreamLimits()
         limits.writeMax = .milliseconds(200)
         try await ListeningServer.run(streams: limits) { server in
-            try await server.engine.addKey(
+            try await server.engine.keys.add(
                 key: "sk_test_birds", app: "birds", kind: .secret, name: "test")
             try await server.appendLongEvents(Self.longEventsCount)
             let connection = try server.connect()
@@ -186,7 +188,7 @@ import Testing
 
     @Test func `a stream to HTTP 1.0 has no chunks and ends with the connection`() async throws {
         try await ListeningServer.run { server in
-            try await server.engine.addKey(
+            try await server.engine.keys.add(
                 key: "sk_test_birds", app: "birds", kind: .secret, name: "test")
             try await Self.grant(to: "anna", by: server.engine)
             let asked = "GET \(Paths.eventStream)?limit=1 HTTP/1.0\r\n\(Self.secret)\r\n"
@@ -216,7 +218,7 @@ import Testing
         limits.streamsOfKeyMax = 1
         try await Self.withStream(limits) { server, connection in
             _ = try await connection.received(until: "retry: 1000")
-            try await server.engine.addKey(
+            try await server.engine.keys.add(
                 key: "sk_test_other", app: "birds", kind: .secret, name: "test")
             let refused = try await server.connect().answers(
                 to: RequestText.get(Paths.eventStream, Self.secret), count: 1)
@@ -241,7 +243,7 @@ import Testing
         var limits = EventStreamLimits()
         limits.commentPause = .zero
         try await ListeningServer.run(streams: limits) { server in
-            try await server.engine.addKey(
+            try await server.engine.keys.add(
                 key: "sk_test_birds", app: "birds", kind: .secret, name: "test")
             do {
                 let connection = try server.connect()

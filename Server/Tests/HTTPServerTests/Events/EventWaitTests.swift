@@ -11,7 +11,7 @@ import Testing
     private static let order = NewGrant(entitlement: "pro", reason: "sorry")
 
     private static func grant(to customer: CustomerID, by engine: Engine) async throws {
-        _ = try await engine.grant(order, to: customer, app: "birds", environment: .production)
+        _ = try await engine.grants.add(order, to: customer, app: "birds", environment: .production)
     }
 
     private func events(_ server: TestServer, _ query: String) async throws -> TestServer.Answer {
@@ -24,7 +24,9 @@ import Testing
         after change: @escaping @Sendable () async throws -> Void
     ) async throws -> TestServer.Answer {
         async let answer = events(server, query)
-        try await eventually("the request waits for events") { server.engine.awaitedIDCount > 0 }
+        try await eventually("the request waits for events") {
+            server.engine.customers.awaitedIDCount > 0
+        }
         try await change()
         return try await answer
     }
@@ -39,7 +41,7 @@ import Testing
             let list: EventList = try answer.decoded()
             #expect(list.items.map(\.type) == [.granted])
             #expect(list.nextCursor == "1")
-            #expect(server.engine.awaitedIDCount == 0)
+            #expect(server.engine.customers.awaitedIDCount == 0)
         }
     }
 

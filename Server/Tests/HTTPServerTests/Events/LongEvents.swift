@@ -12,6 +12,6 @@ extension ListeningServer {
                 change: Change(.aliasAdded, at: TestServer.now), knownAt: TestServer.now,
                 cause: .request, other: CustomerID(rawValue: "\(name)\(number)"))
         }
-        try await Database(database).transaction { try $0.append(entries) }
+        try await Database(database).transaction { try $0.events.append(entries) }
     }
 }

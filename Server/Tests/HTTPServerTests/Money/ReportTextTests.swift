@@ -25,7 +25,7 @@ import Testing
         try await DashboardServer.run(with: change) { server in
             try await server.buy("anna", transaction: "7001")
             for isFilling in [true, false] {
-                while !isFilling, try await server.engine.fillMoney() > 0 {}
+                while !isFilling, try await server.engine.reporting.fillMoney() > 0 {}
                 for (query, unconverted) in [("", nil), ("&currency=EUR", "USD")] {
                     let path = "/v1/reports/revenue?by=month\(query)"
                     let json: PerennialContract.Report = try await server.api(path)

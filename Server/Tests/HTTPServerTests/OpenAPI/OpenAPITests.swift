@@ -40,7 +40,7 @@ import Testing
 
     @Test func `every described route answers as it says`() async throws {
         try await TestServer.run { server in
-            _ = try await server.engine.grant(
+            _ = try await server.engine.grants.add(
                 NewGrant(entitlement: "pro", reason: "sorry"), to: "dora", app: "birds",
                 environment: .production)
             for (method, path, operation) in try operations(in: await document(of: server)) {

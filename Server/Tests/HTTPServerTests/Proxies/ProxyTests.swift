@@ -20,7 +20,7 @@ import Testing
         var streams = EventStreamLimits()
         streams.commentPause = .hours(1)
         try await ListeningServer.run(streams: streams, waits: waits) { server in
-            try await server.engine.addKey(
+            try await server.engine.keys.add(
                 key: "sk_test_birds", app: "birds", kind: .secret, name: "test")
             try await body(server)
         }
@@ -43,7 +43,7 @@ import Testing
                     try connection.sendAll(Self.get(Paths.eventStream, Self.secret + fields))
                     _ = try await connection.received(until: "retry: 1000")
                     for customer in ["anna", "ben"] as [CustomerID] {
-                        _ = try await server.engine.grant(
+                        _ = try await server.engine.grants.add(
                             NewGrant(entitlement: "pro", reason: "sorry"), to: customer,
                             app: "birds", environment: .production)
                         _ = try await connection.received(until: #""customer_id":"\#(customer)""#)

@@ -36,7 +36,8 @@ import Testing
 
         var items: [PublicationID] {
             get throws {
-                try live.current.engine.settings(of: "birds").content.items.map(\.publication.id)
+                try live.current.engine.context.settings(of: "birds").content.items.map(
+                    \.publication.id)
             }
         }
 
@@ -65,7 +66,7 @@ import Testing
                     apps: file.apps, databaseAddress: folder + "/p.sqlite", now: { .machine },
                     logger: logger)
                 defer { assembly.database.close() }
-                _ = try await assembly.engine.createKey(app: "birds", kind: .app, name: "")
+                _ = try await assembly.engine.keys.create(app: "birds", kind: .app, name: "")
                 let live = LiveServer(PerennialServer(engine: assembly.engine, logger: logger))
                 try await body(
                     Desk(
@@ -86,7 +87,7 @@ import Testing
             #expect(await desk.reload.reload())
             #expect(try desk.items == ["one", "two"])
             // What a request has begun with, it ends with.
-            #expect(try former.settings(of: "birds").content.items.count == 1)
+            #expect(try former.context.settings(of: "birds").content.items.count == 1)
             #expect(desk.log.text.contains("in force"))
             #expect(await desk.reload.reload(), "idempotent")
         }
@@ -128,7 +129,7 @@ import Testing
             try desk.write(
                 Self.first.replacing("old.example.com", with: "new.example.com"))
             #expect(await desk.reload.reload())
-            let queues = desk.live.current.engine.forwardQueues
+            let queues = desk.live.current.engine.forwarding.queues
             #expect(queues.map(\.target.url) == ["https://new.example.com/apple/secret"])
             var replacements = desk.live.replacements.makeAsyncIterator()
             #expect(await replacements.next() != nil)

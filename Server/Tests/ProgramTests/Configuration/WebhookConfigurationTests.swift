@@ -1,6 +1,7 @@
 import Engine
 import Foundation
 import Ledger
+import Storage
 import Testing
 
 @testable import Program

@@ -31,9 +31,9 @@ import Testing
         for number in 0..<count / 2 {
             try await store.transaction { tx in
                 let purchase = PurchaseID(TransactionID(rawValue: "\(number)"), in: .production)
-                let customer = try tx.customer("anna", in: app, at: .machine).customer
-                try tx.block(purchase, of: customer, reason: "", in: app, at: .machine)
-                try tx.unblock(purchase, of: customer, in: app, at: .machine)
+                let customer = try tx.identity.customer("anna", in: app, at: .machine).customer
+                try tx.ownership.block(purchase, of: customer, reason: "", in: app, at: .machine)
+                try tx.ownership.unblock(purchase, of: customer, in: app, at: .machine)
             }
         }
     }
@@ -89,7 +89,7 @@ import Testing
             #expect(try await Self.refusal(file) == nil)
             // The epoch that a server records now is unknown to the copy.
             let store = Database(try DatabaseAddress.open(path))
-            let epoch = try await store.read { try $0.logEpochs(of: Self.app).current }
+            let epoch = try await store.read { try $0.events.epochs(of: Self.app).current }
             store.driver.close()
             try file.write([Self.app: LogPosition(epoch, 4)])
             #expect(try await Self.refusal(file) == nil)

@@ -46,14 +46,14 @@ import Testing
 
     private static func fill(_ store: Database) async throws {
         try await store.transaction { tx in
-            _ = try tx.customer("anna", in: app, at: now)
-            try tx.append(entries)
+            _ = try tx.identity.customer("anna", in: app, at: now)
+            try tx.events.append(entries)
         }
         try await store.numberEvents()
     }
 
     private static func stored(in store: Database) async throws -> [EventEntry] {
-        try await store.readingLog { try $0.events(of: app, after: 0, limit: 10).map(\.entry) }
+        try await store.readingLog { try $0.events.all(of: app, after: 0, limit: 10).map(\.entry) }
     }
 
     @Test(arguments: Driver.allCases)
@@ -100,8 +100,9 @@ import Testing
         try await driver.withStore { store in
             try await Self.fill(store)
             try await store.transaction { tx in
-                let anna = try tx.customer("anna", in: app, at: now)
-                try tx.erase(anna, names: ["anna": "erased_1"], hashes: [], in: app, at: now)
+                let anna = try tx.identity.customer("anna", in: app, at: now)
+                try tx.erasure.erase(
+                    anna, names: ["anna": "erased_1"], hashes: [], in: app, at: now)
             }
             let rows = try await store.readingLog { tx in
                 try tx.connection.rows("SELECT customer, details FROM events", [])

@@ -13,7 +13,7 @@ import Testing
             let customers: [CustomerID?] = ["anna", "ben", nil]
             for number in 0..<30 { try await store.tell(number, of: customers[number % 3]) }
             let first = try await store.readingLog {
-                try $0.events(of: app, after: 0, limit: 500)
+                try $0.events.all(of: app, after: 0, limit: 500)
             }
             #expect(first.map(\.number) == Array(0..<30))
             for number in 30..<60 { try await store.tell(number, of: customers[number % 3]) }
@@ -32,23 +32,27 @@ import Testing
         try await driver.withStore { store in
             try await store.keep(1)
             try await store.transaction { tx in
-                for id: CustomerID in ["anna", "ben"] { _ = try tx.customer(id, in: app, at: now) }
-                try tx.link(purchase, to: "anna", by: .device, in: app, at: now)
+                for id: CustomerID in ["anna", "ben"] {
+                    _ = try tx.identity.customer(id, in: app, at: now)
+                }
+                try tx.ownership.link(purchase, to: "anna", by: .device, in: app, at: now)
             }
             _ = try await store.transaction {
-                try $0.move(purchase, to: "ben", by: .device, in: app, at: now)
+                try $0.ownership.move(purchase, to: "ben", by: .device, in: app, at: now)
             }
             let person = StoredCustomer(customer: "anna", ids: ["anna"])
             _ = try await store.transaction { tx in
-                try tx.erase(
+                try tx.erasure.erase(
                     person, names: ["anna": "erased_1"],
                     hashes: [Array(repeating: 1, count: 32)], in: app, at: now)
             }
-            let log = try await store.readingLog { try $0.events(of: app, after: 0, limit: 500) }
+            let log = try await store.readingLog {
+                try $0.events.all(of: app, after: 0, limit: 500)
+            }
             let names = log.flatMap { [$0.entry.customer, $0.entry.other] }.compactMap(\.self)
             #expect(Set(names) == ["erased_1", "ben"])
             expectCounted(log)
-            #expect(try await store.read { try $0.logDifferences() }.count == 0)
+            #expect(try await store.read { try $0.consistency.logDifferences() }.count == 0)
         }
     }
 
@@ -61,13 +65,15 @@ import Testing
             _ = try await store.record(DocumentWithFacts(document(1), [told]))
             try await store.driver.write { _ = try $0.run("DELETE FROM purchases", []) }
             try await store.transaction { tx in
-                try tx.beginRebuild()
-                try tx.addRebuilt([told], from: document(1))
-                try tx.swapRebuilt(at: now)
+                try tx.rebuild.begin()
+                try tx.rebuild.add([told], from: document(1))
+                try tx.rebuild.swapRebuilt(at: now)
             }
-            let log = try await store.readingLog { try $0.events(of: app, after: 0, limit: 500) }
+            let log = try await store.readingLog {
+                try $0.events.all(of: app, after: 0, limit: 500)
+            }
             #expect(!log.isEmpty && !log.contains { $0.entry.cause == .rebuild })
-            #expect(try await store.read { try $0.logDifferences() }.count == 0)
+            #expect(try await store.read { try $0.consistency.logDifferences() }.count == 0)
         }
     }
 
@@ -103,21 +109,23 @@ import Testing
         try await driver.withStore { store in
             try await store.keep(1)
             try await store.transaction { tx in
-                for id: CustomerID in ["anna", "ben"] { _ = try tx.customer(id, in: app, at: now) }
-                try tx.link(purchase, to: "anna", by: .device, in: app, at: now)
+                for id: CustomerID in ["anna", "ben"] {
+                    _ = try tx.identity.customer(id, in: app, at: now)
+                }
+                try tx.ownership.link(purchase, to: "anna", by: .device, in: app, at: now)
             }
             var numbers: [Int64] = []
             for (customer, hours) in [(CustomerID("ben"), 5), ("anna", 3), ("ben", 3), ("anna", 9)]
             {
                 let transfer = try await store.transaction {
-                    try $0.move(
+                    try $0.ownership.move(
                         purchase, to: customer, by: .support, in: app, at: now + .hours(hours))
                 }
                 numbers.append(transfer.number)
             }
             #expect(numbers == numbers.sorted() && Set(numbers).count == 4)
-            try await store.transaction { try $0.beginEpoch(named: "aaaaaaaaaa", at: now) }
-            let later = try await store.read { try $0.transfers(of: "anna", in: app) }
+            try await store.transaction { try $0.events.beginEpoch(named: "aaaaaaaaaa", at: now) }
+            let later = try await store.read { try $0.transfers.all(of: "anna", in: app) }
             #expect(later.map(\.number) == numbers)
         }
     }

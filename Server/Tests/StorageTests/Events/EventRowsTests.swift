@@ -29,19 +29,19 @@ extension Database {
         _ = try await record(DocumentWithFacts(document, facts))
     }
 
-    fileprivate func events(after sequence: Int64 = 0) async throws -> [Event] {
-        try await readingLog { try $0.events(of: app, after: sequence, limit: 500) }
+    fileprivate func events(after sequence: Int64 = 0) async throws -> [LoggedEvent] {
+        try await readingLog { try $0.events.all(of: app, after: sequence, limit: 500) }
     }
 
     fileprivate func tellTurns(at moment: Instant) async throws -> Int {
         return try await transaction {
-            try $0.emitTransitions(of: app, dueBy: moment, limit: 100)
+            try $0.purchaseEvents.emitTransitions(of: app, dueBy: moment, limit: 100)
         }
     }
 }
 
 /// One after the other, from 1: no number is left out, and none comes twice.
-private func expectGapless(_ events: [Event], _ comment: Comment? = nil) {
+private func expectGapless(_ events: [LoggedEvent], _ comment: Comment? = nil) {
     #expect(events.map(\.sequence) == events.indices.map { Int64($0 + 1) }, comment)
 }
 
@@ -85,8 +85,8 @@ private func expectGapless(_ events: [Event], _ comment: Comment? = nil) {
         }
         try await driver.withStore { store in
             try await store.transaction { tx in
-                _ = try tx.customer("anna", in: app, at: now)
-                try tx.append(entries)
+                _ = try tx.identity.customer("anna", in: app, at: now)
+                try tx.events.append(entries)
             }
             #expect(try await store.events().map(\.entry) == entries)
             #expect(try await store.events().map(\.customerSequence) == [1, 2, 3, 4])
@@ -100,7 +100,7 @@ private func expectGapless(_ events: [Event], _ comment: Comment? = nil) {
             await #expect(throws: Interrupted.self) {
                 try await store.transaction { tx in
                     let kept = DocumentWithFacts(document(2), [payment(5, of: purchase(5))])
-                    _ = try tx.record(kept)
+                    _ = try tx.recorder.record(kept)
                     throw Interrupted()
                 }
             }
@@ -148,8 +148,8 @@ private func expectGapless(_ events: [Event], _ comment: Comment? = nil) {
         try await driver.withStore { store in
             try await store.hear(document(1), [payment(1000, of: purchase(1000))])
             try await store.transaction { tx in
-                _ = try tx.customer("anna", in: app, at: now)
-                try tx.link(
+                _ = try tx.identity.customer("anna", in: app, at: now)
+                try tx.ownership.link(
                     purchase(1000), to: "anna", by: .device, in: app, at: now + .days(40))
             }
             try await store.hear(
@@ -158,7 +158,7 @@ private func expectGapless(_ events: [Event], _ comment: Comment? = nil) {
                     payment(1001, of: purchase(1000), from: now + .days(41))
                 ])
             let own = try await store.readingLog {
-                try $0.events(of: ["anna"], in: app, after: 0, limit: 10)
+                try $0.events.all(of: ["anna"], in: app, after: 0, limit: 10)
             }
             #expect(own.map(\.entry.change.kind) == [.linked, .billingRecovered])
             #expect(own.map(\.customerSequence) == [1, 2])
@@ -179,22 +179,24 @@ private func expectGapless(_ events: [Event], _ comment: Comment? = nil) {
             try await store.hear(document(1), [payment(1000, of: purchase(1000))])
             try await store.transaction { tx in
                 for id: CustomerID in ["anna", "phone"] {
-                    _ = try tx.customer(id, in: app, at: now)
+                    _ = try tx.identity.customer(id, in: app, at: now)
                 }
-                try tx.addID("tablet", to: "phone", in: app, at: now)
-                try tx.link(purchase(1000), to: "phone", by: .device, in: app, at: now)
-                try tx.merge("phone", into: "anna", in: app, at: now)
+                try tx.identity.addID("tablet", to: "phone", in: app, at: now)
+                try tx.ownership.link(purchase(1000), to: "phone", by: .device, in: app, at: now)
+                try tx.identity.merge("phone", into: "anna", in: app, at: now)
             }
-            let ids = try await store.read { try $0.customer(known: "anna", in: app)?.ids ?? [] }
+            let ids = try await store.read {
+                try $0.customers.find(known: "anna", in: app)?.ids ?? []
+            }
             let own = try await store.readingLog {
-                try $0.events(of: ids, in: app, after: 0, limit: 10)
+                try $0.events.all(of: ids, in: app, after: 0, limit: 10)
             }
             #expect(
                 own.map(\.entry.change.kind) == [.aliasAdded, .linked, .customerMerged, .moved])
             #expect(own.map(\.entry.customer) == ["phone", "phone", "anna", "anna"])
             #expect(own.map(\.entry.other) == ["tablet", nil, "phone", "phone"])
             #expect(own.map(\.customerSequence) == [1, 2, 1, 2])
-            let last = try await store.readingLog { try $0.lastEvents(of: ids, in: app, limit: 2) }
+            let last = try await store.readingLog { try $0.events.last(of: ids, in: app, limit: 2) }
             #expect(last == own.suffix(2))
             expectGapless(try await store.events())
         }
@@ -233,7 +235,7 @@ private func expectGapless(_ events: [Event], _ comment: Comment? = nil) {
             let last = try #require(try await store.events().last?.entry.change)
             #expect(last.before?.state == .paid && last.after == nil)
             #expect(last.money?.milliunits == -9_990)
-            #expect(try await store.read { try $0.logDifferences() }.count == 0)
+            #expect(try await store.read { try $0.consistency.logDifferences() }.count == 0)
             expectGapless(try await store.events())
         }
     }
@@ -279,12 +281,12 @@ private func expectGapless(_ events: [Event], _ comment: Comment? = nil) {
             try await store.hear(document(1), [payment(1000, of: purchase(1000))])
             try await store.hear(document(2), [payment(5, of: purchase(5), from: now - .days(2))])
             try await store.transaction { tx in
-                _ = try tx.customer("anna", in: app, at: now)
-                try tx.link(purchase(1000), to: "anna", by: .device, in: app, at: now)
+                _ = try tx.identity.customer("anna", in: app, at: now)
+                try tx.ownership.link(purchase(1000), to: "anna", by: .device, in: app, at: now)
             }
-            #expect(try await store.read { try $0.logDifferences() }.count == 0)
+            #expect(try await store.read { try $0.consistency.logDifferences() }.count == 0)
             try await store.driver.write { _ = try $0.run(harm.sql, []) }
-            let texts = try await store.read { try $0.logDifferences() }.first
+            let texts = try await store.read { try $0.consistency.logDifferences() }.first
             #expect(texts.contains { $0.contains(harm.told) }, "\(texts)")
         }
     }
@@ -294,11 +296,11 @@ extension Database {
     /// As when each fact had a document of its own.
     fileprivate func rebuild(with facts: [Fact]) async throws {
         try await transaction { tx in
-            try tx.beginRebuild()
+            try tx.rebuild.begin()
             for (number, fact) in facts.enumerated() {
-                try tx.addRebuilt([fact], from: document(UInt8(number)))
+                try tx.rebuild.add([fact], from: document(UInt8(number)))
             }
-            try tx.swapRebuilt(at: now)
+            try tx.rebuild.swapRebuilt(at: now)
         }
     }
 
@@ -319,13 +321,14 @@ extension Database {
     {
         try await Driver.withServers { servers in
             try await servers[0].transaction { tx in
-                _ = try tx.customer("anna", in: app, at: now)
+                _ = try tx.identity.customer("anna", in: app, at: now)
                 for number in 0..<10 {
-                    try tx.link(purchase(number), to: "anna", by: .device, in: app, at: now)
+                    try tx.ownership.link(
+                        purchase(number), to: "anna", by: .device, in: app, at: now)
                 }
             }
             let done = Tally()
-            let read = try await withThrowingTaskGroup(of: [Event].self) { group in
+            let read = try await withThrowingTaskGroup(of: [LoggedEvent].self) { group in
                 for number in 0..<Self.documents {
                     let server = servers[Int(number) % 3]
                     group.addTask {
@@ -338,7 +341,7 @@ extension Database {
                     }
                 }
                 group.addTask {
-                    var read: [Event] = []
+                    var read: [LoggedEvent] = []
                     while true {
                         // Looked at before reading: what was done by then must be seen.
                         let isLast = done.count == Self.documents
@@ -368,7 +371,8 @@ extension Database {
                 for server in servers {
                     group.addTask {
                         while try await server.transaction({
-                            try $0.emitTransitions(of: app, dueBy: now + .days(90), limit: 7)
+                            try $0.purchaseEvents.emitTransitions(
+                                of: app, dueBy: now + .days(90), limit: 7)
                         }) > 0 {}
                     }
                 }

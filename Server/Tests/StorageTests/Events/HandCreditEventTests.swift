@@ -12,7 +12,9 @@ import Testing
             kind, id: BookingID(rawValue: key), currency: "gems", amount: amount, reason: "sorry",
             at: moment)
         let stored = StoredBooking(booking, of: "anna", in: .production, balance: balance)
-        try await store.transaction { tx in try tx.book(stored, key: key, in: app, at: moment) }
+        try await store.transaction { tx in
+            try tx.walletUpdates.book(stored, key: key, in: app, at: moment)
+        }
     }
 
     @Test(arguments: Driver.allCases)
@@ -22,8 +24,8 @@ import Testing
         try await driver.withStore(rules: GemPack.rules) { store in
             _ = try await store.record(DocumentWithFacts(document(1), [GemPack.fact(1)]))
             try await store.transaction { tx in
-                _ = try tx.customer("anna", in: app, at: now)
-                try tx.link(GemPack.id(1), to: "anna", by: .device, in: app, at: now)
+                _ = try tx.identity.customer("anna", in: app, at: now)
+                try tx.ownership.link(GemPack.id(1), to: "anna", by: .device, in: app, at: now)
             }
             try await book(
                 .debit, 30, leaving: 70, key: "order-1", at: now + .seconds(1), in: store)
@@ -31,8 +33,10 @@ import Testing
                 .credit, 50, leaving: 120, key: "ticket-7", at: now + .seconds(2), in: store)
             _ = try await store.record(
                 DocumentWithFacts(document(2), [GemPack.fact(1, refundedAt: now + .days(1))]))
-            let events = try await store.readingLog { try $0.events(of: app, after: 0, limit: 500) }
-                .map(\.entry).filter { $0.change.wallet?.currency == "gems" }
+            let events = try await store.readingLog {
+                try $0.events.all(of: app, after: 0, limit: 500)
+            }
+            .map(\.entry).filter { $0.change.wallet?.currency == "gems" }
             #expect(
                 events.map { "\($0.change.kind.rawValue) → \($0.change.wallet?.after ?? -1)" } == [
                     "wallet_credited → 100", "wallet_debited → 70",
@@ -45,10 +49,10 @@ import Testing
             #expect(wallet.credit == "ticket-7" && wallet.debit == nil)
             #expect(wallet.reason == "sorry" && wallet.key == "ticket-7")
             let sum = try await store.read {
-                try $0.spendings(of: "anna", in: app, environment: .production)
+                try $0.bookings.spendings(of: "anna", in: app, environment: .production)
             }
             #expect(sum == ["gems": Spending(amount: -20, lastAt: now + .seconds(2))])
-            #expect(try await store.read { try $0.logDifferences() }.first == [])
+            #expect(try await store.read { try $0.consistency.logDifferences() }.first == [])
         }
     }
 }

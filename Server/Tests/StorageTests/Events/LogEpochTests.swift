@@ -7,10 +7,10 @@ import Testing
     private func tell(_ count: Int, in app: AppID, to store: Database) async throws {
         try await store.transaction { tx in
             for number in 0..<count {
-                let customer = try tx.customer(
+                let customer = try tx.identity.customer(
                     CustomerID(rawValue: "c\(number)"), in: app, at: now
                 ).customer
-                try tx.emitIdentityEvent(
+                try tx.identity.emitIdentityEvent(
                     .aliasAdded, of: customer, other: "other", in: app, at: now)
             }
         }
@@ -18,11 +18,11 @@ import Testing
     }
 
     private func begin(_ name: String, in store: Database) async throws {
-        try await store.transaction { tx in try tx.beginEpoch(named: name, at: now) }
+        try await store.transaction { tx in try tx.events.beginEpoch(named: name, at: now) }
     }
 
     private func epochs(of app: AppID, in store: Database) async throws -> LogEpochs {
-        try await store.read { try $0.logEpochs(of: app) }
+        try await store.read { try $0.events.epochs(of: app) }
     }
 
     @Test(arguments: Driver.allCases)
@@ -74,12 +74,13 @@ import Testing
             try await tell(2, in: app, to: store)
             // As in a backup that was made in the milliseconds before it was numbered.
             try await store.transaction { tx in
-                try tx.emitIdentityEvent(.aliasAdded, of: "c0", other: "other", in: app, at: now)
+                try tx.identity.emitIdentityEvent(
+                    .aliasAdded, of: "c0", other: "other", in: app, at: now)
             }
             try await begin("aaaaaaaaaa", in: store)
             try await store.numberEvents()
             let epochs = try await epochs(of: app, in: store)
-            let events = try await store.read { try $0.events(of: app, after: 0, limit: 9) }
+            let events = try await store.read { try $0.events.all(of: app, after: 0, limit: 9) }
             #expect(
                 events.map { epochs.position(of: $0.sequence).description }
                     == ["1", "2", "aaaaaaaaaa_3"])
@@ -93,13 +94,13 @@ import Testing
         try await driver.withStore { store in
             let worker = CheckWorker(holder: "w", lease: .seconds(1), checksPerSecond: 1)
             try await store.transaction { tx in
-                let lease = try tx.lease(
+                let lease = try tx.appStore.lease(
                     .backfill, of: app, in: .production, at: now, every: .hours(1), for: worker)
-                try tx.release(#require(lease), doneTo: now)
+                try tx.appStore.release(#require(lease), doneTo: now)
             }
             for _ in 1...2 { try await begin("aaaaaaaaaa", in: store) }
             #expect(try await epochs(of: app, in: store).marks.count == 1)
-            let standing = try await store.read { try $0.appStoreHealth(of: app, in: .production) }
+            let standing = try await store.read { try $0.appStore.health(of: app, in: .production) }
             #expect(standing.backfilledTo == now - .hours(1))
         }
     }

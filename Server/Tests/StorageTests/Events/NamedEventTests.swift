@@ -34,7 +34,8 @@ extension Database {
 
     /// What was told of purchases that named an id: `purchase kind`.
     fileprivate func named(_ id: CustomerID, after sequence: Int64 = 0) async throws -> [String] {
-        try await readingLog { try $0.eventsByToken([id], in: app, after: sequence) }.map { event in
+        try await readingLog { try $0.accountTokens.events([id], in: app, after: sequence) }.map {
+            event in
             "\(event.entry.purchase?.original.rawValue ?? "-") \(event.entry.change.kind.rawValue)"
         }
     }
@@ -55,11 +56,12 @@ extension Database {
             for id in [lower, upper] {
                 #expect(try await store.named(id) == ["1 purchased"])
             }
-            let last = try await store.readingLog { try $0.lastSequence(of: app) }
+            let last = try await store.readingLog { try $0.events.lastSequence(of: app) }
             #expect(try await store.named(lower, after: last) == [])
             let end = now + .days(30)
             _ = try await store.transaction {
-                try $0.emitTransitions(of: app, dueBy: end + .seconds(60), limit: 100)
+                try $0.purchaseEvents.emitTransitions(
+                    of: app, dueBy: end + .seconds(60), limit: 100)
             }
             let ends = ["1 access_unconfirmed", "3 access_unconfirmed"]
             #expect(try await store.named(lower, after: last).sorted() == ends)
@@ -75,15 +77,15 @@ extension Database {
         try await driver.withStore(rules: rules) { store in
             try await store.hear(1, month(1, naming: token))
             try await store.transaction { tx in
-                _ = try tx.customer(upper, in: app, at: now)
-                try tx.link(bought(1), to: upper, by: .token, in: app, at: now)
+                _ = try tx.identity.customer(upper, in: app, at: now)
+                try tx.ownership.link(bought(1), to: upper, by: .token, in: app, at: now)
             }
             #expect(try await store.named(upper) == ["1 purchased"])
             // Whoever comes with the other case is somebody else.
             #expect(try await store.named(lower) == [])
             try await store.transaction { tx in
-                let person = try #require(try tx.customer(known: upper, in: app))
-                try tx.erase(
+                let person = try #require(try tx.customers.find(known: upper, in: app))
+                try tx.erasure.erase(
                     person, names: [upper: "erased_1"], hashes: [hash(upper)], in: app, at: now)
             }
             for id in [lower, upper] { #expect(try await store.named(id) == []) }

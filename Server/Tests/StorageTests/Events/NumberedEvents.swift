@@ -12,7 +12,7 @@ func numberedEntry(_ number: Int, of customer: CustomerID?) -> EventEntry {
         knownAt: now + .seconds(number), cause: .request, other: "other")
 }
 
-extension Event {
+extension LoggedEvent {
     var number: Int { (entry.knownAt - now).wholeSeconds }
 }
 
@@ -22,21 +22,21 @@ extension Duration {
 
 extension Database {
     func tell(_ number: Int, of customer: CustomerID?) async throws {
-        try await transaction { try $0.append([numberedEntry(number, of: customer)]) }
+        try await transaction { try $0.events.append([numberedEntry(number, of: customer)]) }
     }
 
     /// The numbered events, as they are.
-    func numbered(after sequence: Int64 = 0) async throws -> [Event] {
-        try await read { try $0.events(of: app, after: sequence, limit: 5_000) }
+    func numbered(after sequence: Int64 = 0) async throws -> [LoggedEvent] {
+        try await read { try $0.events.all(of: app, after: sequence, limit: 5_000) }
     }
 
     func pendingCount() async throws -> Int {
-        try await read { try $0.pendingEvents(of: app, limit: 5_000).count }
+        try await read { try $0.pendingEvents.all(of: app, limit: 5_000).count }
     }
 }
 
 /// No number of the app or of a customer is missing, or comes twice.
-func expectCounted(_ events: [Event]) {
+func expectCounted(_ events: [LoggedEvent]) {
     #expect(events.map(\.sequence) == events.indices.map { Int64($0 + 1) })
     for own in Dictionary(grouping: events, by: \.entry.customer)
     where own.key != nil {

@@ -37,8 +37,8 @@ extension Database {
         }
     }
 
-    fileprivate func walletEvents() async throws -> [Event] {
-        try await readingLog { try $0.events(of: app, after: 0, limit: 500) }
+    fileprivate func walletEvents() async throws -> [LoggedEvent] {
+        try await readingLog { try $0.events.all(of: app, after: 0, limit: 500) }
             .filter { $0.entry.change.wallet != nil }
     }
 
@@ -51,7 +51,7 @@ extension Database {
                 .debit, id: BookingID(rawValue: "d\(amount)"), currency: "gems", amount: amount,
                 reason: "an oak", at: now + .seconds(1))
             let kept = StoredBooking(debit, of: customer, in: .production, balance: balance)
-            try tx.book(kept, key: key, in: app, at: now + .seconds(1))
+            try tx.walletUpdates.book(kept, key: key, in: app, at: now + .seconds(1))
         }
     }
 
@@ -59,14 +59,14 @@ extension Database {
         _ number: Int, to customer: CustomerID, by evidence: OwnershipClaim.Evidence = .device
     ) async throws {
         try await transaction { tx in
-            _ = try tx.customer(customer, in: app, at: now)
-            try tx.link(packID(number), to: customer, by: evidence, in: app, at: now)
+            _ = try tx.identity.customer(customer, in: app, at: now)
+            try tx.ownership.link(packID(number), to: customer, by: evidence, in: app, at: now)
         }
     }
 
     /// The log says of every wallet what is in it.
     fileprivate func expectWholeLog(_ location: SourceLocation = #_sourceLocation) async throws {
-        let wrong = try await read { try $0.logDifferences() }
+        let wrong = try await read { try $0.consistency.logDifferences() }
         #expect(wrong.first == [], sourceLocation: location)
     }
 }
@@ -144,12 +144,12 @@ extension Database {
     ) async throws {
         try await driver.withStore(rules: rules) { store in
             try await store.transaction { tx in
-                _ = try tx.customer(tokenID, in: app, at: now)
+                _ = try tx.identity.customer(tokenID, in: app, at: now)
                 let facts = [
                     pack(1, token: token), pack(2, quantity: 2, token: token),
                     pack(1, refundedAt: now + .days(1), token: token), pack(3),
                 ]
-                _ = try tx.record(
+                _ = try tx.recorder.record(
                     facts.enumerated().map {
                         DocumentWithFacts(document(UInt8($0.offset)), [$0.element])
                     })
@@ -197,8 +197,8 @@ extension Database {
             try await store.hear(document(1), pack(1, token: token))
             try await store.hear(document(2), inSandbox(pack(2, token: token)))
             try await store.transaction { tx in
-                _ = try tx.customer("anna", in: app, at: now)
-                try tx.addID(tokenID, to: "anna", in: app, at: now)
+                _ = try tx.identity.customer("anna", in: app, at: now)
+                try tx.identity.addID(tokenID, to: "anna", in: app, at: now)
             }
             #expect(
                 try await store.told() == [
@@ -220,10 +220,11 @@ extension Database {
             }
             try await store.spend(30, leaving: 170)
             try await store.transaction { tx in
-                _ = try tx.customer("ben", in: app, at: now)
-                let moved = try tx.move(packID(1), to: "ben", by: .support, in: app, at: now)
-                try tx.undo(moved, in: app, at: now)
-                try tx.unlink(packID(2), in: app, at: now)
+                _ = try tx.identity.customer("ben", in: app, at: now)
+                let moved = try tx.ownership.move(
+                    packID(1), to: "ben", by: .support, in: app, at: now)
+                try tx.ownership.undo(moved, in: app, at: now)
+                try tx.ownership.unlink(packID(2), in: app, at: now)
             }
             #expect(
                 try await store.told().suffix(5) == [
@@ -249,10 +250,10 @@ extension Database {
             let other = inSandbox(pack(3))
             try await store.hear(document(3), other)
             try await store.transaction {
-                try $0.link(other.purchase, to: "phone", by: .device, in: app, at: now)
+                try $0.ownership.link(other.purchase, to: "phone", by: .device, in: app, at: now)
             }
             try await store.transaction {
-                try $0.merge("phone", into: "anna", in: app, at: now)
+                try $0.identity.merge("phone", into: "anna", in: app, at: now)
             }
             let last = try #require(try await store.walletEvents().last?.entry)
             #expect(
@@ -271,10 +272,10 @@ extension Database {
             try await store.hear(document(1), pack)
             try await store.transaction { tx in
                 for name: CustomerID in ["anna", "phone"] {
-                    _ = try tx.customer(name, in: app, at: now)
+                    _ = try tx.identity.customer(name, in: app, at: now)
                 }
-                try tx.link(pack.purchase, to: "phone", by: .device, in: app, at: now)
-                try tx.merge("phone", into: "anna", in: app, at: now)
+                try tx.ownership.link(pack.purchase, to: "phone", by: .device, in: app, at: now)
+                try tx.identity.merge("phone", into: "anna", in: app, at: now)
             }
             #expect(try await store.told().last == "anna wallet_adjusted 100: 0 → 100")
             try await store.expectWholeLog()
@@ -288,8 +289,8 @@ extension Database {
             try await store.link(1, to: tokenID)
             try await store.spend(30, leaving: 70, by: tokenID, key: "anna's order")
             try await store.transaction { tx in
-                let person = try #require(try tx.customer(known: tokenID, in: app))
-                try tx.erase(
+                let person = try #require(try tx.customers.find(known: tokenID, in: app))
+                try tx.erasure.erase(
                     person, names: [tokenID: "erased_1"], hashes: [GemPack.hash(tokenID)], in: app,
                     at: now)
             }
@@ -299,7 +300,7 @@ extension Database {
             try await store.expectWholeLog()
             // They come again: what named them is theirs no more.
             let count = try await store.walletEvents().count
-            _ = try await store.transaction { try $0.customer(tokenID, in: app, at: now) }
+            _ = try await store.transaction { try $0.identity.customer(tokenID, in: app, at: now) }
             try await store.hear(document(2), pack(2, token: token))
             #expect(try await store.walletEvents().count == count)
             try await store.expectWholeLog()
@@ -335,7 +336,7 @@ extension Database {
                     app: WalletRules(credits: ["gems.100": ["gems": 120, "coins": 6]])
                 ]))
             #expect(
-                try await later.read { try $0.logDifferences() }.first
+                try await later.read { try $0.consistency.logDifferences() }.first
                     == ["coins", "gems"].map {
                         "the last reported balance of wallet \($0) of anna is wrong"
                     }
@@ -346,9 +347,9 @@ extension Database {
                     "anna wallet_adjusted 20: 100 → 120", "anna wallet_debited -20: 120 → 100",
                 ])
             try await later.transaction { tx in
-                try tx.beginRebuild()
-                try tx.addRebuilt([pack(1)], from: document(1))
-                try tx.swapRebuilt(at: now)
+                try tx.rebuild.begin()
+                try tx.rebuild.add([pack(1)], from: document(1))
+                try tx.rebuild.swapRebuilt(at: now)
             }
             #expect(try await later.told("coins").last == "anna wallet_adjusted 1: 5 → 6")
             #expect(try await later.walletEvents().last?.entry.cause == .rebuild)
@@ -376,7 +377,7 @@ extension Database {
                 try await store.spend(10, leaving: 60)
                 try await store.expectWholeLog()
                 try await store.driver.write { _ = try $0.run(sql, []) }
-                let wrong = try await store.read { try $0.logDifferences() }.first
+                let wrong = try await store.read { try $0.consistency.logDifferences() }.first
                 #expect(wrong.contains { $0.contains(told) }, "\(sql): \(wrong)")
             }
         }

@@ -54,8 +54,8 @@ import Testing
             let days = 0..<Self.first + 10_000
             let (ended, ever) = try await store.read { tx in
                 (
-                    try tx.cohortSums(.trials, filter, in: days),
-                    try tx.cohortSums(.trialsPaidEver, filter, in: days)
+                    try tx.cohorts.sums(.trials, filter, in: days),
+                    try tx.cohorts.sums(.trialsPaidEver, filter, in: days)
                 )
             }
             func total(_ sums: [CohortSum], _ place: Int) -> Int64 {
@@ -79,9 +79,9 @@ import Testing
             let days = 0..<Self.first + 10_000
             let (revenue, payments, all) = try await store.read { tx in
                 (
-                    try tx.cohortSums(.revenue, filter, in: days),
-                    try tx.cohortSums(.payments, filter, in: days),
-                    try tx.scannedSums(filter, before: days.upperBound, opening: 0)
+                    try tx.cohorts.sums(.revenue, filter, in: days),
+                    try tx.cohorts.sums(.payments, filter, in: days),
+                    try tx.sums.scanned(filter, before: days.upperBound, opening: 0)
                 )
             }
             func byDay(_ sums: [CohortSum]) -> [Int64: Int64] {
@@ -105,8 +105,8 @@ import Testing
 extension Database {
     fileprivate func record(_ next: (document: StoredDocument, facts: [Fact])) async throws {
         try await transaction { tx in
-            guard try tx.insert(next.document) else { return }
-            try tx.project(next.facts, from: next.document)
+            guard try tx.documents.insert(next.document) else { return }
+            try tx.recorder.project(next.facts, from: next.document)
         }
     }
 
@@ -150,6 +150,6 @@ extension Database {
 
     fileprivate func revenue(until moment: Instant) async throws -> [CohortSum] {
         let filter = MovementFilter(app: app, environment: .production, until: moment)
-        return try await read { try $0.cohortSums(.revenue, filter, in: 0..<1_000_000) }
+        return try await read { try $0.cohorts.sums(.revenue, filter, in: 0..<1_000_000) }
     }
 }

@@ -21,8 +21,8 @@ import Testing
             for _ in 0..<300 {
                 let (document, facts) = sales.next()
                 try await store.transaction { tx in
-                    guard try tx.insert(document) else { return }
-                    try tx.project(facts, from: document)
+                    guard try tx.documents.insert(document) else { return }
+                    try tx.recorder.project(facts, from: document)
                 }
             }
             let filter = MovementFilter(
@@ -30,7 +30,7 @@ import Testing
             let days = 0..<sales.clock.milliseconds / 86_400_000 + 1
             for column in try Self.openColumns() {
                 let whole = try await store.read {
-                    try $0.reportSources(filter, column, in: days, after: nil, limit: 10_000)
+                    try $0.reportSources.all(filter, column, in: days, after: nil, limit: 10_000)
                 }
                 #expect(!whole.isEmpty, "\(column.name)")
                 for limit in [1, 7, 64] {
@@ -38,7 +38,7 @@ import Testing
                     #expect(pages == whole, "\(column.name) by \(limit), seed \(seed)")
                 }
                 let sums = try await store.read {
-                    try $0.scannedSums(filter, before: days.upperBound, opening: days.lowerBound)
+                    try $0.sums.scanned(filter, before: days.upperBound, opening: days.lowerBound)
                 }
                 let listed = whole.map { column.value(of: $0.totals, kind: $0.kind).number }
                 let isStock = whole.allSatisfy { $0.kind == nil }
@@ -69,11 +69,11 @@ import Testing
         let payments = [first, payment("2", "premium", now + .days(10))]
         try await driver.withStore { store in
             try await store.transaction { tx in
-                try tx.beginMoneyFill(of: app)
-                while try tx.continueMoneyFill(of: app, at: now) > 0 {}
+                try tx.money.beginFill(of: app)
+                while try tx.money.continueFill(of: app, at: now) > 0 {}
                 let document = document(1, signedAt: now + .days(20))
-                #expect(try tx.insert(document))
-                try tx.project(
+                #expect(try tx.documents.insert(document))
+                try tx.recorder.project(
                     payments.map {
                         Fact(about: purchase, attestedAt: now + .days(20), .payment($0))
                     }, from: document)
@@ -84,7 +84,7 @@ import Testing
                     let column = try #require(
                         ReportCatalogue.named("mrr")?.columns.first { $0.name == name })
                     let found = try await store.read {
-                        try $0.reportSources(
+                        try $0.reportSources.all(
                             MovementFilter(app: app, environment: .production, until: moment),
                             column, in: 0..<moment.milliseconds / 86_400_000 + 1, after: nil,
                             limit: 10)
@@ -115,7 +115,7 @@ extension Database {
         while true {
             let after = position
             let page = try await read {
-                try $0.reportSources(
+                try $0.reportSources.all(
                     filter, column, in: days, after: after, limit: limit, stretch: 3)
             }
             all += page

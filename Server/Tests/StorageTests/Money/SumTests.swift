@@ -23,7 +23,7 @@ import Testing
                 case 0, 1:
                     let count = Int.random(in: 1...20, using: &dice)
                     _ = try await store.addUpMoney(of: app, changes: count)
-                case 2: try await store.transaction { try $0.beginSums(of: app) }
+                case 2: try await store.transaction { try $0.sums.begin(of: app) }
                 case 3: while try await store.addUpMoney(of: app, changes: 1) > 0 {}
                 default: break
                 }
@@ -33,7 +33,7 @@ import Testing
             }
             while try await store.addUpMoney(of: app, changes: 1) > 0 {}
             #expect(try await store.waitingChanges() == 0)
-            #expect(try await store.read { try $0.hasSums(of: app) })
+            #expect(try await store.read { try $0.sums.hasSums(of: app) })
             try await store.compare(at: sales.clock, &dice, "the end, seed \(seed)")
         }
     }
@@ -49,13 +49,14 @@ import Testing
             let tokyo = WallClock(name: "Asia/Tokyo", secondsAtFirst: 9 * 3_600, changes: [])
             let moved = store.replacing(
                 DatabaseRules(money: [app: MoneyRules(clock: tokyo)]))
-            try await moved.transaction { try $0.beginMoneyFill(of: app) }
-            _ = try await moved.transaction { try $0.continueMoneyFill(of: app, at: now) }
+            try await moved.transaction { try $0.money.beginFill(of: app) }
+            _ = try await moved.transaction { try $0.money.continueFill(of: app, at: now) }
             _ = try await moved.addUpMoney(of: app, changes: 5)
             for _ in 0..<20 { try await moved.record(sales.next()) }
-            while try await moved.transaction({ try $0.continueMoneyFill(of: app, at: now) }) > 0 {}
+            while try await moved.transaction({ try $0.money.continueFill(of: app, at: now) }) > 0 {
+            }
             _ = try await moved.addUpMoney(of: app, changes: 5)
-            #expect(try await moved.read { try $0.isMoneyComplete(of: app) })
+            #expect(try await moved.read { try $0.money.isComplete(of: app) })
             for _ in 0..<20 { try await moved.compare(at: sales.clock, &dice, "seed \(seed)") }
         }
     }
@@ -129,7 +130,9 @@ import Testing
             if isAddedUp { while try await store.addUpMoney(of: app, changes: 1) > 0 {} }
             let first = WallClock.utc.dayNumber(at: now) + later
             let filter = MovementFilter(app: app, environment: .production, until: now)
-            let sums = try await store.read { try $0.movementSums(filter, in: first..<first + 1) }
+            let sums = try await store.read {
+                try $0.sums.movementSums(filter, in: first..<first + 1)
+            }
             let total = sums.reduce(Totals()) { $0 + $1.totals }
             #expect(total.amounts.gross == 9_990)
             #expect(total.amounts.mrr == 9_990)
@@ -142,15 +145,15 @@ import Testing
 extension Database {
     /// As a server does when it starts.
     fileprivate func deriveMoney() async throws {
-        try await transaction { try $0.beginMoneyFill(of: app) }
-        while try await transaction({ try $0.continueMoneyFill(of: app, at: now) }) > 0 {}
+        try await transaction { try $0.money.beginFill(of: app) }
+        while try await transaction({ try $0.money.continueFill(of: app, at: now) }) > 0 {}
         while try await addUpMoney(of: app) > 0 {}
     }
 
     fileprivate func record(_ next: (document: StoredDocument, facts: [Fact])) async throws {
         try await transaction { tx in
-            guard try tx.insert(next.document) else { return }
-            try tx.project(next.facts, from: next.document)
+            guard try tx.documents.insert(next.document) else { return }
+            try tx.recorder.project(next.facts, from: next.document)
         }
     }
 
@@ -180,8 +183,8 @@ extension Database {
         let keepsDays = currency != nil || length == .day || length == .week
         let (stored, scanned) = try await read { tx in
             (
-                try tx.movementSums(filter, in: days, keepsDays: keepsDays),
-                try tx.scannedSums(filter, before: days.upperBound, opening: days.lowerBound)
+                try tx.sums.movementSums(filter, in: days, keepsDays: keepsDays),
+                try tx.sums.scanned(filter, before: days.upperBound, opening: days.lowerBound)
             )
         }
         let periods = ReportPeriod.periods(length, in: days)

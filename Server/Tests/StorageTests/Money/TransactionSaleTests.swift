@@ -37,17 +37,17 @@ import Testing
         var found: [TransactionID: Bool] = [:]
         try await Driver.sqliteMemory.withStore { store in
             try await store.transaction { tx in
-                try tx.beginMoneyFill(of: app)
-                while try tx.continueMoneyFill(of: app, at: now) > 0 {}
+                try tx.money.beginFill(of: app)
+                while try tx.money.continueFill(of: app, at: now) > 0 {}
                 let document = document(1, signedAt: now + .days(60))
-                #expect(try tx.insert(document))
+                #expect(try tx.documents.insert(document))
                 let facts = payments.map {
                     Fact(about: purchase, attestedAt: now + .days(60), .payment($0))
                 }
-                try tx.project(facts, from: document)
+                try tx.recorder.project(facts, from: document)
             }
             let sales = try await store.read {
-                try $0.transactionSales(of: app, in: moment..<moment + .days(60))
+                try $0.appleReports.transactionSales(of: app, in: moment..<moment + .days(60))
             }
             for sale in sales where sale.refunded > 0 {
                 found[sale.transaction] = sale.isReplaced

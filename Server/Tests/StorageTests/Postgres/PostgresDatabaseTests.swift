@@ -39,7 +39,9 @@ import Testing
             let news = try await withThrowingTaskGroup(of: Bool.self) { group in
                 for number in 0..<20 {
                     let server = servers[number % 2]
-                    group.addTask { try await server.transaction { try $0.insert(document(1)) } }
+                    group.addTask {
+                        try await server.transaction { try $0.documents.insert(document(1)) }
+                    }
                 }
                 return try await group.reduce(into: []) { $0.append($1) }
             }
@@ -54,13 +56,13 @@ import Testing
                     let server = servers[number % 2]
                     group.addTask {
                         _ = try await server.transaction {
-                            try $0.customer("anna", in: app, at: now)
+                            try $0.identity.customer("anna", in: app, at: now)
                         }
                     }
                 }
                 try await group.waitForAll()
             }
-            let anna = try await servers[0].read { try $0.customer(known: "anna", in: app) }
+            let anna = try await servers[0].read { try $0.customers.find(known: "anna", in: app) }
             #expect(anna?.ids == ["anna"])
         }
     }
@@ -68,7 +70,9 @@ import Testing
     @Test func `of two that wait for each other, both get through`() async throws {
         try await withServers { servers, _ in
             try await servers[0].transaction { tx in
-                for id: CustomerID in ["anna", "ben"] { _ = try tx.customer(id, in: app, at: now) }
+                for id: CustomerID in ["anna", "ben"] {
+                    _ = try tx.identity.customer(id, in: app, at: now)
+                }
             }
             let runs = Tally()
             try await withThrowingTaskGroup(of: Void.self) { group in
@@ -150,7 +154,7 @@ import Testing
             gate.signal()
             try await holding
             try await servers[0].keep(1)
-            #expect(try await servers[0].read { try $0.documentCount() } == 1)
+            #expect(try await servers[0].read { try $0.documents.count() } == 1)
         }
     }
 
@@ -183,7 +187,7 @@ import Testing
         let database = try PostgresDriver(url: several)
         let store = Database(database)
         try await store.keep(1)
-        #expect(try await store.read { try $0.documentCount() } == 1)
+        #expect(try await store.read { try $0.documents.count() } == 1)
         database.close()
         try await PostgresCluster.shared.drop(url)
     }

@@ -23,16 +23,16 @@ import Testing
             let runs = Atomic<Int>(0)
             let isNew = try await store.driver.write { connection in
                 let run = runs.add(1, ordering: .relaxed).newValue
-                let added = try DatabaseSession(connection).insert(document(1))
+                let added = try DatabaseSession(connection).documents.insert(document(1))
                 if run == 1 {
                     let id = try connection.number("SELECT pg_backend_pid()")
                     try Administration.run("SELECT pg_terminate_backend(\(id))", at: url)
                 }
-                try DatabaseSession(connection).project([fact("t1")], from: document(1))
+                try DatabaseSession(connection).recorder.project([fact("t1")], from: document(1))
                 return added
             }
             #expect(isNew && runs.load(ordering: .relaxed) == 2)
-            #expect(try await store.read { try $0.documentCount() } == 1)
+            #expect(try await store.read { try $0.documents.count() } == 1)
             #expect(try await store.timeline() == Timeline(of: purchase, [fact("t1")]))
         }
     }
@@ -44,7 +44,7 @@ import Testing
                 "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity "
                     + "WHERE datname = current_database() AND pid <> pg_backend_pid()", at: url)
             try await store.keep(2)
-            #expect(try await store.read { try $0.documentCount() } == 2)
+            #expect(try await store.read { try $0.documents.count() } == 2)
         }
     }
 
@@ -65,7 +65,7 @@ import Testing
                 """, at: url)
             try await store.keep(1)
             #expect(try Administration.run("SELECT last_value FROM commits", at: url) == "2")
-            #expect(try await store.read { try $0.documentCount() } == 1)
+            #expect(try await store.read { try $0.documents.count() } == 1)
             #expect(try await store.timeline() == Timeline(of: purchase, [fact("t1")]))
         }
     }
@@ -86,7 +86,7 @@ import Testing
         let isDone = Atomic<Bool>(false)
         async let isNew = {
             defer { isDone.store(true, ordering: .relaxed) }
-            return try await store.transaction { try $0.insert(document(1)) }
+            return try await store.transaction { try $0.documents.insert(document(1)) }
         }()
         // Until then: PostgreSQL's own work may wait for the standby, too.
         try await eventually("the insert is done") {
@@ -97,7 +97,7 @@ import Testing
         }
         // The second run finds the document there: a repeat, and once all the same.
         #expect(try await isNew == false)
-        #expect(try await store.read { try $0.documentCount() } == 1)
+        #expect(try await store.read { try $0.documents.count() } == 1)
         database.close()
         try await server.remove()
     }
@@ -264,7 +264,7 @@ import Testing
                         let signedAt = now + .seconds(number)
                         let own = document(UInt8(number % 256), signedAt: signedAt)
                         do {
-                            _ = try await store.transaction { try $0.insert(own) }
+                            _ = try await store.transaction { try $0.documents.insert(own) }
                             acknowledged.add(number)
                         } catch {
                             // Not acknowledged: whoever sent it would send it again.
@@ -287,7 +287,7 @@ import Testing
             try await group.waitForAll()
         }
         let kept = try await store.read {
-            try $0.documents(of: app, after: .start, limit: 100_000)
+            try $0.documents.all(of: app, after: .start, limit: 100_000)
         }
         let found = kept.map { ($0.signedAt.milliseconds - now.milliseconds) / 1000 }
         #expect(Set(acknowledged.all.map(Int64.init)).isSubset(of: found))

@@ -76,7 +76,7 @@ private final class LostConnection: Connection {
             let gate = Gate()
             // It has its position before the others.
             async let slow: Void = servers[0].transaction { tx in
-                try tx.append([numberedEntry(0, of: "anna")])
+                try tx.events.append([numberedEntry(0, of: "anna")])
                 try gate.pass()
             }
             try await gate.waitForArrival()
@@ -105,7 +105,7 @@ private final class LostConnection: Connection {
             try await servers[0].keep(9, about: PurchaseID("9", in: .production))
             let gate = Gate()
             async let slow: Void = servers[0].transaction { tx in
-                _ = try tx.record(DocumentWithFacts(document(1), [fact("1000")]))
+                _ = try tx.recorder.record(DocumentWithFacts(document(1), [fact("1000")]))
                 try gate.pass()
             }
             try await gate.waitForArrival()
@@ -114,13 +114,14 @@ private final class LostConnection: Connection {
                 try await servers[1].keep(number, about: other)
             }
             let told = try await servers[2].readingLog {
-                try $0.events(of: app, after: 0, limit: 500).map(\.entry.purchase?.original)
+                try $0.events.all(of: app, after: 0, limit: 500).map(\.entry.purchase?.original)
             }
             #expect(Set(told) == ["9", "2", "3", "4", "5"])
             gate.open()
             try await slow
             expectCounted(
-                try await servers[2].readingLog { try $0.events(of: app, after: 0, limit: 500) })
+                try await servers[2].readingLog { try $0.events.all(of: app, after: 0, limit: 500) }
+            )
         }
     }
 
@@ -169,7 +170,7 @@ private final class LostConnection: Connection {
             try await servers[0].tell(1, of: "anna")
             let gate = Gate()
             async let first = servers[1].driver.write { connection in
-                let count = try DatabaseSession(connection).numberEvents(of: app)
+                let count = try DatabaseSession(connection).pendingEvents.numberEvents(of: app)
                 try gate.pass()
                 return count
             }
@@ -205,7 +206,7 @@ private final class LostConnection: Connection {
                 do {
                     let count = try await store.driver.write { connection in
                         try DatabaseSession(LostConnection(connection, after: statements))
-                            .numberEvents(of: app)
+                            .pendingEvents.numberEvents(of: app)
                     }
                     #expect(count == 5)
                     break
@@ -213,7 +214,7 @@ private final class LostConnection: Connection {
                     #expect(failure.message == "killed")
                     #expect(try await store.numbered().isEmpty)
                     #expect(try await store.pendingCount() == 5)
-                    #expect(try await store.read { try $0.lastSequence(of: app) } == 0)
+                    #expect(try await store.read { try $0.events.lastSequence(of: app) } == 0)
                 }
                 steps += 1
             }
@@ -229,25 +230,27 @@ private final class LostConnection: Connection {
         async throws
     {
         try await Driver.withServers { servers in
-            _ = try await servers[0].transaction { try $0.customer("anna", in: app, at: now) }
+            _ = try await servers[0].transaction {
+                try $0.identity.customer("anna", in: app, at: now)
+            }
             let gate = Gate()
             let runs = Tally()
             async let writer: Void = servers[0].transaction { tx in
                 _ = runs.next()
-                guard try tx.customer(known: "anna", in: app) != nil else { return }
-                try tx.append([numberedEntry(0, of: "anna")])
+                guard try tx.customers.find(known: "anna", in: app) != nil else { return }
+                try tx.events.append([numberedEntry(0, of: "anna")])
                 try gate.pass()
             }
             try await gate.waitForArrival()
             _ = try await servers[1].transaction { tx in
-                try tx.erase(
+                try tx.erasure.erase(
                     StoredCustomer(customer: "anna", ids: ["anna"]), names: ["anna": "erased_1"],
                     hashes: [Array(repeating: 1, count: 32)], in: app, at: now)
             }
             gate.open()
             try await writer
             let log = try await servers[2].readingLog {
-                try $0.events(of: app, after: 0, limit: 500)
+                try $0.events.all(of: app, after: 0, limit: 500)
             }
             #expect(!log.contains { $0.entry.customer == "anna" })
             #expect(runs.count == 2, "the writer is run again")

@@ -119,8 +119,8 @@ private final class NotedDriver: DatabaseDriver {
             }
         }
 
-        func events() async throws -> [Event] {
-            try await servers[0].readingLog { try $0.events(of: app, after: 0, limit: 500) }
+        func events() async throws -> [LoggedEvent] {
+            try await servers[0].readingLog { try $0.events.all(of: app, after: 0, limit: 500) }
         }
     }
 
@@ -169,8 +169,8 @@ private final class NotedDriver: DatabaseDriver {
             #expect(scene.runs.count { $0 == .snapshot } == 3)
             let found = try await scene.servers[0].read { tx in
                 (
-                    try tx.timeline(of: purchase, in: app),
-                    try tx.moneyDifferences(of: purchase, in: app)
+                    try tx.purchases.timeline(of: purchase, in: app),
+                    try tx.consistency.moneyDifferences(of: purchase, in: app)
                 )
             }
             let facts = [1, 2].flatMap { notification($0, about: purchase).facts }
@@ -205,14 +205,15 @@ private final class NotedDriver: DatabaseDriver {
         try await withScene { scene in
             _ = try await scene.servers[0].record(notification(1, about: purchase))
             try await scene.servers[0].transaction { tx in
-                _ = try tx.customer("anna", in: app, at: now)
+                _ = try tx.identity.customer("anna", in: app, at: now)
             }
             try await scene.holding(
                 "links",
                 [
                     {
                         try await scene.servers[0].transaction { tx in
-                            try tx.link(purchase, to: "anna", by: .device, in: app, at: now)
+                            try tx.ownership.link(
+                                purchase, to: "anna", by: .device, in: app, at: now)
                         }
                     },
                     { _ = try await scene.servers[1].record(notification(2, about: purchase)) },
@@ -228,7 +229,7 @@ private final class NotedDriver: DatabaseDriver {
         try await withScene { scene in
             let id = CustomerID(rawValue: token)
             try await scene.servers[0].transaction { tx in
-                _ = try tx.customer(id, in: app, at: now)
+                _ = try tx.identity.customer(id, in: app, at: now)
             }
             try await scene.holding(
                 "money_subscriptions",
@@ -236,8 +237,8 @@ private final class NotedDriver: DatabaseDriver {
                     { _ = try await scene.servers[0].record(notification(1, token: token)) },
                     {
                         try await scene.servers[1].transactionWithoutRecordings { tx in
-                            let person = try #require(try tx.customer(known: id, in: app))
-                            try tx.erase(
+                            let person = try #require(try tx.customers.find(known: id, in: app))
+                            try tx.erasure.erase(
                                 person, names: [id: "erased_1"], hashes: [hash(id)], in: app,
                                 at: now)
                         }
@@ -296,7 +297,7 @@ private final class NotedDriver: DatabaseDriver {
 extension SnapshotTests.Scene {
     /// Each event of a purchase begins where the one before has ended.
     fileprivate func expectCleanLog() async throws {
-        let differences = try await servers[0].readingLog { try $0.logDifferences() }
+        let differences = try await servers[0].readingLog { try $0.consistency.logDifferences() }
         #expect(differences.count == 0, "\(differences)")
     }
 }
@@ -304,6 +305,6 @@ extension SnapshotTests.Scene {
 extension Database {
     /// The first document of a chain stores the chain, so that the next ones only look for it.
     fileprivate func touchHeaders() async throws {
-        try await transaction { _ = try $0.insert(document(0)) }
+        try await transaction { _ = try $0.documents.insert(document(0)) }
     }
 }

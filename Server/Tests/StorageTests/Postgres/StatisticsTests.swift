@@ -12,8 +12,8 @@ import Testing
 
     /// The searches for the rows of one purchase, and the key by which each must find them.
     private static let searches: [(sql: String, index: String)] = [
-        (DatabaseSession.selectVersions, "money_movements_pkey"),
-        (DatabaseSession.selectSubscription, "money_subscriptions_pkey"),
+        (MovementRows.selectVersions, "money_movements_pkey"),
+        (MoneyRows.selectSubscription, "money_subscriptions_pkey"),
         ("SELECT statement FROM facts WHERE \(ofPurchase)", "facts_pkey"),
         ("SELECT customer FROM links WHERE \(ofPurchase)", "links_pkey"),
         ("SELECT timeline FROM purchases WHERE \(ofPurchase)", "purchases_pkey"),
@@ -59,10 +59,11 @@ extension Database {
                 let purchase = PurchaseID(id, in: .production)
                 var document = document(0)
                 document.id = (0..<32).map { UInt8(truncatingIfNeeded: number >> ($0 % 4 * 8)) }
-                _ = try tx.record(DocumentWithFacts(document, [fact(id, about: purchase)]))
-                let customer = try tx.customer(
+                _ = try tx.recorder.record(DocumentWithFacts(document, [fact(id, about: purchase)]))
+                let customer = try tx.identity.customer(
                     CustomerID(rawValue: "c\(number)"), in: app, at: now)
-                try tx.link(purchase, to: customer.customer, by: .device, in: app, at: now)
+                try tx.ownership.link(
+                    purchase, to: customer.customer, by: .device, in: app, at: now)
             }
         }
     }

@@ -24,7 +24,7 @@ import Testing
     {
         try await Driver.postgres.withStore { store in
             _ = try await store.transaction { tx in
-                try tx.insert([document(1), document(2, signedAt: now - .days(1000))])
+                try tx.documents.insert([document(1), document(2, signedAt: now - .days(1000))])
             }
             let tables = try await store.tables()
             #expect(tables == ["documents_2023_11", "documents_other"])
@@ -35,7 +35,9 @@ import Testing
         try await Driver.postgres.withStore { store in
             let later = now + .days(120)
             for _ in 0..<2 { try await store.createPartitions(around: later) }
-            _ = try await store.transaction { try $0.insert(document(1, signedAt: later)) }
+            _ = try await store.transaction {
+                try $0.documents.insert(document(1, signedAt: later))
+            }
             #expect(try await store.tables() == ["documents_2024_03"])
         }
     }
@@ -43,11 +45,15 @@ import Testing
     @Test func `a month that has documents among the rest stays there`() async throws {
         try await Driver.postgres.withStore { store in
             let later = now + .days(400)
-            _ = try await store.transaction { try $0.insert(document(1, signedAt: later)) }
+            _ = try await store.transaction {
+                try $0.documents.insert(document(1, signedAt: later))
+            }
             try await store.createPartitions(around: later)
             let same = document(2, signedAt: later)
             let next = document(3, signedAt: later + .days(31))
-            let added = try await store.transaction { try $0.insert([document(1), same, next]) }
+            let added = try await store.transaction {
+                try $0.documents.insert([document(1), same, next])
+            }
             #expect(added == [true, true, true])
             #expect(
                 try await store.tables() == [

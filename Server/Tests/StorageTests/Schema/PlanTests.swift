@@ -6,9 +6,9 @@ import Testing
 @Suite struct PlanTests {
     /// A customer has few purchases, an app has millions.
     @Test(arguments: [
-        (DatabaseSession.selectLinked, "links_by_customer"),
-        (DatabaseSession.selectUnlinked, "purchases_by_account_token"),
-        (DatabaseSession.selectShared, "shares_by_customer"),
+        (LinkRows.selectLinked, "links_by_customer"),
+        (LinkRows.selectUnlinked, "purchases_by_account_token"),
+        (ShareRows.selectShared, "shares_by_customer"),
     ])
     func `what a customer has is found by an index, not by reading all`(
         select: String, index: String
@@ -26,7 +26,7 @@ import Testing
     {
         try await Driver.sqliteMemory.withStore { store in
             let plan = try await store.plan(
-                of: DatabaseSession.selectIDs, [.text("birds"), .text("anna")])
+                of: CustomerRows.selectIDs, [.text("birds"), .text("anna")])
             #expect(plan.count == 5, "\(plan)")
             #expect(plan[0].hasSuffix("(app=? AND id=?)"), "\(plan)")
             #expect(plan[1].contains("customer_ids_by_customer (app=? AND customer=?)"), "\(plan)")
@@ -39,7 +39,7 @@ import Testing
     @Test func `the claims on a purchase are found by their index`() async throws {
         try await Driver.sqliteMemory.withStore { store in
             let plan = try await store.plan(
-                of: "SELECT cause FROM seat_claims WHERE \(DatabaseSession.openOnPurchase)",
+                of: "SELECT cause FROM seat_claims WHERE \(SeatClaimRows.openOnPurchase)",
                 [.text("birds"), .text("production"), .text("1")])
             #expect(plan.count == 1 && plan[0].contains("seat_claims_by_rank (app=? "), "\(plan)")
         }
@@ -98,11 +98,11 @@ import Testing
     ) async throws {
         try await Driver.sqliteMemory.withStore { store in
             let first = try await store.plan(
-                of: DatabaseSession.selectForwards(in: state, isFirstPage: true),
+                of: ForwardRows.selectForwards(in: state, isFirstPage: true),
                 [.text("birds"), .integer(10)])
             #expect(first.count == 1 && first[0].contains("\(index) (app=?)"), "\(first)")
             let next = try await store.plan(
-                of: DatabaseSession.selectForwards(in: state, isFirstPage: false),
+                of: ForwardRows.selectForwards(in: state, isFirstPage: false),
                 [.text("birds"), .integer(1), .bytes([1]), .text("u"), .integer(10)])
             let wanted = "\(index) (app=? AND (created_at_ms,document,target)<(?,?,?))"
             #expect(next.count == 1 && next[0].contains(wanted), "\(next)")
@@ -122,7 +122,7 @@ import Testing
     ) async throws {
         try await Driver.sqliteMemory.withStore { store in
             let plan = try await store.plan(
-                of: DatabaseSession.selectExpired(in: state),
+                of: ForwardRows.selectExpired(in: state),
                 [.text("birds"), .integer(1), .integer(10)])
             #expect(plan.count == 1 && plan[0].contains(wanted), "\(plan)")
         }
@@ -135,7 +135,7 @@ import Testing
         try await Driver.sqliteMemory.withStore { store in
             let filter = MovementFilter(
                 app: "birds", environment: .production, until: Instant(milliseconds: 9))
-            let (select, values) = DatabaseSession.selectMovements(
+            let (select, values) = ReportSourceRows.selectMovements(
                 filter, in: 1..<9, after: position, limit: 10)
             let plan = try await store.plan(of: select, values + [.text("refund")])
             let start = position == nil ? "day>?" : "(day,at_ms,purchase)>(?,?,?)"
@@ -171,22 +171,22 @@ import Testing
                 of: LeaseQueue.webhookDeliveries.selectDue(.sqlite),
                 [.integer(1)] + key + [.integer(1), .integer(8)])
             #expect(due.count == 1 && due[0].contains("webhook_deliveries_by_due"), "\(due)")
-            for select in [DatabaseSession.selectStarted, DatabaseSession.selectNext] {
+            for select in [WebhookDeliveryRows.selectStarted, WebhookDeliveryRows.selectNext] {
                 let next = try await store.plan(of: select, key + [.text("anna")])
                 let wanted = "webhook_deliveries_by_order (app=? AND webhook=? AND stream=?)"
                 #expect(next.count == 1 && next[0].contains(wanted), "\(next)")
             }
             let parts = try await store.plan(
-                of: DatabaseSession.selectParts, key + [.text("anna"), .integer(1)])
+                of: WebhookDeliveryRows.selectParts, key + [.text("anna"), .integer(1)])
             let byPart = "(app=? AND webhook=? AND stream=? AND sequence=?)"
             #expect(
                 parts.count == 1 && parts[0].contains("webhook_deliveries_by_order \(byPart)"),
                 "\(parts)")
             let waiting = try await store.plan(
-                of: DatabaseSession.selectWaiting, key + [.integer(1)])
+                of: WebhookDeliveryRows.selectWaiting, key + [.integer(1)])
             #expect(!waiting.contains { $0.contains("TEMP B-TREE") }, "\(waiting)")
             let ended = try await store.plan(
-                of: DatabaseSession.selectEnded,
+                of: WebhookDeliveryRows.selectEnded,
                 [.text("birds"), .text("failed"), .integer(1), .integer(1)])
             let wanted = "webhook_deliveries_by_end (app=? AND state=? AND ended_at_ms<?)"
             #expect(ended.count == 1 && ended[0].contains(wanted), "\(ended)")
@@ -195,15 +195,15 @@ import Testing
 
     static let eventsOfCustomer: [(String, String, [Value])] = [
         (
-            DatabaseSession.ofCustomerAfter, "(app=? AND customer=? AND sequence>?)",
+            EventLog.ofCustomerAfter, "(app=? AND customer=? AND sequence>?)",
             [.text("birds"), .text("anna"), .integer(1), .integer(10)]
         ),
         (
-            DatabaseSession.ofCustomerBefore, "(app=? AND customer=? AND sequence<?)",
+            EventLog.ofCustomerBefore, "(app=? AND customer=? AND sequence<?)",
             [.text("birds"), .text("anna"), .integer(9), .integer(10)]
         ),
         (
-            DatabaseSession.lastOfCustomer, "(app=? AND customer=?)",
+            EventLog.lastOfCustomer, "(app=? AND customer=?)",
             [.text("birds"), .text("anna"), .integer(10)]
         ),
     ]
@@ -214,7 +214,7 @@ import Testing
     ) async throws {
         try await Driver.sqliteMemory.withStore { store in
             let plan = try await store.plan(
-                of: DatabaseSession.selectEvents(where: condition), values)
+                of: EventLog.selectEvents(where: condition), values)
             let wanted = "events_of_customer \(compared)"
             #expect(plan.count == 1 && plan[0].contains(wanted), "\(plan)")
         }
@@ -225,11 +225,11 @@ import Testing
     {
         try await Driver.sqliteMemory.withStore { store in
             let naming = try await store.plan(
-                of: DatabaseSession.selectByToken, [.text("birds"), .text("t")])
+                of: AccountTokenRows.selectByToken, [.text("birds"), .text("t")])
             let byToken = "purchases_by_account_token (app=? AND account_token=?)"
             #expect(naming.count == 1 && naming[0].contains(byToken), "\(naming)")
             let told = try await store.plan(
-                of: DatabaseSession.selectEvents(where: DatabaseSession.ofNobodyAfter),
+                of: EventLog.selectEvents(where: EventLog.ofNobodyAfter),
                 [.text("birds"), .text("production"), .text("1"), .integer(1)])
             let wanted = "events_of_nobody (app=? AND environment=? AND purchase=? AND sequence>?)"
             #expect(told.count == 1 && told[0].contains(wanted), "\(told)")

@@ -11,7 +11,7 @@ import Testing
         // Each lease is over at once, as if its server had stood still.
         let worker = CheckWorker(holder: holder, lease: .zero, checksPerSecond: 1)
         return try await store.transaction { tx in
-            try tx.leaseSeatReports(
+            try tx.seatReports.lease(
                 of: app, in: .production, dueBy: now + .days(1), limit: 9, for: worker)
         }
     }
@@ -21,13 +21,13 @@ import Testing
         in store: Database
     ) async throws {
         try await store.transaction { tx in
-            try tx.complete(
+            try tx.seatReports.complete(
                 leased, answer, trouble: nil, in: app, by: holder, nextComparison: now, at: now)
         }
     }
 
     private static func state(in store: Database) async throws -> SeatReport.State? {
-        try await store.read { try $0.seatClaim("a", in: app)?.claim.report.state }
+        try await store.read { try $0.seatClaims.find("a", in: app)?.claim.report.state }
     }
 
     @Test(arguments: Driver.allCases)
@@ -37,8 +37,8 @@ import Testing
         try await driver.withStore { store in
             let claim = SeatClaim(id: "a", customer: "ben", claimedAt: now)
             try await store.transaction { tx in
-                try tx.insert(claim, on: purchase, in: app, at: now)
-                try tx.recordAsked(about: "a", in: app, at: now)
+                try tx.seats.insert(claim, on: purchase, in: app, at: now)
+                try tx.seatReports.recordAsked(about: "a", in: app, at: now)
             }
             let first = try #require(try await Self.leased(by: "a", in: store).first)
             let second = try #require(try await Self.leased(by: "b", in: store).first)
@@ -47,7 +47,7 @@ import Testing
             #expect(try await Self.state(in: store) == .reported)
             #expect(try await Self.leased(by: "a", in: store) == [])
             try await store.transaction { tx in
-                try tx.release([claim], on: purchase, because: .left, in: app, at: now)
+                try tx.seats.release([claim], on: purchase, because: .left, in: app, at: now)
             }
             let third = try #require(try await Self.leased(by: "a", in: store).first)
             _ = try await Self.leased(by: "b", in: store)

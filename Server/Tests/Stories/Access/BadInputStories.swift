@@ -108,11 +108,11 @@ import Testing
     ) async throws {
         try await withShop(on: database) { shop in
             let evidence = try await Self.evidence(shop)
-            let before = try await shop.engine.rebuild(verifyOnly: true)
+            let before = try await shop.engine.maintenance.rebuild(verifyOnly: true)
             let answer = try await shop.server.send(
                 "POST", "/apple/notifications", body: try row.body(evidence))
             try Self.expect(answer, row)
-            #expect(try await shop.engine.rebuild(verifyOnly: true) == before)
+            #expect(try await shop.engine.maintenance.rebuild(verifyOnly: true) == before)
         }
     }
 
@@ -198,11 +198,11 @@ import Testing
     ) async throws {
         try await withShop(on: database) { shop in
             let evidence = try await Self.evidence(shop)
-            let before = try await shop.engine.rebuild(verifyOnly: true)
+            let before = try await shop.engine.maintenance.rebuild(verifyOnly: true)
             let answer = try await shop.server.send(
                 "POST", "/v1/purchases", body: try row.body(evidence))
             try Self.expect(answer, row)
-            #expect(try await shop.engine.rebuild(verifyOnly: true) == before)
+            #expect(try await shop.engine.maintenance.rebuild(verifyOnly: true) == before)
             #expect(try await shop.entitlement("pro", of: "ben") == nil)
             #expect(try await shop.entitlement("pro", of: "anna")?["active"] == true)
             let customers = try await shop.database.read {

@@ -77,11 +77,11 @@ private struct PinnedDevice {
 
             // The phone is in a drawer for seven weeks.
             try await shop.simulator.post("/_sim/clock", ["advance": "P21D"])
-            let next = try await shop.engine.prepareTokenKey(of: "birds")
+            let next = try await shop.engine.tokens.prepareKey(of: "birds")
             try await shop.simulator.post("/_sim/clock", ["advance": "P21D"])
-            #expect(try await shop.engine.rotateTokenKey(of: "birds") == next)
+            #expect(try await shop.engine.tokens.rotateKey(of: "birds") == next)
             try await shop.simulator.post("/_sim/clock", ["advance": "P7D"])
-            _ = try await shop.engine.rotateTokenKey(of: "birds")
+            _ = try await shop.engine.tokens.rotateKey(of: "birds")
 
             let new = try await shop.server.get("/v1/customers/anna").text("token")
             let set = try await shop.server.get(Self.keySet)
@@ -120,7 +120,7 @@ private struct PinnedDevice {
                 "kid": present, "x": part(foreign.prefix(32)), "y": part(foreign.suffix(32)),
             ]
             var device = try PinnedDevice(trusting: ["keys": [key]])
-            _ = try await shop.engine.rotateTokenKey(of: "birds")
+            _ = try await shop.engine.tokens.rotateKey(of: "birds")
             let token = try await shop.server.get("/v1/customers/anna").text("token")
             try device.follow(try await shop.server.get(Self.keySet))
             #expect(try device.claims(of: token) == nil)

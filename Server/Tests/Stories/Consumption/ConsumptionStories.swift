@@ -34,7 +34,7 @@ import Testing
     }
 
     static func spend(_ amount: Int64, _ account: String, in shop: Shop) async throws {
-        _ = try await shop.engine.book(
+        _ = try await shop.engine.wallets.book(
             NewBooking(.debit, currency: "seeds", amount: amount, reason: "trees", key: nil),
             of: CustomerID(rawValue: account), app: "birds", environment: .production)
     }
@@ -51,7 +51,7 @@ import Testing
     static func consent(
         _ account: String, _ isGiven: Bool = true, uses: [PurchaseUsage] = [], in shop: Shop
     ) async throws {
-        _ = try await shop.engine.record(
+        _ = try await shop.engine.consumption.record(
             ConsumptionReport(isConsentGiven: isGiven, uses: uses),
             of: CustomerID(rawValue: account), app: "birds", environment: .production)
         try await pass("PT1S", in: shop)
@@ -65,18 +65,18 @@ import Testing
     static func asked(
         _ account: String, in shop: Shop
     ) async throws -> [StoredConsumptionInquiry] {
-        try await shop.engine.consumption(
+        try await shop.engine.consumption.state(
             of: CustomerID(rawValue: account), app: "birds", environment: .production
         ).inquiries
     }
 
     static func events(in shop: Shop) async throws -> [String] {
-        try await shop.engine.events(of: "birds", after: 0, limit: 500)
+        try await shop.engine.events.list(of: "birds", after: 0, limit: 500)
             .map(\.entry.change.kind.rawValue).filter { $0.hasPrefix("consumption") }
     }
 
     static func expectSound(_ shop: Shop) async throws {
-        let wrong = try await Database(shop.database).read { try $0.logDifferences() }
+        let wrong = try await Database(shop.database).read { try $0.consistency.logDifferences() }
         #expect(wrong.first == [])
     }
 
@@ -113,7 +113,7 @@ import Testing
                 try await Self.events(in: shop) == [
                     "consumption_requested", "consumption_answered",
                 ])
-            let text = try await shop.engine.explain(
+            let text = try await shop.engine.customers.explain(
                 "anna", app: "birds", environment: .production)
             #expect(text.contains("Our response was delivered, 30.0 % used, with a sample"))
             try await Self.expectSound(shop)
@@ -351,12 +351,12 @@ import Testing
             let id = try await Self.buy("seeds.100", "anna", in: shop)
             try await Self.consent("anna", in: shop)
             try await Self.consent("ben", false, in: shop)
-            _ = try await shop.engine.alias(
+            _ = try await shop.engine.customers.alias(
                 "ben", to: "anna", app: "birds", environment: .production)
             try await Self.askRefund(of: id, in: shop)
             #expect(try await Self.received(in: shop) == [])
-            _ = try await shop.engine.erase("anna", app: "birds")
-            let state = try await shop.engine.consumption(
+            _ = try await shop.engine.customers.erase("anna", app: "birds")
+            let state = try await shop.engine.consumption.state(
                 of: "anna", app: "birds", environment: .production)
             #expect(state.consent == nil && state.uses == [])
         }

@@ -130,7 +130,8 @@ import Testing
         }
         try await Self.withMagazine(on: .sqlite, file: file) { shop in
             _ = try await Self.subscribe("anna", in: shop)
-            guard case .folder(let path) = try shop.engine.settings(of: "birds").content.place
+            guard
+                case .folder(let path) = try shop.engine.context.settings(of: "birds").content.place
             else {
                 Issue.record("The magazine is in no folder.")
                 return
@@ -227,7 +228,7 @@ import Testing
                     "signed_transactions": [.string(try bought.text("signed_transaction"))],
                 ])
             #expect(try await Self.readable("cleo", in: shop) == ["a"])
-            let explained = try await shop.engine.explain(
+            let explained = try await shop.engine.customers.explain(
                 "cleo", app: "birds", environment: .production)
             #expect(explained.contains("content a: open. Bought by itself: guide."))
         }

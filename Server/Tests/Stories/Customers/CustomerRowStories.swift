@@ -20,7 +20,7 @@ import Testing
             let seeds = try await shop.simulator.post(
                 "/_sim/devices/anna-1/purchases", ["product_id": "seeds.100"])
             #expect(try await shop.post(seeds, as: "anna") == 200)
-            _ = try await shop.engine.book(
+            _ = try await shop.engine.wallets.book(
                 NewBooking(.debit, currency: "seeds", amount: 30, reason: "an oak", key: "1"),
                 of: "anna",
                 app: "birds", environment: .production)
@@ -32,7 +32,7 @@ import Testing
             try await Self.expectRows(of: names, in: shop, "after refunds")
             try await shop.simulator.post("/_sim/subscriptions/anna:pro.monthly/cancel")
             try await shop.simulator.post("/_sim/clock", ["advance": "P40D"])
-            while try await shop.engine.emitTimeBasedEvents() > 0 {}
+            while try await shop.engine.events.emitTimeBased() > 0 {}
             try await Self.expectRows(of: names, in: shop, "after the end")
             #expect(try await Self.count("entitlements", "is_active = 1", in: shop) == 0)
         }
@@ -47,7 +47,7 @@ import Testing
                 #expect(try await shop.post(try await shop.buyMonth(name), as: name) == 200)
             }
             try await Self.expectRows(of: ["anna", "ben"], in: shop, "at first")
-            _ = try await shop.engine.erase("anna", app: "birds")
+            _ = try await shop.engine.customers.erase("anna", app: "birds")
             #expect(try await Self.count("entitlements", "customer_id = 'anna'", in: shop) == 0)
             try await Self.expectRows(of: ["ben"], in: shop, "after the erasure")
             #expect(try await Self.count("entitlements", "customer_id = 'anna'", in: shop) == 0)
@@ -65,10 +65,10 @@ import Testing
     private static func expectRows(
         of customers: [CustomerID], in shop: Shop, _ comment: Comment
     ) async throws {
-        _ = try await shop.engine.numberEvents()
-        while try await shop.engine.showCustomers() > 0 {}
+        _ = try await shop.engine.events.numberEvents()
+        while try await shop.engine.customers.show() > 0 {}
         for customer in customers {
-            let state = try await shop.engine.customer(
+            let state = try await shop.engine.customers.find(
                 customer, app: "birds", environment: .production)
             let wanted = Set(
                 state.entitlements.map { entitlement, status in

@@ -10,7 +10,7 @@ import Testing
     private static let token = "7c9e6679-7425-40de-944b-e07fc1f90ae7"
 
     private static func log(of customer: CustomerID? = nil, in shop: Shop) async throws -> JSON {
-        _ = try await shop.engine.numberEvents()
+        _ = try await shop.engine.events.numberEvents()
         let filter = customer.map { "?customer_id=\($0)" } ?? ""
         return try await shop.support.get("/v1/events\(filter)")
     }

@@ -47,10 +47,11 @@ import Testing
             #expect(try await Self.types(shop) == ["granted"])
             try await shop.simulator.post("/_sim/clock", ["set": "2026-01-08T12:00:00Z"])
             #expect(try await shop.entitlement("pro", of: "anna")?["state"] == "expired")
-            while try await shop.engine.emitTimeBasedEvents() > 0 {}
+            while try await shop.engine.events.emitTimeBased() > 0 {}
             #expect(try await Self.types(shop) == ["granted", "grant_ended"])
-            #expect(try await shop.engine.emitTimeBasedEvents() == 0)
-            let text = try await shop.engine.explain("anna", app: "birds", environment: .production)
+            #expect(try await shop.engine.events.emitTimeBased() == 0)
+            let text = try await shop.engine.customers.explain(
+                "anna", app: "birds", environment: .production)
             #expect(
                 text.contains("pro granted until 2026-01-08 12:00 UTC: outage"), "\(text)")
         }
@@ -68,7 +69,7 @@ import Testing
                 "anna", as: "anna", in: shop, ["app_account_token": .string(Self.token)])
             try await support.post(
                 "/v1/customers/anna/grants", ["entitlement": "plus", "reason": "anna@example.com"])
-            let documents = try await shop.engine.rebuild(verifyOnly: true).documents
+            let documents = try await shop.engine.maintenance.rebuild(verifyOnly: true).documents
 
             let first = try await support.send("DELETE", "/v1/customers/\(Self.token)")
             #expect(try first.json["unlinked_purchases"] == 1)
@@ -84,7 +85,7 @@ import Testing
             let text = String(decoding: log.body, as: UTF8.self)
             #expect(!text.contains("\"anna\"") && !text.contains("example.com"))
             #expect(text.contains("unlinked") && text.contains("customer_erased"))
-            let rebuilt = try await shop.engine.rebuild(verifyOnly: true)
+            let rebuilt = try await shop.engine.maintenance.rebuild(verifyOnly: true)
             #expect(rebuilt.isClean && rebuilt.documents == documents, "\(rebuilt)")
             let original = try bought.text("original_transaction_id")
             let found = try await support.get("/v1/customers?query=\(original)")
@@ -132,7 +133,7 @@ import Testing
             for name in ["anna-anderson", "carl-carlson", "fred-fredson"] {
                 #expect(!text.contains(name), "\(name)")
             }
-            #expect(try await shop.engine.rebuild(verifyOnly: true).isClean)
+            #expect(try await shop.engine.maintenance.rebuild(verifyOnly: true).isClean)
         }
     }
 
@@ -263,7 +264,8 @@ import Testing
             #expect(paged == items && cursor.isEmpty)
             let unknown = try await support.send("GET", "/v1/customers/anna/history?after=2")
             #expect(unknown.status == 400)
-            let text = try await shop.engine.explain("anna", app: "birds", environment: .production)
+            let text = try await shop.engine.customers.explain(
+                "anna", app: "birds", environment: .production)
             #expect(text.contains("moved from ben to anna") && text.contains("granted"))
         }
     }

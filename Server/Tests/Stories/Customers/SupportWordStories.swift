@@ -56,7 +56,7 @@ import Testing
                 #expect(events.count { $0["type"] == "linked" } == links)
                 #expect(try await shop.post(bought, as: "ben") == 409)
             }
-            #expect(try await shop.engine.rebuild(verifyOnly: true).isClean)
+            #expect(try await shop.engine.maintenance.rebuild(verifyOnly: true).isClean)
         }
     }
 
@@ -127,7 +127,7 @@ import Testing
             let ended = try await shop.support.send("DELETE", path + share)
             #expect(ended.status == 200)
             #expect(try await Self.users(shop) == ["anna"])
-            #expect(try await shop.engine.rebuild(verifyOnly: true).isClean)
+            #expect(try await shop.engine.maintenance.rebuild(verifyOnly: true).isClean)
         }
     }
 
@@ -152,7 +152,7 @@ import Testing
                 #expect(try await shop.post(bought, as: name) == 200)
                 #expect(try await Self.users(shop) == users)
             }
-            #expect(try await shop.engine.rebuild(verifyOnly: true).isClean)
+            #expect(try await shop.engine.maintenance.rebuild(verifyOnly: true).isClean)
         }
     }
 
@@ -178,7 +178,7 @@ import Testing
                 verifiers: ["birds": Verifier(roots: .apple)],
                 now: { Instant(milliseconds: 1_767_268_800_000) },
                 logger: Logger(label: "story") { _ in SwiftLogNoOpLogHandler() })
-            _ = try await server.undoTransfer(number, of: "ben", app: "birds")
+            _ = try await server.ownership.undoTransfer(number, of: "ben", app: "birds")
             #expect(try await Self.users(shop) == ["anna"])
         }
     }

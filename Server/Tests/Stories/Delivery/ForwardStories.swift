@@ -287,7 +287,7 @@ import Testing
                 }, logger: Logger(label: "story") { _ in SwiftLogNoOpLogHandler() })
             let isAcknowledged: Bool
             do {
-                _ = try await engine.record(notification: body)
+                _ = try await engine.recording.record(notification: body)
                 isAcknowledged = true
             } catch { isAcknowledged = false }
             #expect(isAcknowledged == (policy == .any && accepts))

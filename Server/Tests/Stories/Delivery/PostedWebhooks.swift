@@ -1,5 +1,6 @@
 import AppStoreFormats
 import Engine
+import Storage
 import Synchronization
 
 @testable import Program

@@ -70,7 +70,7 @@ private struct RevenueCatCrowd {
                 ids[name] = [name]
                 if let token = await shop.store.accountToken(on: device) {
                     ids[name]?.append(token.lowercased())
-                    _ = try await shop.engine.alias(
+                    _ = try await shop.engine.customers.alias(
                         CustomerID(rawValue: token), to: CustomerID(rawValue: name),
                         app: DirectShop.app, environment: .production)
                 }
@@ -80,7 +80,7 @@ private struct RevenueCatCrowd {
                     try TransactionPayload(parsing: CompactJWS($0)?.payload ?? [])
                         .originalTransactionId == booked.originalTransactionID
                 }
-                _ = try await shop.engine.record(
+                _ = try await shop.engine.recording.record(
                     PurchaseEvidence(signedTransactions: [try #require(signed)]),
                     of: CustomerID(rawValue: name), app: DirectShop.app)
                 posted.insert(booked.originalTransactionID)
@@ -109,7 +109,7 @@ private struct RevenueCatCrowd {
             let open = backend.open(for: ids, at: now)
             var (isOpen, mayBeOpen): (Set<String>, Set<String>) = ([], [])
             for environment in Ledger.Environment.allCases {
-                let state = try await shop.engine.customer(
+                let state = try await shop.engine.customers.find(
                     CustomerID(rawValue: name), app: DirectShop.app, environment: environment)
                 for purchase in state.purchases where purchase.access?.isOpen == true {
                     let periods = purchase.timeline.periods
@@ -208,7 +208,7 @@ private struct RevenueCatCrowd {
     private func exported() async throws -> [String: [String: ExportedValue]] {
         var rows: [String: [String: ExportedValue]] = [:]
         for environment in Ledger.Environment.allCases {
-            try await shop.engine.exportForRevenueCat(
+            try await shop.engine.reporting.exportForRevenueCat(
                 of: DirectShop.app, in: environment, since: nil
             ) { values in
                 let row = Dictionary(uniqueKeysWithValues: zip(RevenueCatExport.columns, values))

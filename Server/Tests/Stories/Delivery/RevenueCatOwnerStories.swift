@@ -1,6 +1,7 @@
 import AppStoreFormats
 import Engine
 import Ledger
+import Storage
 import Testing
 
 @testable import Program

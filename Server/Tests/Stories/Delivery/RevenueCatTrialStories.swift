@@ -2,6 +2,7 @@ import AppStoreFormats
 import Engine
 import Ledger
 import Simulator
+import Storage
 import Testing
 
 @testable import Program
@@ -73,7 +74,7 @@ import Testing
                     try await shop.pass("P40D")
                 }
                 try await shop.subscribe(name, "code.free", months: 2)
-                let state = try await shop.engine.customer(
+                let state = try await shop.engine.customers.find(
                     CustomerID(rawValue: name), app: DirectShop.app, environment: .production)
                 #expect(state.purchases.map { $0.access?.state } == [.trial], "\(name)")
                 let truth = try await shop.store.groundTruth(of: name).purchases
@@ -117,7 +118,8 @@ extension Shop {
     /// A column of the export in RevenueCat's form.
     fileprivate func exported(_ column: String) async throws -> [ExportedValue] {
         var found: [ExportedValue] = []
-        try await engine.exportForRevenueCat(of: "birds", in: .production, since: nil) { values in
+        try await engine.reporting.exportForRevenueCat(of: "birds", in: .production, since: nil) {
+            values in
             if let place = RevenueCatExport.columns.firstIndex(of: column) {
                 found.append(values[place])
             }
@@ -133,7 +135,7 @@ extension DirectShop {
         let bought = try await store.purchase(
             PurchaseOrder("tiers.silver", offerID: offer), on: "\(name)-1")
         let signed = try await store.transactions(on: "\(name)-1").last
-        _ = try await engine.record(
+        _ = try await engine.recording.record(
             PurchaseEvidence(signedTransactions: [try #require(signed)]),
             of: CustomerID(rawValue: name), app: Self.app)
         if months == 1 { try await store.change(bought.originalTransactionID, .cancel) }
@@ -146,7 +148,8 @@ extension DirectShop {
     /// The texts of a column of the export in RevenueCat's form.
     fileprivate func exported(_ column: String) async throws -> [String] {
         var found: [String] = []
-        try await engine.exportForRevenueCat(of: Self.app, in: .production, since: nil) { values in
+        try await engine.reporting.exportForRevenueCat(of: Self.app, in: .production, since: nil) {
+            values in
             guard let place = RevenueCatExport.columns.firstIndex(of: column),
                 case .text(let text) = values[place]
             else { return }

@@ -213,8 +213,9 @@ import Testing
             try await store.transaction { tx in
                 for number in 1...WebhookRules.webhooksMax {
                     let id = WebhookID(rawValue: "old-\(number)")
-                    try tx.add(StoredWebhook(id: id, createdAt: now, cursor: 0), of: "birds")
-                    try tx.add([delivery], to: id, of: "birds", at: now)
+                    try tx.webhooks.add(
+                        StoredWebhook(id: id, createdAt: now, cursor: 0), of: "birds")
+                    try tx.deliveries.add([delivery], to: id, of: "birds", at: now)
                 }
             }
             let body: JSON = ["url": "https://example.com/", "paused": true]

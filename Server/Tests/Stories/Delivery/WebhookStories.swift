@@ -284,9 +284,9 @@ extension WebhookStories {
                 NewDelivery(message: $0, sequence: 1, kind: "granted", stream: "anna", body: [1])
             }
             let lease = try await store.transaction { tx in
-                _ = try tx.customer("anna", in: app, at: now)
-                try tx.add(deliveries, to: hook, of: app, at: now)
-                return try tx.leaseDeliveries(
+                _ = try tx.identity.customer("anna", in: app, at: now)
+                try tx.deliveries.add(deliveries, to: hook, of: app, at: now)
+                return try tx.deliveries.lease(
                     to: hook, of: app, dueBy: now, limit: 1, for: "me", lease: .seconds(60)
                 ).first
             }
@@ -294,12 +294,12 @@ extension WebhookStories {
             let erased = try await shop.support.send("DELETE", "/v1/customers/anna")
             #expect(erased.status == 200)
             let found = try await store.transaction { tx in
-                try tx.completeDelivery(
+                try tx.deliveries.complete(
                     first, to: hook, of: app,
                     DeliveryAttempt(at: now, milliseconds: 1, status: 200, answer: "hello anna"))
                 return (
-                    try tx.attempts(of: "evt_1", to: hook, of: app),
-                    try tx.delivery("evt_2", to: hook, of: app)
+                    try tx.deliveries.attempts(of: "evt_1", to: hook, of: app),
+                    try tx.deliveries.find("evt_2", to: hook, of: app)
                 )
             }
             #expect(found.0.map(\.status) == [200] && found.0[0].answer == nil)

@@ -59,11 +59,11 @@ import Testing
             #expect(try await events(of: shop, "&customer_id=ben").isEmpty)
             let book = try await shop.simulator.get("/_sim/truth/anna")["purchases"]?.array?.first
             let charged = book?["charges"]?.array?.first?["amount_milliunits"]?.integer
-            let page = try await shop.engine.lastEventPage(
+            let page = try await shop.engine.events.lastPage(
                 of: "birds", customer: "anna", before: .max, limit: 10)
             let paid = page.events.compactMap { $0.entry.change.money?.milliunits }.reduce(0, +)
             #expect(paid == charged && paid > 0)
-            let count = try await shop.engine.eventCount(of: "birds", customer: "anna")
+            let count = try await shop.engine.events.count(of: "birds", customer: "anna")
             #expect(count == annas.count)
         }
     }
@@ -79,7 +79,7 @@ import Testing
             }
             let told = try await events(of: shop, "&customer_id=\(Stage.account)")
             #expect(types(told).contains("renewed") && types(told).contains("refunded"))
-            let explained = try await shop.engine.explain(
+            let explained = try await shop.engine.customers.explain(
                 "anna", app: "birds", environment: .production)
             for event in told where event["cause"]?["kind"]?.string == "document" {
                 let document = try #require(event["cause"]?["document_id"]?.string)

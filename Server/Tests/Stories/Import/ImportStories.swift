@@ -57,7 +57,7 @@ import Testing
             for name in ["anna", "ben", "cleo"] {
                 let pro = try #require(try await shop.entitlement("pro", of: name))
                 #expect(pro["active"] == true)
-                let history = try await shop.engine.history(
+                let history = try await shop.engine.customers.history(
                     of: CustomerID(rawValue: name), app: "birds", environment: .production)
                 let facts = history.filter { $0.kind == .fact }.map(\.sentence)
                 #expect(!facts.isEmpty && facts.allSatisfy { $0.contains("an imported file") })
@@ -99,7 +99,7 @@ import Testing
             let bought = try await shop.buyMonth("anna", token: Self.token)
             let receipt = try bought.text("app_receipt")
             if first == "document" { #expect(try await shop.post(bought, as: "carl") == 409) }
-            let outcome = try await shop.engine.recordImport(
+            let outcome = try await shop.engine.imports.record(
                 receipt: receipt, of: "ben", app: "birds")
             #expect((outcome == .recorded) == (first != "document"))
             if first != "document" {
@@ -121,7 +121,7 @@ import Testing
                 let pro = try await shop.entitlement("pro", of: name)
                 #expect((pro?["active"] == true) == has)
             }
-            #expect(try await shop.engine.rebuild(verifyOnly: true).isClean)
+            #expect(try await shop.engine.maintenance.rebuild(verifyOnly: true).isClean)
         }
     }
 
@@ -138,10 +138,10 @@ import Testing
             let imported: ImportOutcome
             switch kind {
             case .receipts:
-                imported = try await shop.engine.recordImport(
+                imported = try await shop.engine.imports.record(
                     receipt: try bought.text("app_receipt"), of: "old-id", app: "birds")
             default:
-                imported = try await shop.engine.recordImport(
+                imported = try await shop.engine.imports.record(
                     transaction: try bought.text("original_transaction_id"), of: "old-id",
                     app: "birds", in: .production)
             }
@@ -321,7 +321,7 @@ extension Shop {
     }
 
     fileprivate func documentCount() async throws -> Int {
-        try await Database(database).read { try $0.documentCount() }
+        try await Database(database).read { try $0.documents.count() }
     }
 }
 

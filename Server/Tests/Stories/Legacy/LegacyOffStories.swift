@@ -37,7 +37,7 @@ import Testing
                 #expect(answer.status == 404, "\(path)")
             }
             #expect(
-                try await shop.engine.recordImport(receipt: receipt, of: "anna", app: "birds")
+                try await shop.engine.imports.record(receipt: receipt, of: "anna", app: "birds")
                     != .recorded)
             let before = try await shop.server.get("/v1/customers/anna")
             #expect(before["subscriptions"]?.array?.count == 0)

@@ -230,7 +230,7 @@ extension Shop {
     /// What is kept of each document.
     fileprivate func documents() async throws -> [[UInt8]] {
         let store = Database(database)
-        return try await store.read { try $0.documents(of: "birds", after: .start, limit: 500) }
+        return try await store.read { try $0.documents.all(of: "birds", after: .start, limit: 500) }
             .map(\.parts)
     }
 }

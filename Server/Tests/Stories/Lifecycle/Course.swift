@@ -167,7 +167,7 @@ struct CourseRun {
         var purchases: Set<Timeline> = []
         for account in accounts {
             for environment in Ledger.Environment.allCases {
-                let state = try await shop.engine.customer(
+                let state = try await shop.engine.customers.find(
                     customer(account), app: DirectShop.app, environment: environment)
                 purchases.formUnion(state.purchases.map(\.timeline))
             }
@@ -181,7 +181,7 @@ struct CourseRun {
         guard !introduced.contains(account),
             let token = await shop.store.accountToken(on: device)
         else { return }
-        _ = try await shop.engine.alias(
+        _ = try await shop.engine.customers.alias(
             CustomerID(rawValue: token), to: customer(account), app: DirectShop.app,
             environment: .production)
         introduced.insert(account)
@@ -197,7 +197,7 @@ struct CourseRun {
                 try TransactionPayload(parsing: CompactJWS($0)?.payload ?? [])
                     .originalTransactionId == booked.originalTransactionID
             }
-            _ = try await shop.engine.record(
+            _ = try await shop.engine.recording.record(
                 PurchaseEvidence(signedTransactions: [try #require(signed)]),
                 of: customer(account), app: DirectShop.app)
             posted.insert(booked.originalTransactionID)
@@ -211,7 +211,7 @@ struct CourseRun {
         var answer: Set<PurchaseView> = []
         var open: Set<String> = []
         for environment in Ledger.Environment.allCases {
-            let state = try await shop.engine.customer(
+            let state = try await shop.engine.customers.find(
                 customer(account), app: DirectShop.app, environment: environment)
             answer.formUnion(state.purchases.compactMap { PurchaseView($0, at: now) })
             open.formUnion(

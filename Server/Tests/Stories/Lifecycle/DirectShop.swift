@@ -79,7 +79,7 @@ struct DirectShop: Sendable {
 
     private static func post(_ body: [UInt8], to engine: Engine) async -> PostResult {
         do {
-            _ = try await engine.record(notification: body)
+            _ = try await engine.recording.record(notification: body)
             return PostResult(status: 200)
         } catch {
             return PostResult(status: 503, error: "\(error)")
@@ -101,18 +101,18 @@ struct DirectShop: Sendable {
             simulatorRoot: try authority.get().rootDER, now: now,
             webhooks: webhooks?.transport ?? .disabled,
             logger: Logger(label: "story") { _ in SwiftLogNoOpLogHandler() })
-        try await server.engine.prepareWebhooks()
+        try await server.engine.webhooks.prepare()
         return server
     }
 
     /// Delivers everything that is due to the webhooks, and what time alone has caused before it.
     func deliver() async throws {
         guard let webhooks else { return }
-        while try await engine.emitTimeBasedEvents() > 0 {}
-        try await engine.numberEvents()
-        let endpoint = try await engine.webhook(webhooks.endpoint.id, of: Self.app)
-        while try await engine.enqueueDeliveries(to: endpoint) > 0 {}
-        while try await engine.deliverDue(to: endpoint) > 0 {}
+        while try await engine.events.emitTimeBased() > 0 {}
+        try await engine.events.numberEvents()
+        let endpoint = try await engine.webhooks.find(webhooks.endpoint.id, of: Self.app)
+        while try await engine.webhooks.enqueueDeliveries(to: endpoint) > 0 {}
+        while try await engine.webhooks.deliverDue(to: endpoint) > 0 {}
     }
 
     /// Each product gives an entitlement of its own name.

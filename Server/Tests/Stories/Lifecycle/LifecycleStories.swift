@@ -31,7 +31,9 @@ import Testing
                 let bodies = await shop.bodies()
                 let shuffled = (bodies + bodies).shuffled(using: &dice)
                 try await shop.withLateServer("late-\(seed)") { late in
-                    for body in shuffled { _ = try await late.engine.record(notification: body) }
+                    for body in shuffled {
+                        _ = try await late.engine.recording.record(notification: body)
+                    }
                     var late = CourseRun(late, token: CourseRun.token)
                     try await late.check("late, seed \(seed)")
                 }

@@ -1,5 +1,6 @@
 import Engine
 import Ledger
+import Storage
 import Testing
 
 /// Holds an app's log against what must be true of it at any time, whatever came when.
@@ -11,7 +12,7 @@ struct LogCheck {
     func events(pages: Int = 100) async throws -> [LoggedEvent] {
         var events: [LoggedEvent] = []
         while true {
-            let page = try await engine.events(
+            let page = try await engine.events.list(
                 of: app, after: events.last?.sequence ?? 0, limit: pages)
             events += page
             guard page.count == pages else { break }
@@ -27,7 +28,7 @@ struct LogCheck {
     func check(
         _ purchases: [Timeline], isAll: Bool = true, at now: Instant, _ place: Comment
     ) async throws -> [LoggedEvent] {
-        while try await engine.emitTimeBasedEvents() > 0 {}
+        while try await engine.events.emitTimeBased() > 0 {}
         let events = try await events()
         Self.checkCustomers(events, place)
         let told = Dictionary(grouping: events.filter { $0.entry.purchase != nil }) {

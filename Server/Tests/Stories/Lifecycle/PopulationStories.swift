@@ -40,11 +40,11 @@ import Testing
                 try await database.withAddress { address in
                     try await shop.withLateServer("late", on: address) { late in
                         for body in shuffled {
-                            _ = try await late.engine.record(notification: body)
+                            _ = try await late.engine.recording.record(notification: body)
                         }
                         var crowd = Crowd(late, names)
                         try await crowd.check("shuffled, seed \(seed), \(database)")
-                        let report = try await late.engine.rebuild(verifyOnly: true)
+                        let report = try await late.engine.maintenance.rebuild(verifyOnly: true)
                         #expect(report.isClean, "\(report)")
                     }
                 }

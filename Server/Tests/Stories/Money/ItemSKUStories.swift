@@ -31,11 +31,11 @@ import Testing
                 var rows = books.salesRows(from: date, to: date)
                 guard !rows.isEmpty else { continue }
                 for place in rows.indices where text != nil { rows[place].sku = text ?? "" }
-                _ = try await shop.engine.importAppleReport(
+                _ = try await shop.engine.appleReports.importFile(
                     SalesReport(form: form, rows: rows).bytes(), name: "S_D_1_\(day).txt",
                     of: DirectShop.app)
             }
-            found = try await shop.engine.reconcileSales(
+            found = try await shop.engine.appleReports.reconcileSales(
                 of: DirectShop.app, in: first...last, .appStore
             ).reconciliation
         }

@@ -21,9 +21,9 @@ import Testing
         try await simulator.post("/_sim/clock", ["advance": "P25D"])
         try await simulator.post("/_sim/subscriptions/dora:pro.monthly/cancel")
         try await simulator.post("/_sim/clock", ["advance": "PT1H"])
-        while try await shop.engine.emitTimeBasedEvents() > 0 {}
-        _ = try await shop.engine.numberEvents()
-        while try await shop.engine.showCustomers() > 0 {}
+        while try await shop.engine.events.emitTimeBased() > 0 {}
+        _ = try await shop.engine.events.numberEvents()
+        while try await shop.engine.customers.show() > 0 {}
     }
 
     /// The queries of docs/sql.md, in their order.
@@ -67,11 +67,11 @@ import Testing
             for definition in ReportCatalogue.all where definition.cohort == nil {
                 var query = ReportQuery(
                     definition.name, days: Self.days...Self.days + 364, by: .year)
-                let whole = try await shop.engine.report(query, of: "birds").report
+                let whole = try await shop.engine.reporting.report(query, of: "birds").report
                 #expect(whole.rows.count == 1, "\(definition.name)")
                 for division in Division.allCases {
                     query.division = division
-                    let parts = try await shop.engine.report(query, of: "birds").report
+                    let parts = try await shop.engine.reporting.report(query, of: "birds").report
                     #expect(
                         Self.sums(parts) == Self.sums(whole), "\(definition.name) by \(division)")
                 }
@@ -93,7 +93,7 @@ import Testing
         try await withShop(on: database) { shop in
             try await Self.play(in: shop)
             func values(_ name: String) async throws -> [[Int64]] {
-                try await shop.engine.report(
+                try await shop.engine.reporting.report(
                     ReportQuery(name, days: Self.days...Self.days + 30), of: "birds"
                 ).report.rows.map { $0.values.map(\.number) }
             }
@@ -101,7 +101,7 @@ import Testing
                 var query = ReportQuery(name, days: Self.days...Self.days + 30)
                 query.profile = profile
                 let columns = try #require(profile.named(name)).columns.count
-                return try await shop.engine.report(query, of: "birds").report.rows.map {
+                return try await shop.engine.reporting.report(query, of: "birds").report.rows.map {
                     $0.values.prefix(columns).map(\.number)
                 }
             }
@@ -116,9 +116,9 @@ import Testing
                 for definition in profile.definitions {
                     var query = ReportQuery(definition.name, days: Self.days...Self.days + 30)
                     query.profile = profile
-                    let both = try await shop.engine.report(query, of: "birds").report
+                    let both = try await shop.engine.reporting.report(query, of: "birds").report
                     query.profile = nil
-                    let ours = try await shop.engine.report(query, of: "birds").report
+                    let ours = try await shop.engine.reporting.report(query, of: "birds").report
                     #expect(
                         both.rows.map { Array($0.values.suffix(ours.definition.columns.count)) }
                             == ours.rows.map(\.values), "\(definition.id)")
@@ -147,10 +147,10 @@ import Testing
             let again = try await shop.simulator.post("/_sim/devices/anna-1/purchases", month)
             #expect(try await shop.post(again, as: "anna") == 200)
             func reasons() async throws -> [Int64] {
-                while try await shop.engine.emitTimeBasedEvents() > 0 {}
+                while try await shop.engine.events.emitTimeBased() > 0 {}
                 let query = ReportQuery(
                     "churn_reasons", days: Self.days...Self.days + 364, by: .year)
-                let rows = try await shop.engine.report(query, of: "birds").report.rows
+                let rows = try await shop.engine.reporting.report(query, of: "birds").report.rows
                 return rows.first?.values.map(\.number) ?? []
             }
             #expect(try await reasons() == [1, 0, 0, 0, 0, 0, 0, 1])
@@ -174,7 +174,7 @@ import Testing
     ) async throws -> Int64 {
         var (sum, cursor) = (Int64(0), SourceCursor?.none)
         repeat {
-            let page = try await engine.reportSources(
+            let page = try await engine.reporting.sources(
                 query, column: column, of: "birds", after: cursor, limit: 2)
             for source in page.movements {
                 sum += page.column.value(of: source.totals, kind: source.kind).number
@@ -199,18 +199,18 @@ import Testing
             #expect(spent.status == 200)
             try await shop.simulator.post("/_sim/clock", ["advance": "P35D"])
             try await Self.buySeeds(in: shop)
-            _ = try await shop.engine.numberEvents()
-            while try await shop.engine.showCustomers() > 0 {}
+            _ = try await shop.engine.events.numberEvents()
+            while try await shop.engine.customers.show() > 0 {}
             try await shop.simulator.post("/_sim/clock", ["advance": "P40D"])
             var query = ReportQuery("wallets", days: Self.days...Self.days + 89, by: .month)
-            let rows = try await shop.engine.report(query, of: "birds").report.rows
+            let rows = try await shop.engine.reporting.report(query, of: "birds").report.rows
             #expect(rows.map(\.part) == ["seeds", "seeds", "seeds"])
             let values = rows.map { $0.values.map(\.number) }
             // In March nothing happened, and what was there is still there.
             #expect(values == [[100, 0, -30, 0, 70], [100, 0, 0, 0, 170], [0, 0, 0, 0, 170]])
             query.asKnownAt = Instant(milliseconds: Self.days * 86_400_000)
             await #expect(throws: EngineFailure.self) {
-                try await shop.engine.report(query, of: "birds")
+                try await shop.engine.reporting.report(query, of: "birds")
             }
         }
     }
@@ -226,7 +226,7 @@ import Testing
             try await Self.play(in: shop)
             for table in ExportedTable.all {
                 var rows: [[ExportedValue]] = []
-                try await shop.engine.export(
+                try await shop.engine.reporting.export(
                     table, of: "birds", in: .production, since: nil
                 ) { rows.append($0) }
                 let count = try await shop.database.read { connection in

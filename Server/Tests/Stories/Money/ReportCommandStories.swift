@@ -14,7 +14,7 @@ import Testing
             try await MoneyQueryStories.play(in: shop)
             func warnings(_ currency: String?, isFilling: Bool) async throws -> [String] {
                 let query = ReportQuery("revenue", currency: currency)
-                var result = try await shop.engine.report(query, of: "birds")
+                var result = try await shop.engine.reporting.report(query, of: "birds")
                 result.isFilling = isFilling
                 return ReportCommand.warnings(about: result)
             }

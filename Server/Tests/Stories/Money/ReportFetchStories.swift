@@ -33,7 +33,7 @@ import Testing
             if (5...6).contains(day) {
                 // It is not tried again at once.
                 let again = try #require(
-                    try await fetcher.engine.fetchReports(of: Fetcher.app))
+                    try await fetcher.engine.appleReports.fetch(of: Fetcher.app))
                 #expect(again == ReportFetchOutcome())
             }
             if day == 7 {
@@ -42,7 +42,7 @@ import Testing
                 #expect(outcome.count >= 12, "three days of four reports: \(outcome)")
             }
         }
-        let comparison = try await fetcher.engine.reconcileSales(
+        let comparison = try await fetcher.engine.appleReports.reconcileSales(
             of: Fetcher.app, in: first...fetcher.today - 2, .utc)
         #expect(comparison.reconciliation.differences == [])
         #expect(comparison.reconciliation.comparedCount > 0)
@@ -69,7 +69,7 @@ import Testing
     @Test func `a wrong key stores nothing, and the trouble says what to compare`() async throws {
         let other = P256.Signing.PrivateKey()
         let fetcher = try await Fetcher { try other.signature(for: $0) }
-        let outcome = try #require(try await fetcher.engine.fetchReports(of: Fetcher.app))
+        let outcome = try #require(try await fetcher.engine.appleReports.fetch(of: Fetcher.app))
         #expect(outcome.count == 0)
         #expect(outcome.troubles.count == 1)
         #expect(outcome.troubles.first?.contains("app_store.reports") == true)
@@ -120,7 +120,7 @@ private final class Fetcher: Sendable {
             settings, authority: authority, keepsRoot: true,
             post: { _, body in
                 do {
-                    _ = try await engine.record(notification: body)
+                    _ = try await engine.recording.record(notification: body)
                     return PostResult(status: 200)
                 } catch { return PostResult(status: 503, error: "\(error)") }
             })
@@ -137,7 +137,7 @@ private final class Fetcher: Sendable {
     /// Fetches until nothing is left, or something fails.
     func fetchAll() async throws -> ReportFetchOutcome {
         var all = ReportFetchOutcome()
-        while let outcome = try await engine.fetchReports(of: Self.app, isPatient: false) {
+        while let outcome = try await engine.appleReports.fetch(of: Self.app, isPatient: false) {
             all.stored += outcome.stored
             all.empty += outcome.empty
             all.troubles += outcome.troubles

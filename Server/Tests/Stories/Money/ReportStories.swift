@@ -20,7 +20,7 @@ import Testing
         let seed = Dice.seed(announcedBy: "ReportStories", usual: 1)
         let set: @Sendable (inout SimulatorSettings) -> Void = { $0.seed = seed }
         try await DirectShop.open(set) { shop in
-            _ = try await shop.engine.fillMoney()
+            _ = try await shop.engine.reporting.fillMoney()
             var dice = SplitMix64(seed: seed)
             await shop.store.setFaults { $0.notifications.odds[.duplicate] = 0.1 }
             let names = try await shop.store.populate(Self.accounts, within: .months(Self.months))
@@ -45,7 +45,7 @@ import Testing
                 let again = try await Figures(shop.engine, at: moment, asKnown: true)
                 #expect(again == figures, "as known at \(moment), seed \(seed)")
             }
-            let report = try await shop.engine.rebuild(verifyOnly: true)
+            let report = try await shop.engine.maintenance.rebuild(verifyOnly: true)
             #expect(report.isClean, "\(report)")
         }
     }
@@ -57,7 +57,7 @@ import Testing
         var query = ReportQuery.daily("revenue", until: shop.now)
         // The books have no refund that was reversed.
         query.isRestated = true
-        let revenue = try await shop.engine.report(query, of: "birds")
+        let revenue = try await shop.engine.reporting.report(query, of: "birds")
         var gross: [Books.Key: Int64] = [:]
         var refunded: [Books.Key: Int64] = [:]
         for row in revenue.report.rows {
@@ -94,7 +94,7 @@ private struct Figures: Hashable {
             let last = try #require(query.days?.upperBound)
             query.days = last...last
             if asKnown { query.asKnownAt = moment }
-            return try await engine.report(query, of: "birds").report.rows
+            return try await engine.reporting.report(query, of: "birds").report.rows
         }
         let active = try await rows("active").first?.values ?? []
         let trials = try await rows("trials").first?.values ?? []
@@ -187,7 +187,7 @@ extension DirectShop {
     func postAll(of names: [String]) async throws {
         for name in names where try await !store.purchases(of: name).isEmpty {
             let all = try await store.transactions(on: name + "-1")
-            _ = try await engine.record(
+            _ = try await engine.recording.record(
                 PurchaseEvidence(signedTransactions: all), of: CustomerID(rawValue: name),
                 app: Self.app)
         }

@@ -27,7 +27,7 @@ import Testing
         try await withShop(on: database) { shop in
             try await MoneyQueryStories.play(in: shop)
             var rows: [[String: ExportedValue]] = []
-            try await shop.engine.exportForRevenueCat(
+            try await shop.engine.reporting.exportForRevenueCat(
                 of: "birds", in: .production, since: nil
             ) { values in
                 #expect(values.count == RevenueCatExport.columns.count)
@@ -73,7 +73,7 @@ import Testing
             let start = Instant(milliseconds: 1_767_225_600_000)
             for (since, flags) in [(nil, ["false", "true"]), (start + .days(3), ["true"])] {
                 var found: [ExportedValue] = []
-                try await shop.engine.exportForRevenueCat(
+                try await shop.engine.reporting.exportForRevenueCat(
                     of: "birds", in: .production, since: since
                 ) { values in
                     let place = RevenueCatExport.columns.firstIndex(of: "is_trial_conversion")

@@ -35,12 +35,12 @@ import Testing
             let first = clock.dayNumber(at: Instant(milliseconds: start))
             let last = clock.dayNumber(at: shop.now) - 1
             let left = try await Self.importFiles(of: first...last, into: shop, leavingOutOne: true)
-            let without = try await shop.engine.reconcileSales(
+            let without = try await shop.engine.appleReports.reconcileSales(
                 of: DirectShop.app, in: first...last, clock
             ).reconciliation
             #expect(without.differences.contains { $0.key.day == left && $0.cause == .fileMissing })
             _ = try await Self.importFiles(of: left...left, into: shop, leavingOutOne: false)
-            let found = try await shop.engine.reconcileSales(
+            let found = try await shop.engine.appleReports.reconcileSales(
                 of: DirectShop.app, in: first...last, clock
             ).reconciliation
             #expect(found.comparedCount > 500)
@@ -56,7 +56,7 @@ import Testing
             #expect(missing == [], "seed \(seed), charges: \(evidence)")
             #expect(found.residual.isEmpty, "\(found.residual), seed \(seed)")
             try await Self.importOtherFiles(of: first...last, into: shop)
-            let others = try await shop.engine.compareReports(
+            let others = try await shop.engine.appleReports.compare(
                 of: DirectShop.app, in: first...last, clock)
             #expect(
                 others.map(\.kind) == [.subscription, .subscriptionEvent, .subscriber, .financial])
@@ -81,7 +81,7 @@ import Testing
         let books = ReportBooks(await shop.store.world)
         func store<Row: SalesReportRow>(_ rows: [Row], _ name: String) async throws {
             guard !rows.isEmpty else { return }
-            _ = try await shop.engine.importAppleReport(
+            _ = try await shop.engine.appleReports.importFile(
                 SalesReport<Row>(rows: rows).bytes(), name: name, of: DirectShop.app)
         }
         var months: Set<AppleFiscalMonth> = []
@@ -124,7 +124,7 @@ import Testing
         for (day, rows) in files where !rows.isEmpty && !(leavingOutOne && day == most.0) {
             let content = try SalesReport<SalesRow>(rows: rows).bytes()
             let name = "S_D_80000001_\(day).txt"
-            let done = try await shop.engine.importAppleReport(
+            let done = try await shop.engine.appleReports.importFile(
                 content, name: name, of: DirectShop.app)
             #expect(done.days == day...day)
             #expect(!done.isKnown)

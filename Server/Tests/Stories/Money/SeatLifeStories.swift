@@ -36,7 +36,7 @@ import Testing
             }
             let stage = SeatGroupStage(shop: shop)
             try await story(stage)
-            #expect(try await shop.engine.rebuild(verifyOnly: true).isClean)
+            #expect(try await shop.engine.maintenance.rebuild(verifyOnly: true).isClean)
         }
     }
 
@@ -280,8 +280,8 @@ struct SeatGroupStage: Sendable {
 
     /// Holds the sum of all events against what anna has paid, less what she got back.
     func compareMoney(_ when: String) async throws {
-        _ = try await shop.engine.numberEvents()
-        let events = try await shop.engine.events(of: "birds", after: 0, limit: 500)
+        _ = try await shop.engine.events.numberEvents()
+        let events = try await shop.engine.events.list(of: "birds", after: 0, limit: 500)
         let told = events.reduce(0) { $0 + ($1.entry.change.money?.milliunits ?? 0) }
         let books = try await shop.simulator.get("/_sim/truth/anna")
         let charges = (books["purchases"]?.array ?? []).flatMap { $0["charges"]?.array ?? [] }

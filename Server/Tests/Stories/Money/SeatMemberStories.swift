@@ -38,7 +38,7 @@ import Testing
             try await stage.check("all is refunded")
             try await stage.pass("P40D")
             try await stage.check("the end")
-            #expect(try await shop.engine.rebuild(verifyOnly: true).isClean)
+            #expect(try await shop.engine.maintenance.rebuild(verifyOnly: true).isClean)
         }
     }
 }
@@ -75,7 +75,7 @@ private struct SeatMemberStage {
         for name in names {
             let texts = try await shop.store.transactions(on: name + "-1")
             guard !texts.isEmpty else { continue }
-            _ = try await shop.engine.record(
+            _ = try await shop.engine.recording.record(
                 PurchaseEvidence(signedTransactions: texts), of: CustomerID(rawValue: name),
                 app: DirectShop.app)
         }
@@ -102,7 +102,7 @@ private struct SeatMemberStage {
         for name in names {
             let books = try await shop.store.groundTruth(of: name).purchases
             let open = Set(books.filter(\.isOpen).map(\.productID))
-            let state = try await shop.engine.customer(
+            let state = try await shop.engine.customers.find(
                 CustomerID(rawValue: name), app: DirectShop.app, environment: .production)
             let ours = state.entitlements.filter { $0.value.isOpen }.map(\.key.rawValue)
             #expect(Set(ours) == open, "\(name), \(when)")

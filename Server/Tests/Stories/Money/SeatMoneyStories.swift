@@ -30,7 +30,7 @@ import Testing
                 ["multi_seat": ["pro.monthly": tiers], "seat_invitations": "developer"])
             for account in ["anna", "ben"] { try await shop.addDevice(account) }
             try await story(SeatGroupStage(shop: shop))
-            #expect(try await shop.engine.rebuild(verifyOnly: true).isClean)
+            #expect(try await shop.engine.maintenance.rebuild(verifyOnly: true).isClean)
         }
     }
 
@@ -134,7 +134,7 @@ import Testing
             $0.rules.seats = FullShop.seats
         }
         try await DirectShop.open(sells) { shop in
-            _ = try await shop.engine.fillMoney()
+            _ = try await shop.engine.reporting.fillMoney()
             try await shop.store.addDevice(account: "anna")
             let first = shop.now.milliseconds / 86_400_000
             func order(_ seats: Int64) async throws {
@@ -166,7 +166,8 @@ import Testing
                 for (name, column) in [("seats", "closing"), ("active", "active")] {
                     var query = ReportQuery(name, days: first...last, by: .day)
                     query.isRestated = isRestated
-                    let report = try await shop.engine.report(query, of: DirectShop.app).report
+                    let report = try await shop.engine.reporting.report(query, of: DirectShop.app)
+                        .report
                     let place = try #require(
                         report.definition.columns.firstIndex { $0.name == column })
                     let booked = books.days.map {

@@ -39,7 +39,7 @@ import Testing
     }
 
     private static func events(in shop: Shop) async throws -> [String] {
-        _ = try await shop.engine.numberEvents()
+        _ = try await shop.engine.events.numberEvents()
         let events = try await shop.support.get("/v1/events?customer_id=anna")
         return try (events["items"]?.array ?? []).map { event in
             let money = event["money"]?["amount"]?.string.map { " \($0)" } ?? ""
@@ -102,7 +102,7 @@ import Testing
                 "refunded -57.94", "refunded -23.97",
             ]
             #expect(try await Self.events(in: shop).filter { !$0.hasPrefix("linked") } == expected)
-            #expect(try await shop.engine.rebuild(verifyOnly: true).isClean)
+            #expect(try await shop.engine.maintenance.rebuild(verifyOnly: true).isClean)
         }
     }
 
@@ -129,7 +129,7 @@ import Testing
             #expect(try await shop.entitlement("pro", of: "anna")?["active"] == false)
             let events = try await Self.events(in: shop).filter { !$0.hasPrefix("linked") }
             #expect(events == ["seat_assigned", "seat_revoked"])
-            #expect(try await shop.engine.rebuild(verifyOnly: true).isClean)
+            #expect(try await shop.engine.maintenance.rebuild(verifyOnly: true).isClean)
         }
     }
 }

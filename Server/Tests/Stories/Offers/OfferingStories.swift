@@ -26,7 +26,7 @@ import Testing
     private static func verified(
         _ jws: String, for audience: String, in shop: Shop
     ) async throws -> JSON? {
-        try verified(jws, for: audience, by: try await shop.engine.publishedKeySet().keys)
+        try verified(jws, for: audience, by: try await shop.engine.tokens.publishedKeySet().keys)
     }
 
     private static func verified(
@@ -108,10 +108,10 @@ import Testing
             defer { both.database.close() }
             let content = try await shop.server.get(path)
             let theirs = try #require(
-                try await both.engine.sign(
+                try await both.engine.offers.sign(
                     offerings: content.bytes, of: "cats", in: .production
                 ).jws)
-            let keys = try await both.engine.publishedKeySet().keys
+            let keys = try await both.engine.tokens.publishedKeySet().keys
             #expect(try Self.verified(real, for: "birds", by: keys) != nil)
             #expect(try Self.verified(theirs, for: "cats", by: keys) != nil)
             #expect(try Self.verified(theirs, for: "birds", by: keys) == nil)
@@ -184,7 +184,7 @@ import Testing
                 #expect(again.status == 304 && again.tag == tag, "\(known)")
             }
             #expect(try await Self.version(in: shop, unlike: "\"x\"").status == 200)
-            _ = try await shop.engine.rotateTokenKey(of: "birds")
+            _ = try await shop.engine.tokens.rotateKey(of: "birds")
             let later = try await Self.version(in: shop, unlike: tag)
             #expect(later.status == 200 && later.tag != tag)
             let jws = try await shop.server.get("/v1/offerings").text("jws")

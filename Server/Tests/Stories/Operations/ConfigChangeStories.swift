@@ -22,12 +22,12 @@ import Testing
                     ])
             }
             var changed = birds.settings
-            #expect(try await shop.engine.impact(of: changed) == Impact(customers: 2))
+            #expect(try await shop.engine.maintenance.impact(of: changed) == Impact(customers: 2))
 
             // Who has pro has plus, too; that is taken away, and ben is given pro.
             changed.entitlements["plus"] = ["plus.monthly"]
             changed.entitlements["pro"]?.insert("plus.monthly")
-            let impact = try await shop.engine.impact(of: changed)
+            let impact = try await shop.engine.maintenance.impact(of: changed)
             #expect(impact.customers == 2 && impact.lost == 1 && impact.gained == 1)
             #expect(
                 impact.firstLosses == [
@@ -41,10 +41,10 @@ import Testing
             #expect(impact.changes.values.flatMap(\.firstLosing) == ["anna"])
             #expect(impact.changes.values.flatMap(\.firstGaining) == ["ben"])
             // Without any time one batch is examined all the same, which is everybody here.
-            let hasty = try await shop.engine.impact(of: changed, within: .zero)
+            let hasty = try await shop.engine.maintenance.impact(of: changed, within: .zero)
             #expect(hasty == impact && hasty.isWhole)
             changed.entitlements = [:]
-            #expect(try await shop.engine.impact(of: changed).lost == 3)
+            #expect(try await shop.engine.maintenance.impact(of: changed).lost == 3)
         }
     }
 }

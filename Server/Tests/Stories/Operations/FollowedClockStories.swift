@@ -87,7 +87,7 @@ extension ServerProgram {
     fileprivate func askedAt(_ original: String) async throws -> Instant? {
         let store = Database(try engine.open(database))
         let purchase = PurchaseID(TransactionID(rawValue: original), in: .production)
-        let known = try await store.read { try $0.checkHistory(of: purchase, in: "birds") }
+        let known = try await store.read { try $0.checks.history(of: purchase, in: "birds") }
         store.driver.close()
         return known?.history.askedAt
     }

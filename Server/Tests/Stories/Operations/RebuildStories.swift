@@ -21,11 +21,11 @@ import Testing
             let first = notifications.prefix(300)
             for payload in first { try await Self.post(payload, to: shop) }
             async let arriving = Self.postAll(notifications.dropFirst(300), to: shop)
-            let report = try await shop.engine.rebuild(verifyOnly: verifyOnly)
+            let report = try await shop.engine.maintenance.rebuild(verifyOnly: verifyOnly)
             #expect(report.isClean, "\(report)")
             #expect(report.documents < notifications.count, "it waited for the last one")
             try await arriving
-            let quiet = try await shop.engine.rebuild(verifyOnly: true)
+            let quiet = try await shop.engine.maintenance.rebuild(verifyOnly: true)
             #expect(quiet.isClean && quiet.documents == notifications.count, "\(quiet)")
         }
     }
@@ -60,20 +60,20 @@ import Testing
                 if letsGo { gate.signal() }
             }
             if letsGo {
-                let report = try await engine.rebuild(verifyOnly: false, sleep: rest)
+                let report = try await engine.maintenance.rebuild(verifyOnly: false, sleep: rest)
                 #expect(report.isClean && report.documents == 50, "\(report)")
                 #expect(rests.withLock { $0 } >= 1)
             } else {
                 await #expect(throws: EngineFailure.busy) {
-                    try await engine.rebuild(verifyOnly: false, sleep: rest)
+                    try await engine.maintenance.rebuild(verifyOnly: false, sleep: rest)
                 }
-                #expect(rests.withLock { $0 } == Engine.endingAttemptsMax - 1)
+                #expect(rests.withLock { $0 } == MaintenanceService.endingAttemptsMax - 1)
             }
             let told = log.lines.filter { $0.message.contains("waiting for locks on the tables") }
             #expect(told.first?.facts["attempt"] == "1")
             gate.signal()
             try await holding
-            #expect(try await shop.engine.rebuild(verifyOnly: true).isClean)
+            #expect(try await shop.engine.maintenance.rebuild(verifyOnly: true).isClean)
         }
     }
 
@@ -88,13 +88,13 @@ import Testing
         let roots = try TrustRoots(der: [shop.authority.rootDER])
         let engine = Engine(
             database: database, apps: [settings], verifiers: [settings.id: Verifier(roots: roots)],
-            now: { shop.engine.currentTime }, logger: log.logger)
+            now: { shop.engine.context.currentTime }, logger: log.logger)
         return (engine, database)
     }
 
     private static func post(_ payload: String, to shop: Shop) async throws {
         let body: JSON = ["signedPayload": .string(payload)]
-        _ = try await shop.engine.record(notification: body.bytes)
+        _ = try await shop.engine.recording.record(notification: body.bytes)
     }
 
     private static func postAll(

@@ -60,14 +60,16 @@ import Testing
             // What is used up the app may count by itself.
             let expected = ["guide", "season.spring"]
             try await Self.withServer(of: Self.poor, beside: shop) { server, log in
-                for _ in 1...2 { _ = try await server.record(evidence, of: "anna", app: "birds") }
+                for _ in 1...2 {
+                    _ = try await server.recording.record(evidence, of: "anna", app: "birds")
+                }
                 #expect(Self.givingNothing(log) == expected)
-                for body in told { _ = try await server.record(notification: body) }
+                for body in told { _ = try await server.recording.record(notification: body) }
                 #expect(Self.givingNothing(log) == expected)
             }
             // The same of what is first heard of by a notification.
             try await Self.withServer(of: Self.poor, beside: shop) { server, log in
-                for body in told { _ = try await server.record(notification: body) }
+                for body in told { _ = try await server.recording.record(notification: body) }
                 #expect(Self.givingNothing(log) == expected)
             }
         }
@@ -88,7 +90,7 @@ import Testing
             let late = Duration.seconds(600)
             try await Self.withServer(of: birds, beside: shop, behind: late) { server, log in
                 let answer = try JSON(
-                    parsing: try await server.verifyReceipt(question.bytes, at: .production))
+                    parsing: try await server.legacy.verifyReceipt(question.bytes, at: .production))
                 #expect(answer["status"] == 21005)
                 #expect(server.counts.documentsSignedAhead == 1)
                 let found = log.lines.filter { $0.level == .error }.compactMap { $0.facts["found"] }

@@ -132,7 +132,7 @@ import Testing
     }
 
     private static func expectClean(_ shop: Shop) async throws {
-        let report = try await shop.engine.rebuild(verifyOnly: true)
+        let report = try await shop.engine.maintenance.rebuild(verifyOnly: true)
         #expect(report.isClean, "\(report)")
     }
 

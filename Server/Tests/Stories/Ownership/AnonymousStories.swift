@@ -67,7 +67,7 @@ import Testing
                     #expect(answer.status == 200)
                 }
             }
-            #expect(try await shop.engine.rebuild(verifyOnly: true).isClean)
+            #expect(try await shop.engine.maintenance.rebuild(verifyOnly: true).isClean)
         }
     }
 
@@ -103,7 +103,7 @@ import Testing
             try await shop.server.post(
                 "/v1/customers/anna/aliases", ["customer_id": .string(Self.device(1))])
             #expect(try await Self.isOpen(Self.device(1), in: shop))
-            #expect(try await shop.engine.rebuild(verifyOnly: true).isClean)
+            #expect(try await shop.engine.maintenance.rebuild(verifyOnly: true).isClean)
         }
     }
 

@@ -39,7 +39,7 @@ import Testing
                             apps: [app], databaseAddress: address,
                             simulatorRoot: shop.authority.rootDER,
                             receiptRoot: try shop.authority.receipts.rootDER,
-                            now: { shop.engine.currentTime },
+                            now: { shop.engine.context.currentTime },
                             logger: Logger(label: "race") { _ in SwiftLogNoOpLogHandler() }))
                 }
                 try await story(shop, assemblies.map(\.engine))
@@ -56,8 +56,10 @@ import Testing
         // A server that is busy says so, and is asked again.
         for _ in 0..<100 {
             do throws(EngineFailure) {
-                return try await engine.post(evidence, of: customer, intent: intent, app: "birds")
-                    .ownerships.first?.kind
+                return try await engine.recording.post(
+                    evidence, of: customer, intent: intent, app: "birds"
+                )
+                .ownerships.first?.kind
             } catch {
                 guard error == .busy else { throw error }
             }
@@ -84,7 +86,7 @@ import Testing
     }
 
     private static func isOpen(_ customer: CustomerID, at engine: Engine) async throws -> Bool {
-        try await engine.customer(customer, app: "birds", environment: .production)
+        try await engine.customers.find(customer, app: "birds", environment: .production)
             .entitlements["pro"]?.isOpen == true
     }
 
@@ -119,7 +121,7 @@ import Testing
             }
             #expect(open == Self.places)
             #expect(try await Self.isOpen(phone, at: engines[0]))
-            #expect(try await engines[0].rebuild(verifyOnly: true).isClean)
+            #expect(try await engines[0].maintenance.rebuild(verifyOnly: true).isClean)
         }
     }
 
@@ -145,7 +147,7 @@ import Testing
                 #expect(try await !Self.isOpen(thief, at: engines[0]), "\(thief)")
             }
             #expect(try await Self.isOpen(phone, at: engines[0]))
-            #expect(try await engines[0].rebuild(verifyOnly: true).isClean)
+            #expect(try await engines[0].maintenance.rebuild(verifyOnly: true).isClean)
         }
     }
 
@@ -164,7 +166,7 @@ import Testing
                     tasks.addTask {
                         for _ in 0..<100 {
                             do throws(EngineFailure) {
-                                _ = try await engine.alias(
+                                _ = try await engine.customers.alias(
                                     phone, to: person, app: "birds", environment: .production,
                                     proofs: [])
                                 return nil
@@ -182,7 +184,7 @@ import Testing
             var open = 0
             for person in people where try await Self.isOpen(person, at: engines[0]) { open += 1 }
             #expect(open == 1)
-            #expect(try await engines[0].rebuild(verifyOnly: true).isClean)
+            #expect(try await engines[0].maintenance.rebuild(verifyOnly: true).isClean)
         }
     }
 }

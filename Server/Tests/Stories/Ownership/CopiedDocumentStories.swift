@@ -72,7 +72,7 @@ import Testing
     }
 
     static func expectClean(_ shop: Shop) async throws {
-        #expect(try await shop.engine.rebuild(verifyOnly: true).isClean)
+        #expect(try await shop.engine.maintenance.rebuild(verifyOnly: true).isClean)
     }
 
     // MARK: - Devices

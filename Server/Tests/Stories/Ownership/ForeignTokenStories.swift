@@ -19,7 +19,7 @@ import Testing
             let evidence = PurchaseEvidence(
                 signedTransactions: [try bought.text("signed_transaction")])
             do {
-                _ = try await engine.record(evidence, of: id, app: "birds")
+                _ = try await engine.recording.record(evidence, of: id, app: "birds")
             } catch let failure as EngineFailure {
                 guard case .belongsToAnotherCustomer = failure else { throw failure }
                 return false
@@ -34,7 +34,8 @@ import Testing
         try await reading(tokens, in: shop) { engine in
             var balances: [Int64] = []
             for id in [uma, "carl"] {
-                let state = try await engine.customer(id, app: "birds", environment: .production)
+                let state = try await engine.customers.find(
+                    id, app: "birds", environment: .production)
                 balances.append(state.balances[seeds] ?? 0)
             }
             return balances

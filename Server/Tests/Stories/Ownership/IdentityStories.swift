@@ -68,7 +68,7 @@ import Testing
             // They became two customers when tokens named nobody.
             let earlier = try shop.serverOfForeignTokens()
             for id in [Self.token, Self.token.uppercased()] {
-                _ = try await earlier.grant(
+                _ = try await earlier.grants.add(
                     NewGrant(entitlement: "plus", reason: "r"), to: CustomerID(rawValue: id),
                     app: "birds", environment: .production)
                 try await shop.simulator.post("/_sim/clock", ["advance": "PT1H"])

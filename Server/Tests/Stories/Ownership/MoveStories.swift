@@ -35,9 +35,9 @@ import Testing
             for purchase in purchases {
                 let id = PurchaseID(TransactionID(rawValue: purchase), in: .production)
                 let before = try await Database(shop.database).read {
-                    try $0.timeline(of: id, in: "birds")
+                    try $0.purchases.timeline(of: id, in: "birds")
                 }
-                let after = try await moved.read { try $0.timeline(of: id, in: "birds") }
+                let after = try await moved.read { try $0.purchases.timeline(of: id, in: "birds") }
                 #expect(before != nil && before == after)
             }
             moved.driver.close()

@@ -75,7 +75,7 @@ import Testing
             }
             #expect(try await Self.post(found, as: "ben", in: shop).status == 409)
             #expect(try await Self.events(of: "ben", in: shop).isEmpty)
-            #expect(try await shop.engine.rebuild(verifyOnly: true).isClean)
+            #expect(try await shop.engine.maintenance.rebuild(verifyOnly: true).isClean)
         }
     }
 
@@ -116,7 +116,7 @@ import Testing
             let isSeeds = product == "seeds.100"
             #expect(try await Self.isOpen(Self.token, in: shop) == !isSeeds)
             #expect(try await Self.seeds(of: Self.token, in: shop) == (isSeeds ? 100 : nil))
-            #expect(try await shop.engine.rebuild(verifyOnly: true).isClean)
+            #expect(try await shop.engine.maintenance.rebuild(verifyOnly: true).isClean)
         }
     }
 
@@ -126,7 +126,7 @@ import Testing
     ) async throws {
         try await withShop(on: database) { shop in
             let signed = try await Self.buy("seeds.100", in: shop).text("signed_transaction")
-            _ = try await shop.serverOfForeignTokens().record(
+            _ = try await shop.serverOfForeignTokens().recording.record(
                 PurchaseEvidence(signedTransactions: [signed]), of: "thief", app: "birds")
             if spent > 0 {
                 try await shop.support.post(
@@ -138,7 +138,7 @@ import Testing
             #expect(status == (spent == 0 ? 200 : 409))
             let seeds = try await Self.seeds(of: Self.token, in: shop)
             #expect(seeds ?? 0 == (spent == 0 ? 100 : 0))
-            #expect(try await shop.engine.rebuild(verifyOnly: true).isClean)
+            #expect(try await shop.engine.maintenance.rebuild(verifyOnly: true).isClean)
         }
     }
 
@@ -151,7 +151,7 @@ import Testing
         try await withShop(on: database, app: app) { shop in
             let bought = try await Self.buy("seeds.100", in: shop)
             let signed = try bought.text("signed_transaction")
-            _ = try await shop.serverOfForeignTokens().record(
+            _ = try await shop.serverOfForeignTokens().recording.record(
                 PurchaseEvidence(signedTransactions: [signed]), of: "second", app: "birds")
             try await shop.support.post(
                 "/v1/customers/second/wallets/seeds/debits", ["amount": 100, "reason": "an oak"])
@@ -174,7 +174,7 @@ import Testing
             let bought = try await Self.buy("seeds.100", in: shop)
             let signed = try bought.text("signed_transaction")
             // A link of a time when tokens named nobody stays.
-            _ = try await shop.serverOfForeignTokens().record(
+            _ = try await shop.serverOfForeignTokens().recording.record(
                 PurchaseEvidence(signedTransactions: [signed]), of: "thief", app: "birds")
             #expect(try await Self.post([.string(signed)], as: "thief", in: shop).status == 200)
             #expect(try await Self.seeds(of: "thief", in: shop) == 100)
@@ -190,7 +190,7 @@ import Testing
             #expect(try await shop.support.send("DELETE", path).status == 200)
             #expect(try await Self.seeds(of: "thief", in: shop) == 100)
             #expect(try await Self.seeds(of: Self.token, in: shop) ?? 0 == 0)
-            #expect(try await shop.engine.rebuild(verifyOnly: true).isClean)
+            #expect(try await shop.engine.maintenance.rebuild(verifyOnly: true).isClean)
         }
     }
 
@@ -252,7 +252,7 @@ import Testing
             _ = try await shop.support.send("DELETE", "/v1/customers/ben")
             let log = try await shop.support.get("/v1/events?limit=500")
             #expect(!log.text.contains("\"ben\""))
-            #expect(try await shop.engine.rebuild(verifyOnly: true).isClean)
+            #expect(try await shop.engine.maintenance.rebuild(verifyOnly: true).isClean)
         }
     }
 
@@ -295,7 +295,7 @@ import Testing
     {
         try await withShop(on: .sqlite, questions: .due) { shop in
             let number = try await Self.buy("pro.monthly", in: shop).text("original_transaction_id")
-            let refused = try await shop.engine.recordImport(
+            let refused = try await shop.engine.imports.record(
                 transaction: number, of: "ben", app: "birds", in: .production)
             guard case .unusable(let why) = refused else {
                 Issue.record("\(refused)")
@@ -304,7 +304,7 @@ import Testing
             #expect(why.contains("by its account token"))
             #expect(try await Self.isOpen(Self.token, in: shop))
             #expect(try await !Self.isOpen("ben", in: shop))
-            let taken = try await shop.engine.recordImport(
+            let taken = try await shop.engine.imports.record(
                 transaction: number, of: "anna", also: CustomerID(rawValue: Self.token),
                 app: "birds", in: .production)
             #expect(taken == .recorded)
@@ -343,7 +343,7 @@ import Testing
             _ = try await shop.buyMonth("dora", token: erased)
             _ = try await shop.buyMonth("emil")
             _ = try await shop.support.send("DELETE", "/v1/customers/\(erased)")
-            _ = try await shop.serverOfForeignTokens().record(
+            _ = try await shop.serverOfForeignTokens().recording.record(
                 PurchaseEvidence(signedTransactions: [try taken.text("signed_transaction")]),
                 of: "carl", app: "birds")
             let note = try await Self.check(shop.address).first { $0.contains("account token") }

@@ -72,7 +72,8 @@ struct OwnershipLife {
         buyers = [buyer]
         switch Naming.allCases.randomElement(using: &dice) ?? .nobody {
         case .nobody: token = nil
-        case .device: token = try await assembly.engine.accountToken(for: buyer, app: "birds")
+        case .device:
+            token = try await assembly.engine.ownership.accountToken(for: buyer, app: "birds")
         case .person:
             token = CustomerID(rawValue: Self.personToken)
             buyer = CustomerID(rawValue: Self.personToken)
@@ -126,7 +127,7 @@ struct OwnershipLife {
         try await pass(.seconds(60))
         let restored = try await simulator.post("/_sim/devices/a-1/restore")
         let signed = (restored["signed_transactions"]?.array ?? []).compactMap(\.string)
-        let result = try await assembly.engine.post(
+        let result = try await assembly.engine.recording.post(
             PurchaseEvidence(signedTransactions: signed), of: buyer, intent: intent, app: "birds",
             isByApp: true)
         if let last = signed.last { copies.append((last, clock.now)) }
@@ -164,7 +165,7 @@ struct OwnershipLife {
         }
         if Bool.random(using: &dice) {
             let alias = try await refusal {
-                _ = try await assembly.engine.alias(
+                _ = try await assembly.engine.customers.alias(
                     buyer, to: Self.person, app: "birds", environment: .production, proofs: [])
             }
             acts.append("\(buyer) is anna: \(alias.map { "\($0)" } ?? "done")")
@@ -175,7 +176,7 @@ struct OwnershipLife {
     }
 
     private mutating func eraseBuyer() async throws {
-        _ = try await assembly.engine.erase(buyer, app: "birds")
+        _ = try await assembly.engine.customers.erase(buyer, app: "birds")
         acts.append("erase \(buyer)")
         isTokenErased = true
         if buyer.rawValue == Self.personToken {
@@ -222,7 +223,7 @@ struct OwnershipLife {
     private mutating func steal(_ signed: String, as thief: CustomerID) async throws {
         let intent = intent()
         let evidence = PurchaseEvidence(signedTransactions: [signed])
-        let result = try await assembly.engine.post(
+        let result = try await assembly.engine.recording.post(
             evidence, of: thief, intent: intent, app: "birds", isByApp: true)
         acts.append(
             "\(thief) posts for \(intent?.rawValue ?? "nothing"): "
@@ -242,7 +243,7 @@ struct OwnershipLife {
         }
         for (other, id) in [(victim, thief), (thief, victim)] {
             let refusal = try await refusal {
-                _ = try await assembly.engine.alias(
+                _ = try await assembly.engine.customers.alias(
                     other, to: id, app: "birds", environment: .production, proofs: [])
             }
             acts.append("\(other) is \(id): \(refusal.map { "\($0)" } ?? "done")")
@@ -253,8 +254,10 @@ struct OwnershipLife {
     /// Whoever knows an anonymous id may erase its customer.
     private mutating func eraseThief() async throws {
         guard let thief = pick(Self.stolenDevices) else { return }
-        guard try await assembly.engine.isOnlyAnonymous(thief, app: "birds") else { return }
-        _ = try await assembly.engine.erase(thief, app: "birds")
+        guard try await assembly.engine.customers.isOnlyAnonymous(thief, app: "birds") else {
+            return
+        }
+        _ = try await assembly.engine.customers.erase(thief, app: "birds")
         acts.append("erase \(thief)")
     }
 
@@ -278,20 +281,20 @@ struct OwnershipLife {
     }
 
     func isOpen(_ id: CustomerID) async throws -> Bool {
-        try await assembly.engine.customer(id, app: "birds", environment: .production)
+        try await assembly.engine.customers.find(id, app: "birds", environment: .production)
             .entitlements["pro"]?.isOpen == true
     }
 
     /// The customer to whom the purchase is linked, by the id that stands for them.
     private func owner() async throws -> CustomerID? {
         try await Database(assembly.database).read { [purchase] tx in
-            try tx.link(of: purchase, in: "birds")?.customer
+            try tx.links.find(of: purchase, in: "birds")?.customer
         }
     }
 
     private func hasShare(_ id: CustomerID) async throws -> Bool {
         try await Database(assembly.database).read { [purchase] tx in
-            try tx.hasShare(in: purchase, id, in: "birds")
+            try tx.shares.exists(in: purchase, id, in: "birds")
         }
     }
 }

@@ -42,7 +42,7 @@ import Testing
 extension OwnershipLife {
     mutating func play(acts count: Int) async throws {
         for _ in 0..<count { try await act() }
-        let report = try await assembly.engine.rebuild(verifyOnly: true)
+        let report = try await assembly.engine.maintenance.rebuild(verifyOnly: true)
         try #require(report.isClean, "\(report.firstDifferences) \(story)")
     }
 }

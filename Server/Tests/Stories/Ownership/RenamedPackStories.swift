@@ -76,9 +76,9 @@ import Testing
                 #expect(try await shop.post(found, as: "vera") == (isSpent ? 409 : 200))
                 #expect(try await shop.post(found, as: "uma") == (isSpent ? 200 : 409))
             }
-            #expect(try await shop.engine.rebuild(verifyOnly: true).isClean)
-            _ = try await shop.engine.rebuild(verifyOnly: false)
-            #expect(try await shop.engine.rebuild(verifyOnly: true).isClean)
+            #expect(try await shop.engine.maintenance.rebuild(verifyOnly: true).isClean)
+            _ = try await shop.engine.maintenance.rebuild(verifyOnly: false)
+            #expect(try await shop.engine.maintenance.rebuild(verifyOnly: true).isClean)
             let rest = try await [
                 Self.seeds(of: "uma", in: shop), Self.seeds(of: "vera", in: shop),
             ]
@@ -98,7 +98,7 @@ import Testing
             #expect(try await shop.post(try await Self.found(in: shop), as: "carl") == 409)
             #expect(try await shop.entitlement("pro", of: "uma")?["active"] != true)
             #expect(try await shop.entitlement("pro", of: "vera")?["active"] == true)
-            #expect(try await shop.engine.rebuild(verifyOnly: true).isClean)
+            #expect(try await shop.engine.maintenance.rebuild(verifyOnly: true).isClean)
         }
     }
 }

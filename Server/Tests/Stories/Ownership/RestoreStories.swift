@@ -113,7 +113,7 @@ private struct RestoreStage: Sendable {
     /// Anna posts when account tokens name nobody, by another configuration of the same server. So
     /// are links of earlier programs.
     private func annaPostsBefore(_ signed: [String]) async throws {
-        _ = try await shop.serverOfForeignTokens().record(
+        _ = try await shop.serverOfForeignTokens().recording.record(
             PurchaseEvidence(signedTransactions: signed),
             of: CustomerID(rawValue: id("anna")), app: "birds")
     }
@@ -205,7 +205,7 @@ extension Shop {
         let clock = engine
         return Engine(
             database: database, apps: [app], verifiers: ["birds": Verifier(roots: roots)],
-            now: { clock.currentTime },
+            now: { clock.context.currentTime },
             logger: Logger(label: "story") { _ in SwiftLogNoOpLogHandler() })
     }
 }
@@ -235,7 +235,7 @@ extension Shop {
                     RestoreStage(shop: shop, row: row, number: 10 + number, intent: .sync),
                     expecting: expected[row.path])
             }
-            #expect(try await shop.engine.rebuild(verifyOnly: true).isClean)
+            #expect(try await shop.engine.maintenance.rebuild(verifyOnly: true).isClean)
         }
     }
 
@@ -283,7 +283,7 @@ extension Shop {
                 try await Self.play(
                     RestoreStage(shop: shop, row: row, number: 10 + number, intent: intent))
             }
-            #expect(try await shop.engine.rebuild(verifyOnly: true).isClean)
+            #expect(try await shop.engine.maintenance.rebuild(verifyOnly: true).isClean)
         }
     }
 

@@ -265,9 +265,9 @@ import Testing
             #expect(answer.status == 200)
             #expect(try answer.json["entitlements"]?["pro"]?["active"] == false)
             // The rows that owners read with SQL follow.
-            _ = try await stage.shop.engine.numberEvents()
+            _ = try await stage.shop.engine.events.numberEvents()
             try await eventually("the rows of members are written") {
-                try await stage.shop.engine.showCustomers() == 0
+                try await stage.shop.engine.customers.show() == 0
             }
             let rows = try await stage.shop.database.read { connection in
                 try connection.rows(

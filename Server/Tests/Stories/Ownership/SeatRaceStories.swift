@@ -20,7 +20,7 @@ import Testing
     ) async throws -> SeatClaimState? {
         for _ in 0..<100 {
             do throws(EngineFailure) {
-                return try await engine.claimSeat(by: ticket, for: name, app: "birds")
+                return try await engine.seats.claim(by: ticket, for: name, app: "birds")
             } catch {
                 if error == .seatRefused(.taken) { return nil }
                 guard error == .busy else { throw error }
@@ -42,7 +42,7 @@ import Testing
                         apps: [birds], databaseAddress: stage.shop.address,
                         simulatorRoot: stage.shop.authority.rootDER,
                         receiptRoot: try stage.shop.authority.receipts.rootDER,
-                        now: { stage.shop.engine.currentTime },
+                        now: { stage.shop.engine.context.currentTime },
                         logger: Logger(label: "race") { _ in SwiftLogNoOpLogHandler() }))
             }
             let engines = [stage.shop.engine] + others.map(\.engine)

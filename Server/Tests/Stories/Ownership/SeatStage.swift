@@ -42,7 +42,7 @@ struct SeatStage: Sendable {
             let group = SeatGroupStage(shop: shop)
             let original = try await group.buy(seats, by: app.settings.proof != nil)
             try await story(SeatStage(group: group, original: original))
-            #expect(try await shop.engine.rebuild(verifyOnly: true).isClean)
+            #expect(try await shop.engine.maintenance.rebuild(verifyOnly: true).isClean)
         }
     }
 
@@ -107,7 +107,7 @@ struct SeatStage: Sendable {
 
     /// The events about seats, each as its type, its customer, and the cause of an end.
     func seatEvents() async throws -> [String] {
-        _ = try await shop.engine.numberEvents()
+        _ = try await shop.engine.events.numberEvents()
         let list = try await shop.support.get("/v1/events?limit=500")
         return try (list["items"]?.array ?? []).compactMap { event in
             guard let seat = event["seat"] else { return nil }

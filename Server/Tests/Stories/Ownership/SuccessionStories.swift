@@ -27,7 +27,7 @@ import Testing
 
     /// The customers of the purchase under its new number, by the event log.
     private static func owners(_ shop: Shop) async throws -> [CustomerID?] {
-        try await shop.engine.events(of: "birds", after: 0, limit: 100)
+        try await shop.engine.events.list(of: "birds", after: 0, limit: 100)
             .filter { $0.entry.purchase == renumbered && $0.entry.change.kind == .linked }
             .map(\.entry.customer)
     }
@@ -123,7 +123,7 @@ import Testing
             #expect(try await post(first, as: phone) == 409)
             #expect(try await post(replaced(), as: phone) == 200)
             #expect(try await post(first, as: "thief") == 409)
-            #expect(try await shop.engine.rebuild(verifyOnly: true).isClean)
+            #expect(try await shop.engine.maintenance.rebuild(verifyOnly: true).isClean)
         }
     }
 }

@@ -16,12 +16,12 @@ import Testing
     }
 
     private static func count(in shop: Shop) async throws -> Int {
-        try await Database(shop.database).read { tx in try tx.documentCount() }
+        try await Database(shop.database).read { tx in try tx.documents.count() }
     }
 
     private static func kept(in shop: Shop) async throws -> [StoredDocument] {
         try await Database(shop.database).read { tx in
-            try tx.documents(of: "birds", after: .start, limit: 100)
+            try tx.documents.all(of: "birds", after: .start, limit: 100)
         }
     }
 
@@ -46,7 +46,7 @@ import Testing
                 let id = try await Self.kept(in: shop).map(\.id)
                 #expect(id.count == 1 && id[0] == documentID(of: jws))
                 #expect(try await shop.entitlement("pro", of: "anna")?["active"] == true)
-                let report = try await shop.engine.rebuild(verifyOnly: true)
+                let report = try await shop.engine.maintenance.rebuild(verifyOnly: true)
                 #expect(report.isClean && report.documents == 1, "\(report)")
             }
         }
@@ -76,7 +76,7 @@ import Testing
             }
             let kept = try await Self.kept(in: shop)
             #expect(kept == first && kept.count == 1, "\(kept.count) documents")
-            let report = try await shop.engine.rebuild(verifyOnly: true)
+            let report = try await shop.engine.maintenance.rebuild(verifyOnly: true)
             #expect(report.isClean && report.documents == 1, "\(report)")
         }
     }

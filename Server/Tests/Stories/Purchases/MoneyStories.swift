@@ -68,7 +68,7 @@ import Testing
 
     /// In thousandths of the currency's unit.
     private static func told(by engine: Engine) async throws -> Int64 {
-        let events = try await engine.events(of: "birds", after: 0, limit: eventsMax)
+        let events = try await engine.events.list(of: "birds", after: 0, limit: eventsMax)
         #expect(events.count < eventsMax)
         return events.reduce(0) { $0 + ($1.entry.change.money?.milliunits ?? 0) }
     }

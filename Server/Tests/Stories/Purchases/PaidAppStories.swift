@@ -52,16 +52,18 @@ import Testing
             #expect(pro?["product_id"]?.string == birds.settings.bundleID)
             #expect(answer["one_time"]?.array?.isEmpty == true)
             // It is a row of its own that a rebuild makes again.
-            #expect(try await shop.engine.rebuild(verifyOnly: true).isClean)
-            _ = try await shop.engine.rebuild(verifyOnly: false)
+            #expect(try await shop.engine.maintenance.rebuild(verifyOnly: true).isClean)
+            _ = try await shop.engine.maintenance.rebuild(verifyOnly: false)
             #expect(try await shop.entitlement("pro", of: "anna") == pro)
-            let text = try await shop.engine.explain(
+            let text = try await shop.engine.customers.explain(
                 "anna", app: "birds", environment: .production)
             #expect(text.contains("the app itself, got on") && text.contains("app_transaction"))
             // The App Store is not asked about it.
             #expect(
-                try await shop.engine.reconcile("anna", app: "birds", environment: .production)
-                    .isEmpty)
+                try await shop.engine.customers.reconcile(
+                    "anna", app: "birds", environment: .production
+                )
+                .isEmpty)
             let token = try #require(CompactJWS(try answer.text("token"))?.payload)
             let right = try JSON(parsing: token)["entitlements"]?["pro"]
             #expect(right?["app_transaction_id"]?.string == (try Self.number(in: document)))
@@ -92,7 +94,7 @@ import Testing
             #expect(later != document && ben["entitlements"]?["pro"] == nil)
             #expect(
                 try await Self.post(later, for: "anna", in: shop)["entitlements"]?["pro"] != nil)
-            #expect(try await shop.engine.rebuild(verifyOnly: true).isClean)
+            #expect(try await shop.engine.maintenance.rebuild(verifyOnly: true).isClean)
         }
     }
 

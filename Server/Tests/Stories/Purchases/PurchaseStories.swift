@@ -189,7 +189,8 @@ import Testing
             let transaction = try await Self.buy("anna", in: shop)
             _ = try await Self.post([transaction], as: "anna", in: shop)
             try await shop.simulator.post("/_sim/subscriptions/anna:pro.monthly/refund")
-            let text = try await shop.engine.explain("anna", app: "birds", environment: .production)
+            let text = try await shop.engine.customers.explain(
+                "anna", app: "birds", environment: .production)
             #expect(text.contains("pro: closed, refunded. Refunded on 2026-01-01 12:00 UTC."))
             #expect(text.contains("linked by device"))
             #expect(text.contains("notification from the App Store"))
@@ -203,7 +204,8 @@ import Testing
         try await withShop(on: .sqlite, app: app) { shop in
             let transaction = try await Self.buy("anna", in: shop)
             _ = try await Self.post([transaction], as: "anna", in: shop)
-            let text = try await shop.engine.explain("anna", app: "birds", environment: .production)
+            let text = try await shop.engine.customers.explain(
+                "anna", app: "birds", environment: .production)
             #expect(text.contains("pro.monthly: gives nothing, perennial.yaml does not list it"))
         }
     }
@@ -218,10 +220,10 @@ import Testing
                         + "DELETE FROM facts_rebuilt; END", [])
             }
             await #expect(throws: EngineFailure.self) {
-                _ = try await shop.engine.rebuild(verifyOnly: false)
+                _ = try await shop.engine.maintenance.rebuild(verifyOnly: false)
             }
             try await shop.database.write { _ = try $0.run("DROP TRIGGER taken", []) }
-            #expect(try await shop.engine.rebuild(verifyOnly: true).isClean)
+            #expect(try await shop.engine.maintenance.rebuild(verifyOnly: true).isClean)
             #expect(try await shop.entitlement("pro", of: "anna")?["state"] == "paid")
         }
     }
@@ -238,9 +240,9 @@ import Testing
             }
             let other = try await Self.buy("ben", in: shop)
             _ = try await Self.post([other], as: "ben", in: shop)
-            #expect(try await !shop.engine.rebuild(verifyOnly: true).unusable.isEmpty)
+            #expect(try await !shop.engine.maintenance.rebuild(verifyOnly: true).unusable.isEmpty)
             await #expect(throws: EngineFailure.self) {
-                _ = try await shop.engine.rebuild(verifyOnly: false)
+                _ = try await shop.engine.maintenance.rebuild(verifyOnly: false)
             }
             #expect(try await shop.entitlement("pro", of: "anna")?["state"] == "paid")
             // What was made of the other document in vain is not kept beside the facts.
@@ -248,7 +250,7 @@ import Testing
                 try $0.number("SELECT count(*) FROM facts_rebuilt")
             }
             #expect(left == 0)
-            _ = try await shop.engine.rebuild(verifyOnly: false, withoutUnusable: true)
+            _ = try await shop.engine.maintenance.rebuild(verifyOnly: false, withoutUnusable: true)
             #expect(try await shop.entitlement("pro", of: "anna") == nil)
             #expect(try await shop.entitlement("pro", of: "ben")?["state"] == "paid")
         }
@@ -268,10 +270,10 @@ import Testing
                 "UPDATE facts SET attested_at_ms = attested_at_ms + 1 WHERE subject = ''",
             ] {
                 try await shop.database.write { _ = try $0.run(damage, []) }
-                let found = try await shop.engine.rebuild(verifyOnly: true)
+                let found = try await shop.engine.maintenance.rebuild(verifyOnly: true)
                 #expect(found.differences > 0, "\(damage)")
-                _ = try await shop.engine.rebuild(verifyOnly: false)
-                let mended = try await shop.engine.rebuild(verifyOnly: true)
+                _ = try await shop.engine.maintenance.rebuild(verifyOnly: false)
+                let mended = try await shop.engine.maintenance.rebuild(verifyOnly: true)
                 #expect(mended.isClean, "\(damage): \(mended)")
                 #expect(try await shop.entitlement("pro", of: "anna")?["state"] == "paid")
             }

@@ -62,7 +62,7 @@ import Testing
     }
 
     private static func log(of shop: Shop) async throws -> [Change] {
-        try await shop.engine.events(of: "birds", after: 0, limit: 100).map(\.entry.change)
+        try await shop.engine.events.list(of: "birds", after: 0, limit: 100).map(\.entry.change)
     }
 
     /// The refund names another of the purchase's ids in each of the worlds.
@@ -81,7 +81,7 @@ import Testing
                 try await Self.restore(posting, in: shop)
                 try await Self.compare(shop, "restore \(number)")
             }
-            let text = try await shop.engine.explain(
+            let text = try await shop.engine.customers.explain(
                 "anna", app: "birds", environment: .production)
             #expect(text.contains("    restored on"))
             let refunds = "/_sim/transactions/\(try bought.text("transaction_id"))"
@@ -102,7 +102,7 @@ import Testing
             let price = books["purchases"]?.array?.first?["charges"]?.array?.first?[
                 "amount_milliunits"]
             #expect(price == .integer(money))
-            #expect(try await shop.engine.rebuild(verifyOnly: true).isClean)
+            #expect(try await shop.engine.maintenance.rebuild(verifyOnly: true).isClean)
         }
     }
 
@@ -125,14 +125,14 @@ import Testing
             let id = try documents[0].text("transaction_id")
             try await shop.simulator.post("/_sim/transactions/\(id)/refund")
             for body in try await shop.notifications() {
-                _ = try await shop.engine.record(notification: body)
+                _ = try await shop.engine.recording.record(notification: body)
             }
             for (number, document) in documents.reversed().enumerated() {
                 let posting: Posting = number.isMultiple(of: 2) ? .signed : .receipts
                 try await Self.post(document, posting, in: shop)
                 try await Self.compare(shop, "document \(number)")
             }
-            #expect(try await shop.engine.rebuild(verifyOnly: true).isClean)
+            #expect(try await shop.engine.maintenance.rebuild(verifyOnly: true).isClean)
         }
     }
 }

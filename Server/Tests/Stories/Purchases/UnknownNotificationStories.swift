@@ -79,7 +79,7 @@ import Testing
                 #expect(try await Self.documents(in: shop) == before + number + 1, "\(part.name)")
             }
             #expect(try await shop.entitlement("pro", of: "anna")?["active"] == true)
-            #expect(try await shop.engine.rebuild(verifyOnly: true).isClean)
+            #expect(try await shop.engine.maintenance.rebuild(verifyOnly: true).isClean)
         }
     }
 
@@ -104,7 +104,7 @@ import Testing
                 .setting("data", data.setting("status", "five").setting("seats", 8))
             #expect(try await Self.status(of: more, in: shop) == 200)
             #expect(try await shop.entitlement("pro", of: "anna")?["active"] == false)
-            #expect(try await shop.engine.rebuild(verifyOnly: true).isClean)
+            #expect(try await shop.engine.maintenance.rebuild(verifyOnly: true).isClean)
         }
     }
 

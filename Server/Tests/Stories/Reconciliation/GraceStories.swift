@@ -31,7 +31,7 @@ import Testing
             #expect(try await shop.entitlement("pro", of: "anna")?["state"] == "grace")
             try await shop.simulator.post("/_sim/clock", ["advance": "P3D"])
             #expect(try await shop.entitlement("pro", of: "anna")?["state"] == "retry")
-            let report = try await shop.engine.rebuild(verifyOnly: true)
+            let report = try await shop.engine.maintenance.rebuild(verifyOnly: true)
             #expect(report.isClean, "\(report)")
         }
     }
@@ -56,7 +56,7 @@ import Testing
                 #expect(after?["until"] == before?["until"])
                 try await shop.simulator.post("/_sim/clock", ["advance": "PT1H"])
             }
-            let report = try await shop.engine.rebuild(verifyOnly: true)
+            let report = try await shop.engine.maintenance.rebuild(verifyOnly: true)
             #expect(report.isClean, "\(report)")
         }
     }
@@ -78,7 +78,7 @@ import Testing
             }
             let days = ends.map { $0.timeIntervalSince(ends[0]) / 86_400 }
             #expect(days == [0, 0, 3, 13])
-            let report = try await shop.engine.rebuild(verifyOnly: true)
+            let report = try await shop.engine.maintenance.rebuild(verifyOnly: true)
             #expect(report.isClean, "\(report)")
         }
     }
@@ -116,7 +116,7 @@ import Testing
                 reconciliation: ReconciliationSettings(worker: worker) { _ in client },
                 logger: Logger(label: "story") { _ in SwiftLogNoOpLogHandler() })
             let purchase = PurchaseID(TransactionID(rawValue: chain), in: .production)
-            let outcome = try await engine.refresh(purchase, app: birds.settings.id)
+            let outcome = try await engine.reconciliation.refresh(purchase, app: birds.settings.id)
             guard case .responded = outcome else {
                 throw Wire.Unexpected(description: "asked about \(chain): \(outcome)")
             }

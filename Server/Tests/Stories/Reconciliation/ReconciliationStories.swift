@@ -70,7 +70,7 @@ import Testing
             try await stage.play(.pass("P200D")) { _ in }
             try await stage.play(.restore) { _ in }
             try await stage.play(.pass("PT1M")) { _ in }
-            let known = try await shop.engine.customer(
+            let known = try await shop.engine.customers.find(
                 "anna", app: "birds", environment: .production)
             #expect(known.purchases.first?.timeline.periods.count == 7)
         }
@@ -185,7 +185,7 @@ extension ServerProgram {
     fileprivate func willRenew(_ original: String) async throws -> Bool? {
         let store = Database(try engine.open(database))
         let purchase = PurchaseID(TransactionID(rawValue: original), in: .production)
-        let timeline = try await store.read { try $0.timeline(of: purchase, in: "birds") }
+        let timeline = try await store.read { try $0.purchases.timeline(of: purchase, in: "birds") }
         store.driver.close()
         return timeline?.renewal?.value.willRenew
     }

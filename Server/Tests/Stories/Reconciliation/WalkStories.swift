@@ -24,7 +24,7 @@ import Testing
             try await shop.store.change(bought, .refund())
             // The store has its 200: no failure of it is ever found.
             try await shop.pass(hours: 2, walks: false)
-            try await shop.engine.backfill()
+            try await shop.engine.backfill.run()
             #expect(try await !shop.isTrue())
             try await shop.pass(days: 1)
             #expect(try await shop.isTrue())
@@ -91,7 +91,7 @@ import Testing
                 let restored = try shop.on(backup)
                 let lost = try await restored.missing(since)
                 #expect(lost > 10)
-                try await restored.engine.walkHistory()
+                try await restored.engine.backfill.walkHistory()
                 #expect(try await restored.missing(since) == 0)
                 #expect(restored.engine.counts.notificationsBackfilled == lost)
                 backup.close()
@@ -108,7 +108,7 @@ import Testing
             try await shop.pass(days: 80, walks: false)
             let before = await shop.store.notifications
             #expect(before.count > 40)
-            try await shop.engine.walkHistory()
+            try await shop.engine.backfill.walkHistory()
             #expect(shop.engine.counts.historyPages == 0)
             #expect(try await shop.missing(before) == before.count)
             try await Self.expectMonthBeforeImport(in: shop, before)
@@ -132,7 +132,7 @@ import Testing
         let other = try shop.on(database)
         try await other.engine.prepare()
         try await other.record(newest)
-        try await other.engine.walkHistory()
+        try await other.engine.backfill.walkHistory()
         #expect(try await other.missing(heard) == 0)
         let unheard = try await other.missing(earlier)
         #expect(unheard == earlier.count && unheard > 0)
@@ -172,7 +172,7 @@ import Testing
             try await shop.pass(days: 20, walks: false)
             await shop.store.setFaults { $0.api.odds[.retryableError] = 0.5 }
             for _ in 0..<60 {
-                try await shop.engine.walkHistory()
+                try await shop.engine.backfill.walkHistory()
                 try await shop.pass(minutes: 10, walks: false)
             }
             let sent = await shop.store.notifications
@@ -218,7 +218,7 @@ private struct SwallowingShop: Sendable {
                 return nil
             }
             do {
-                _ = try await engine?.record(notification: body)
+                _ = try await engine?.recording.record(notification: body)
                 return PostResult(status: 200)
             } catch { return PostResult(status: 503, error: "\(error)") }
         }
@@ -300,7 +300,7 @@ private struct SwallowingShop: Sendable {
         try await store.addDevice(account: "anna")
         let bought = try await store.purchase(
             PurchaseOrder(product, offerID: PurchaseOrder.noOffer), on: "anna-1")
-        _ = try await engine.record(
+        _ = try await engine.recording.record(
             PurchaseEvidence(signedTransactions: try await store.transactions(on: "anna-1")),
             of: "anna", app: Self.app)
         return bought.originalTransactionID
@@ -316,13 +316,13 @@ private struct SwallowingShop: Sendable {
 
     /// Imports a file that knows of this purchase alone.
     func bring(_ number: String) async throws {
-        let outcome = try await engine.recordImport(
+        let outcome = try await engine.imports.record(
             transaction: number, of: "anna", app: Self.app, in: .production)
         #expect(outcome == .recorded)
         let key = ImportKey(
             app: Self.app, kind: "original-transaction-ids", file: Array(repeating: 1, count: 32))
-        for endedAt in [nil, engine.currentTime] {
-            try await engine.save(ImportPosition(used: 1, endedAt: endedAt), of: key)
+        for endedAt in [nil, engine.context.currentTime] {
+            try await engine.imports.save(ImportPosition(used: 1, endedAt: endedAt), of: key)
         }
     }
 
@@ -331,7 +331,7 @@ private struct SwallowingShop: Sendable {
         if minutes > 0 { try await store.advance(by: .seconds(minutes * 60)) }
         for _ in 0..<(days * 24 + hours) {
             try await store.advance(by: .seconds(3600))
-            if walks { try await engine.walkHistory() }
+            if walks { try await engine.backfill.walkHistory() }
         }
     }
 
@@ -340,7 +340,7 @@ private struct SwallowingShop: Sendable {
     /// Whether Anna's answer is the books'.
     func isTrue() async throws -> Bool {
         let now = Instant(milliseconds: store.clock.milliseconds)
-        let state = try await engine.customer("anna", app: Self.app, environment: .production)
+        let state = try await engine.customers.find("anna", app: Self.app, environment: .production)
         let books = try await store.groundTruth(of: "anna").purchases
         return Set(state.purchases.compactMap { PurchaseView($0, at: now) })
             == Set(books.map { PurchaseView($0) })
@@ -348,13 +348,13 @@ private struct SwallowingShop: Sendable {
 
     func forwardCount() async throws -> Int {
         try await Database(database).read { tx in
-            try tx.forwards(of: Self.app, in: nil, after: nil, limit: 10_000).count
+            try tx.forwards.all(of: Self.app, in: nil, after: nil, limit: 10_000).count
         }
     }
 
     func record(_ sent: SentNotification) async throws {
         let body: JSON = ["signedPayload": .string(sent.signedPayload)]
-        _ = try await engine.record(notification: body.bytes)
+        _ = try await engine.recording.record(notification: body.bytes)
     }
 
     /// How many of these are not kept.
@@ -368,7 +368,7 @@ private struct SwallowingShop: Sendable {
             }
         }
         let kept = try await Database(database).read { tx in
-            try tx.areStored(ids, of: Self.app)
+            try tx.documents.areStored(ids, of: Self.app)
         }
         return kept.count { !$0 }
     }

@@ -57,7 +57,7 @@ struct SeatCycle: Sendable {
             for name in cast { try await shop.addDevice(name) }
             var cycle = SeatCycle(shop: shop, host: host, nextHost: host)
             try await story(&cycle)
-            #expect(try await shop.engine.rebuild(verifyOnly: true).isClean)
+            #expect(try await shop.engine.maintenance.rebuild(verifyOnly: true).isClean)
         }
     }
 

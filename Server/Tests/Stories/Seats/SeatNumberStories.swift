@@ -113,13 +113,13 @@ import Testing
             for report in ["revenue", "mrr", "mrr_movement", "ltv"] {
                 _ = try await shop.support.get("/v1/reports/\(report)")
             }
-            #expect(try await shop.engine.rebuild(verifyOnly: true).isClean)
+            #expect(try await shop.engine.maintenance.rebuild(verifyOnly: true).isClean)
         }
     }
 
     /// The sum of the events.
     private static func paid(by name: String, in shop: Shop) async throws -> String? {
-        _ = try await shop.engine.numberEvents()
+        _ = try await shop.engine.events.numberEvents()
         let events = try await shop.support.get("/v1/events?customer_id=\(name)")
         let amounts = (events["items"]?.array ?? []).compactMap { $0["money"]?["amount"]?.string }
         return amounts.count == 1 ? amounts.first : amounts.joined(separator: " ")

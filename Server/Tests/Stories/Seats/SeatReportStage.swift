@@ -26,7 +26,7 @@ struct SeatReportStage: Sendable {
         try await withShop(on: database) { shop in
             let original = try await Self.buy(seats, in: shop, habits: habits)
             try await story(SeatReportStage(shop: shop, original: original))
-            #expect(try await shop.engine.rebuild(verifyOnly: true).isClean)
+            #expect(try await shop.engine.maintenance.rebuild(verifyOnly: true).isClean)
         }
     }
 
@@ -62,7 +62,7 @@ struct SeatReportStage: Sendable {
         let send = httpSender(HTTPClient.shared, hosts: .simulator(shop.simulator.base))
         return AppStoreClient(
             try .simulated(bundleID: birds.settings.bundleID),
-            now: { AppStoreDate(milliseconds: engine.currentTime.milliseconds) },
+            now: { AppStoreDate(milliseconds: engine.context.currentTime.milliseconds) },
             send: { request in try answer(request, try await send(request)) })
     }
 
@@ -86,7 +86,7 @@ struct SeatReportStage: Sendable {
         return try await Assembly(
             apps: [birds], databaseAddress: shop.address,
             simulatorRoot: shop.authority.rootDER,
-            receiptRoot: try shop.authority.receipts.rootDER, now: { engine.currentTime },
+            receiptRoot: try shop.authority.receipts.rootDER, now: { engine.context.currentTime },
             reconciliation: ReconciliationSettings(worker: .ofThisProcess()) { _ in client },
             logger: Logger(label: "other") { _ in SwiftLogNoOpLogHandler() })
     }
@@ -95,7 +95,7 @@ struct SeatReportStage: Sendable {
     func tell(by engine: Engine? = nil) async throws {
         let engine = try engine ?? self.engine(try client())
         for _ in 0..<Self.roundsMax {
-            guard try await engine.reportSeats() > 0 else { return }
+            guard try await engine.seats.report() > 0 else { return }
         }
         Issue.record("the App Store is told without end")
     }
@@ -104,7 +104,7 @@ struct SeatReportStage: Sendable {
     func compare() async throws {
         let engine = try engine(try client())
         for _ in 0..<Self.roundsMax {
-            guard try await engine.compareSeats() > 0 else { return try await tell(by: engine) }
+            guard try await engine.seats.compare() > 0 else { return try await tell(by: engine) }
         }
         Issue.record("the App Store is asked without end")
     }
@@ -156,7 +156,7 @@ struct SeatReportStage: Sendable {
     ) async throws -> Int {
         let payload: JSON = [
             "notificationType": "UNCLAIM_SEATS", "notificationUUID": .string(id),
-            "version": "2.0", "signedDate": .integer(shop.engine.currentTime.milliseconds),
+            "version": "2.0", "signedDate": .integer(shop.engine.context.currentTime.milliseconds),
             "unclaimInfo": info,
         ]
         let body: JSON = [
@@ -221,7 +221,7 @@ struct SeatReportStage: Sendable {
 
     /// The ends of claims, each as its member and its cause.
     func ends() async throws -> [String] {
-        _ = try await shop.engine.numberEvents()
+        _ = try await shop.engine.events.numberEvents()
         let list = try await shop.support.get("/v1/events?limit=500")
         return (list["items"]?.array ?? []).compactMap { event in
             guard event["type"] == "seat_released" else { return nil }

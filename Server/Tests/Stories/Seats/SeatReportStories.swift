@@ -91,7 +91,7 @@ import Testing
     private static func tell(by engine: Engine) async throws {
         for _ in 0..<100 {
             do throws(EngineFailure) {
-                guard try await engine.reportSeats() > 0 else { return }
+                guard try await engine.seats.report() > 0 else { return }
             } catch {
                 guard error == .busy else { throw error }
             }
@@ -180,8 +180,8 @@ import Testing
             try await stage.join("ben")
             try await stage.tell(by: engine)
             #expect(try await stage.open("ben") == ["ben"])
-            try await engine.refreshReconciliationStates()
-            let state = engine.reconciliationStates.first { $0.environment == .sandbox }
+            try await engine.reconciliation.refreshStates()
+            let state = engine.reconciliation.states.first { $0.environment == .sandbox }
             #expect(state?.seatReports == 1)
             #expect(state.map { $0.oldestSeatReportAge >= .seconds(60) } == true)
         }

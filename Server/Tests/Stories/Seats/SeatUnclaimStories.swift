@@ -126,7 +126,7 @@ import Testing
             #expect(try await stage.ends() == ["ben unclaimed", "cleo unclaimed"])
             #expect(try await stage.rows().map(\.state) == ["ended", "ended"])
             let before = try await stage.ends()
-            _ = try await stage.shop.engine.rebuild(verifyOnly: false)
+            _ = try await stage.shop.engine.maintenance.rebuild(verifyOnly: false)
             #expect(try await stage.ends() == before)
         }
     }
@@ -145,10 +145,10 @@ import Testing
                         + "apple_state = 'reported' WHERE customer = 'cleo'", [])
             }
             #expect(try await stage.open("cleo") == ["cleo"])
-            let found = try await stage.shop.engine.rebuild(verifyOnly: true)
+            let found = try await stage.shop.engine.maintenance.rebuild(verifyOnly: true)
             #expect(found.differences == 1, "\(found.firstDifferences)")
             #expect(try await stage.open("cleo") == ["cleo"])
-            _ = try await stage.shop.engine.rebuild(verifyOnly: false)
+            _ = try await stage.shop.engine.maintenance.rebuild(verifyOnly: false)
             #expect(try await stage.open("ben", "cleo", "dora") == ["ben", "dora"])
         }
     }

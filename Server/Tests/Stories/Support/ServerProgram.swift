@@ -245,14 +245,14 @@ struct ServerProgram: Sendable {
 
     func documentCount() async throws -> Int {
         let store = Database(try engine.open(database))
-        let count = try await store.read { try $0.documentCount() }
+        let count = try await store.read { try $0.documents.count() }
         store.driver.close()
         return count
     }
 
     func eventCount() async throws -> Int64 {
         let store = Database(try engine.open(database))
-        let count = try await store.readingLog { try $0.lastSequence(of: "birds") }
+        let count = try await store.readingLog { try $0.events.lastSequence(of: "birds") }
         store.driver.close()
         return count
     }
@@ -260,7 +260,7 @@ struct ServerProgram: Sendable {
     /// Whether events that are committed have no number yet.
     func hasPendingEvents() async throws -> Bool {
         let store = Database(try engine.open(database))
-        let isSo = try await store.read { try $0.hasPendingEvents(of: "birds") }
+        let isSo = try await store.read { try $0.pendingEvents.hasAny(of: "birds") }
         store.driver.close()
         return isSo
     }
@@ -275,7 +275,7 @@ struct ServerProgram: Sendable {
         while true {
             let from = position
             let documents = try await store.read {
-                try $0.documents(of: "birds", after: from, limit: 500)
+                try $0.documents.all(of: "birds", after: from, limit: 500)
             }
             guard let last = documents.last else { break }
             kept.formUnion(documents.map(\.id))

@@ -40,7 +40,7 @@ extension Shop {
 
     /// Rebuilding from the documents changes nothing.
     func expectCleanRebuild() async throws {
-        let report = try await engine.rebuild(verifyOnly: true)
+        let report = try await engine.maintenance.rebuild(verifyOnly: true)
         #expect(report.isClean, "\(report)")
     }
 }

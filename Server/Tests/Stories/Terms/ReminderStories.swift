@@ -38,8 +38,8 @@ import Testing
     }
 
     private static func events(in shop: Shop) async throws -> [LoggedEvent] {
-        while try await shop.engine.emitTimeBasedEvents() > 0 {}
-        return try await shop.engine.events(of: "birds", after: 0, limit: 500)
+        while try await shop.engine.events.emitTimeBased() > 0 {}
+        return try await shop.engine.events.list(of: "birds", after: 0, limit: 500)
             .filter { $0.entry.change.kind == .termEnding }
     }
 
@@ -87,7 +87,7 @@ import Testing
             try await Self.set("2027-07-26", in: shop)
             let second = first + ["anna 7 2027-08-02 known 2027-07-26"]
             #expect(try await Self.told(in: shop) == second)
-            let text = try await shop.engine.explain(
+            let text = try await shop.engine.customers.explain(
                 "anna", app: "birds", environment: .production)
             #expect(text.contains("7 days before 2027-08-02 12:00 UTC: emitted on 2027-07-26"))
             #expect(text.contains("1 day before 2027-08-02 12:00 UTC: due on 2027-08-01"))
@@ -135,7 +135,7 @@ import Testing
             try await withThrowingTaskGroup(of: Void.self) { tasks in
                 for _ in 0..<16 {
                     let server = Self.server(rows, at: now)
-                    tasks.addTask { while try await server.emitTimeBasedEvents() > 0 {} }
+                    tasks.addTask { while try await server.events.emitTimeBased() > 0 {} }
                 }
                 try await tasks.waitForAll()
             }
@@ -154,18 +154,18 @@ import Testing
         try await withShop(on: .sqlite) { shop in
             try await Self.set("2027-01-31", in: shop)
             try await Self.post(Self.buy("anna", in: shop), as: "anna", in: shop)
-            while try await shop.engine.emitTimeBasedEvents() > 0 {}
+            while try await shop.engine.events.emitTimeBased() > 0 {}
             let now = Instant(try #require(Timestamp("2027-04-25T12:00:00Z")))
             // A server that tells nothing, and what is bought while it runs.
             var silent = birds.settings.terms
             silent.products["season.spring"]?.reminders = []
             let first = Self.server(shop.database, at: now, terms: silent)
-            while try await first.emitTimeBasedEvents() > 0 {}
+            while try await first.events.emitTimeBased() > 0 {}
             try await Self.post(Self.buy("ben", in: shop), as: "ben", in: shop)
             var monthly = birds.settings.terms
             monthly.products["season.spring"]?.reminders = [30]
             let second = Self.server(shop.database, at: now, terms: monthly)
-            while try await second.emitTimeBasedEvents() > 0 {}
+            while try await second.events.emitTimeBased() > 0 {}
             let expected = ["anna", "ben"].map { "\($0) 30 2027-05-01 known 2027-04-25" }
             try await Self.set("2027-04-25", in: shop)
             #expect(try await Self.told(in: shop).sorted() == expected)
@@ -183,12 +183,12 @@ import Testing
             let token = "3f2504e0-4f89-41d3-9a0c-0305e82c3301"
             try await Self.set("2027-01-31", in: shop)
             _ = try await Self.buy("anna", in: shop, token: token)
-            while try await shop.engine.emitTimeBasedEvents() > 0 {}
+            while try await shop.engine.events.emitTimeBased() > 0 {}
             var monthly = birds.settings.terms
             monthly.products["season.spring"]?.reminders = [30]
             let now = Instant(try #require(Timestamp("2027-04-25T12:00:00Z")))
             let server = Self.server(shop.database, at: now, terms: monthly)
-            while try await server.emitTimeBasedEvents() > 0 {}
+            while try await server.events.emitTimeBased() > 0 {}
             let told = try await Self.told(in: shop)
             #expect(told == ["\(token) 30 2027-05-01 known 2027-04-25"])
         }
@@ -227,9 +227,9 @@ import Testing
             }
             try await Self.set("2027-04-24", in: shop)
             #expect(try await Self.told(in: shop).count == 3)
-            _ = try await shop.engine.alias(
+            _ = try await shop.engine.customers.alias(
                 "ben", to: "anna", app: "birds", environment: .production)
-            _ = try await shop.engine.erase("cleo", app: "birds")
+            _ = try await shop.engine.customers.erase("cleo", app: "birds")
             // 31 January, twice three months and a day.
             try await Self.set("2027-07-26", in: shop)
             let told = try await Self.told(in: shop).suffix(1)
@@ -243,7 +243,7 @@ import Testing
 
     /// The log as it must be, whatever was told.
     private static func expectSound(_ shop: Shop) async throws {
-        let wrong = try await Database(shop.database).read { try $0.logDifferences() }
+        let wrong = try await Database(shop.database).read { try $0.consistency.logDifferences() }
         #expect(wrong.first == [])
     }
 }

@@ -84,7 +84,7 @@ import Testing
             try await Self.set("2027-01-31", in: shop)
             try await shop.addDevice("anna")
             _ = try await Self.buy(on: "anna-1", for: "anna", in: shop)
-            let text = try await shop.engine.explain(
+            let text = try await shop.engine.customers.explain(
                 "anna", app: "birds", environment: .production)
             #expect(text.contains("season: open, paid. Paid until 2027-05-01"))
             #expect(text.contains("season.spring  90 whole days left"))

@@ -77,7 +77,7 @@ import Testing
             #expect(try tooMuch.json["code"] == "wallet_balance_too_low")
             #expect(try await Self.spend(70, over: shop.server, key: "three").status == 200)
             #expect(try await Self.balance(in: shop) == 0)
-            let report = try await shop.engine.rebuild(verifyOnly: true)
+            let report = try await shop.engine.maintenance.rebuild(verifyOnly: true)
             #expect(report.isClean, "\(report)")
         }
     }

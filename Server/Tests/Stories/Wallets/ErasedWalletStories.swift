@@ -72,9 +72,9 @@ import Testing
             #expect(try await Self.spend(60, of: "anna", in: shop, key: "order-7").status == 200)
             #expect(try await Self.erase("anna", in: shop) == 0)
             for id in ["anna", "ben"] { try await Self.expectUsedUp(bought, for: id, in: shop) }
-            _ = try await shop.engine.rebuild(verifyOnly: false)
+            _ = try await shop.engine.maintenance.rebuild(verifyOnly: false)
             for id in ["anna", "ben"] { try await Self.expectUsedUp(bought, for: id, in: shop) }
-            let imported = try await shop.engine.recordImport(
+            let imported = try await shop.engine.imports.record(
                 receipt: try bought.text("app_receipt"), of: "cleo", app: "birds")
             guard case .unusable = imported else {
                 Issue.record("It was imported: \(imported)")
@@ -91,7 +91,7 @@ import Testing
             #expect(try await Self.spend(1, of: "anna", in: shop).status == 409)
             // The key was used, and is of no use to whoever has the id now.
             #expect(try await Self.spend(60, of: "anna", in: shop, key: "order-7").status == 422)
-            let report = try await shop.engine.rebuild(verifyOnly: true)
+            let report = try await shop.engine.maintenance.rebuild(verifyOnly: true)
             #expect(report.isClean, "\(report)")
         }
     }
@@ -118,7 +118,7 @@ import Testing
                 try connection.texts("SELECT reason FROM debits")
             }
             #expect(rows == [""])
-            let report = try await shop.engine.rebuild(verifyOnly: true)
+            let report = try await shop.engine.maintenance.rebuild(verifyOnly: true)
             #expect(report.isClean, "\(report)")
             let found = try await shop.support.get("/v1/customers?query=\(transaction)")
             let name = try #require(found["items"]?.array?.first).text("customer_id")
@@ -163,7 +163,7 @@ import Testing
                 try await shop.simulator.post("/_sim/transactions/\(transaction)/\(verb)")
             }
             #expect(try await Self.balance(of: Self.otherToken, in: shop) == nil)
-            let report = try await shop.engine.rebuild(verifyOnly: true)
+            let report = try await shop.engine.maintenance.rebuild(verifyOnly: true)
             #expect(report.isClean, "\(report)")
         }
     }
@@ -182,7 +182,7 @@ import Testing
             let later = try await Self.buy(in: shop)
             #expect(try await shop.post(later, as: "ben") == 200)
             #expect(try await Self.balance(of: "ben", in: shop) == 100)
-            let report = try await shop.engine.rebuild(verifyOnly: true)
+            let report = try await shop.engine.maintenance.rebuild(verifyOnly: true)
             #expect(report.isClean, "\(report)")
         }
     }

@@ -114,11 +114,11 @@ import Testing
         let line = history.first { $0["kind"] == "credit" }
         #expect(line?["sentence"] == "50 of seeds added by hand: ticket 7")
         #expect(line?["reference"]?.string == id)
-        let explained = try await shop.engine.explain(
+        let explained = try await shop.engine.customers.explain(
             "anna", app: "birds", environment: .production)
         #expect(explained.contains("+50  → 150  ticket 7, credit by hand \(id)"))
-        _ = try await shop.engine.numberEvents()
-        while try await shop.engine.showCustomers() > 0 {}
+        _ = try await shop.engine.events.numberEvents()
+        while try await shop.engine.customers.show() > 0 {}
         let rows = try await shop.database.read { connection in
             try connection.rows(
                 "SELECT kind, amount, balance, credit_id, reason FROM wallet_entries "
@@ -189,7 +189,7 @@ import Testing
                         .credit, currency: "seeds", amount: 7, reason: "sorry",
                         key: "\(number % Self.keys)")
                     callers.addTask {
-                        try await engines[number / Self.keys % 2].book(
+                        try await engines[number / Self.keys % 2].wallets.book(
                             order, of: "anna", app: "birds", environment: .production)
                     }
                 }
@@ -198,7 +198,7 @@ import Testing
             #expect(kept.count == Self.keys)
             #expect(
                 kept.map(\.balance).sorted() == (1...Self.keys).map { Int64($0) * 7 })
-            let wallet = try await shop.engine.wallet(
+            let wallet = try await shop.engine.wallets.find(
                 "seeds", of: "anna", app: "birds", environment: .production)
             #expect(wallet.balance == Int64(Self.keys) * 7 && wallet.entries.count == Self.keys)
             #expect(try await Self.told(in: shop).count == Self.keys)
@@ -292,7 +292,7 @@ import Testing
             // Who comes back can be given something anew.
             #expect(try await Self.give(3, over: shop.support, key: "ticket-9").status == 200)
             #expect(try await Self.balance(in: shop) == 3)
-            _ = try await shop.engine.rebuild(verifyOnly: false)
+            _ = try await shop.engine.maintenance.rebuild(verifyOnly: false)
             #expect(try await Self.balance(in: shop) == 3)
             try await shop.expectCleanRebuild()
         }

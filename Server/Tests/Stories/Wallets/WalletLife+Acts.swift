@@ -82,7 +82,7 @@ extension WalletLife {
         _ evidence: PurchaseEvidence, as id: CustomerID, _ name: String
     ) async throws {
         let done = try await isDone {
-            _ = try await assembly.engine.record(evidence, of: id, app: "birds")
+            _ = try await assembly.engine.recording.record(evidence, of: id, app: "birds")
         }
         note("\(id) posts \(name): \(done)")
     }
@@ -100,7 +100,7 @@ extension WalletLife {
         let order = NewBooking(
             .debit, currency: Self.currency, amount: amount, reason: "oak", key: key)
         let done = try await isDone {
-            _ = try await assembly.engine.book(
+            _ = try await assembly.engine.wallets.book(
                 order, of: id, app: "birds", environment: .production)
         }
         note("\(id) spends \(amount) \(key ?? ""): \(done)")
@@ -117,7 +117,7 @@ extension WalletLife {
         let order = NewBooking(
             .credit, currency: Self.currency, amount: 40, reason: "sorry", key: key)
         let done = try await isDone {
-            _ = try await assembly.engine.book(
+            _ = try await assembly.engine.wallets.book(
                 order, of: id, app: "birds", environment: .production)
         }
         note("\(id) is given 40 \(key): \(done)")
@@ -127,7 +127,9 @@ extension WalletLife {
 
     private mutating func erase() async throws {
         let id = somebody()
-        let done = try await isDone { _ = try await assembly.engine.erase(id, app: "birds") }
+        let done = try await isDone {
+            _ = try await assembly.engine.customers.erase(id, app: "birds")
+        }
         note("erase \(id): \(done)")
     }
 
@@ -135,12 +137,14 @@ extension WalletLife {
         let (one, other) = (somebody(), somebody())
         guard one != other else { return }
         let areTwo = try await Database(assembly.database).read { tx in
-            let known = try [one, other].map { try tx.customer(known: $0, in: "birds")?.customer }
+            let known = try [one, other].map {
+                try tx.customers.find(known: $0, in: "birds")?.customer
+            }
             return known[0] != nil && known[1] != nil && known[0] != known[1]
         }
         let before = try await credits(of: [one, other])
         let done = try await isDone {
-            _ = try await assembly.engine.alias(
+            _ = try await assembly.engine.customers.alias(
                 other, to: one, app: "birds", environment: .production)
         }
         note("\(other) is \(one): \(done)")
@@ -160,7 +164,7 @@ extension WalletLife {
         for notification in sent.shuffled(using: &dice).prefix(4) {
             guard let payload = notification["signed_payload"]?.string else { continue }
             let body: JSON = ["signedPayload": .string(payload)]
-            _ = try await assembly.engine.record(notification: body.bytes)
+            _ = try await assembly.engine.recording.record(notification: body.bytes)
         }
         note("hear")
     }
@@ -181,21 +185,21 @@ extension WalletLife {
         switch Int.random(in: 0..<4, using: &dice) {
         case 0, 1:
             let done = try await isDone {
-                _ = try await assembly.engine.transfer(
+                _ = try await assembly.engine.ownership.transfer(
                     OwnershipChange(purchase: purchase, reason: "r"), to: id, app: "birds")
             }
             note("support moves \(index) to \(id): \(done)")
         case 2:
-            let all = try await assembly.engine.transfers(of: id, app: "birds")
+            let all = try await assembly.engine.ownership.transfers(of: id, app: "birds")
             guard let transfer = pick(all) else { return }
             let done = try await isDone {
-                _ = try await assembly.engine.undoTransfer(
+                _ = try await assembly.engine.ownership.undoTransfer(
                     transfer.number, of: id, app: "birds")
             }
             note("undo \(transfer.number) of \(id): \(done)")
         default:
             let done = try await isDone {
-                try await assembly.engine.block(
+                try await assembly.engine.ownership.block(
                     OwnershipChange(purchase: purchase, reason: "r"), of: id, app: "birds")
             }
             note("block \(index) of \(id): \(done)")
@@ -205,12 +209,12 @@ extension WalletLife {
     private mutating func bring() async throws {
         guard let pack = pick(packs) else { return }
         let id = somebody()
-        _ = try await assembly.engine.recordImport(receipt: pack.receipt, of: id, app: "birds")
+        _ = try await assembly.engine.imports.record(receipt: pack.receipt, of: id, app: "birds")
         note("import for \(id)")
     }
 
     private mutating func rebuild() async throws {
-        _ = try await assembly.engine.rebuild(verifyOnly: false)
+        _ = try await assembly.engine.maintenance.rebuild(verifyOnly: false)
         note("rebuild")
     }
 

@@ -54,7 +54,7 @@ extension WalletLife {
             try await check()
         }
         try await tryAgain()
-        let report = try await assembly.engine.rebuild(verifyOnly: true)
+        let report = try await assembly.engine.maintenance.rebuild(verifyOnly: true)
         try #require(report.isClean, "\(report.firstDifferences) \(story)")
     }
 
@@ -109,7 +109,7 @@ extension WalletLife {
     private func balance(
         of id: CustomerID
     ) async throws -> (ids: Set<CustomerID>, amount: Int64) {
-        let state = try await assembly.engine.customer(
+        let state = try await assembly.engine.customers.find(
             id, app: "birds", environment: .production)
         return (Set([id] + state.aliases), state.balances[Self.currency] ?? 0)
     }
@@ -119,7 +119,7 @@ extension WalletLife {
     func credits(of ids: [CustomerID]) async throws -> [String: Int64] {
         var credits: [String: Int64] = [:]
         for id in ids {
-            let wallet = try await assembly.engine.wallet(
+            let wallet = try await assembly.engine.wallets.find(
                 Self.currency, of: id, app: "birds", environment: .production)
             for entry in wallet.entries {
                 switch entry.cause {
@@ -148,7 +148,7 @@ extension WalletLife {
         while true {
             let last = books.lastEvent
             let events = try await Database(assembly.database).readingLog {
-                try $0.events(of: "birds", after: last, limit: 500)
+                try $0.events.all(of: "birds", after: last, limit: 500)
             }
             guard let end = events.last else { return }
             for event in events {

@@ -96,7 +96,7 @@ import Testing
                     $0["sentence"]?.string?.hasPrefix(
                         "Event: wallet debited, -150 seeds, from 200 to 50, by the key ") == true
                 })
-            let explained = try await shop.engine.explain(
+            let explained = try await shop.engine.customers.explain(
                 "anna", app: "birds", environment: .production)
             #expect(explained.contains("wallet_clawed_back  \(first.id)  -50 seeds, from 50 to 0"))
         }
@@ -116,7 +116,7 @@ import Testing
     }
 
     private static func expectWholeLog(of shop: Shop) async throws {
-        let report = try await shop.engine.rebuild(verifyOnly: true)
+        let report = try await shop.engine.maintenance.rebuild(verifyOnly: true)
         #expect(report.firstDifferences == [])
     }
 
@@ -255,7 +255,7 @@ import Testing
             // 20 packs, one seed a debit: exactly so many were made.
             #expect(outcomes.count == Self.callers * Self.debitsEach)
             #expect(outcomes.filter { $0 }.count == 2000)
-            let wallet = try await shop.engine.wallet(
+            let wallet = try await shop.engine.wallets.find(
                 "seeds", of: "anna", app: "birds", environment: .production)
             #expect(wallet.balance == 0)
             #expect(wallet.entries.map(\.balance).min() == 0)
@@ -281,7 +281,7 @@ import Testing
             var isMade: [Bool] = []
             for _ in 0..<2 {
                 do {
-                    _ = try await engine.book(
+                    _ = try await engine.wallets.book(
                         order, of: "anna", app: "birds", environment: .production)
                     isMade.append(true)
                 } catch EngineFailure.insufficientBalance { isMade.append(false) }

@@ -76,7 +76,7 @@ extension SumChange {
             price: try reader.optionalMoney())
         movements = try reader.number()
         var numbers: [Int64] = []
-        for _ in DatabaseSession.sumColumns { numbers.append(try reader.number()) }
+        for _ in MovementRows.sumColumns { numbers.append(try reader.number()) }
         totals = Totals(numbers: numbers)
     }
 }

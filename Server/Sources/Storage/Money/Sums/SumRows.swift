@@ -1,16 +1,21 @@
 import Ledger
 import Reports
 
+/// Sums of movements: stored, or added up from the movements.
+package struct SumRows: RowGroup {
+    package let tx: DatabaseSession
+}
+
 /// The tables `money_sums`, and `money_changes`: what each purchase changed since it was last added
 /// to the sums. Sums and changes together are always the movements that are known now.
 ///
 /// Each writer inserts changes under the key of its purchase, so writers share no row. One server
 /// at a time adds the changes to the sums and deletes them.
-extension DatabaseSession {
+extension SumRows {
     private static let keyColumns = [
         "app", "environment", "division", "span", "first_day", "kind", "currency", "part",
     ]
-    static let countedColumns = ["movements"] + sumColumns
+    static let countedColumns = ["movements"] + MovementRows.sumColumns
 
     private static let upsertSum =
         Insertion.statement(into: "money_sums", keyColumns + countedColumns)
@@ -56,7 +61,7 @@ extension DatabaseSession {
     }
 
     /// What waits to be added to the sums of an environment.
-    func sumChanges(
+    func changes(
         of app: AppID, in environment: Environment
     ) throws(StorageFailure) -> [SumChange] {
         var changes: [SumChange] = []
@@ -70,7 +75,7 @@ extension DatabaseSession {
     /// Adds waiting changes to the sums. Returns their number.
     ///
     /// - Parameter count: how many; if there are fewer, nothing is done.
-    func foldSumChanges(of app: AppID, _ count: Int) throws(StorageFailure) -> Int {
+    func foldChanges(of app: AppID, _ count: Int) throws(StorageFailure) -> Int {
         let rows = try connection.rows(
             "SELECT environment, purchase, known_at_ms, changes FROM money_changes WHERE app = $1 "
                 + "ORDER BY environment, purchase, known_at_ms LIMIT $2",

@@ -1,0 +1,192 @@
+import AppStoreFormats
+import Crypto
+import Ledger
+import Storage
+
+/// A public key for verifying tokens.
+package struct PublishedKey: Hashable, Sendable {
+    package var id: String
+    /// The coordinates of the point: base64url of 32 bytes each.
+    package var x: String
+    package var y: String
+}
+
+/// The keys for verifying tokens, and how a device that trusts an old one gets to the present one.
+package struct PublishedKeySet: Hashable, Sendable {
+    package var keys: [PublishedKey] = []
+    /// Compact JWS, oldest first. In each, a key introduces the key that followed it.
+    package var chain: [String] = []
+}
+
+extension TokenService {
+    /// A retired key stays published until the longest `offline_until` of what it signed, plus a
+    /// margin for other servers, which may sign with it for another minute.
+    fileprivate static let publishedAfterRetiring =
+        Duration.days(TokenRules.offlineDaysMax) + .hours(1)
+    /// The maximum number of an app's links in the chain. The oldest are left out.
+    package static let chainLinksMax = 100
+
+    /// The public keys of all tokens that are valid now or offline, the prepared keys, and the
+    /// chains of all apps.
+    package func publishedKeySet() async throws(EngineFailure) -> PublishedKeySet {
+        let now = context.now()
+        var published = PublishedKeySet()
+        for app in context.apps.keys.sorted() where context.apps[app]?.tokens != nil {
+            _ = try await signingKey(of: app)
+            let stored = try await context.read { tx in try tx.tokenKeys.all(of: app) }
+            for key in stored where !key.isOver(at: now) {
+                published.keys.append(PublishedKey(try key.signing()))
+            }
+            published.chain += try chain(of: stored)
+        }
+        return published
+    }
+
+    /// Each key is introduced by the one before it. If a row is deleted, its neighbours are linked
+    /// to each other.
+    private func chain(of keys: [StoredTokenKey]) throws(EngineFailure) -> [String] {
+        var links: [String] = []
+        for (former, next) in zip(keys, keys.dropFirst()).suffix(Self.chainLinksMax) {
+            do {
+                links.append(
+                    try mint.link(from: former.id, to: next.id) {
+                        try former.signing().introduction(of: next)
+                    })
+            } catch let failure as EngineFailure {
+                throw failure
+            } catch { throw .storage("Signing an introduction of a key failed: \(error)") }
+        }
+        return links
+    }
+
+    /// Signs with a new key from now on: with the prepared one, or else with one that is created
+    /// here. Other servers may use the old key for another minute. Returns the new key's id.
+    package func rotateKey(of appID: AppID) async throws(EngineFailure) -> String {
+        _ = try context.app(appID)
+        let now = context.now()
+        let fresh = StoredTokenKey.fresh(of: appID, at: now)
+        let id = try await context.transaction { tx in
+            let keys = try tx.tokenKeys.all(of: appID)
+            let next = keys.first(where: \.isPrepared) ?? fresh.following(keys.last)
+            try tx.tokenKeys.rotate(to: next, at: now)
+            return next.id
+        }
+        mint.forgetKey(of: appID)
+        return id
+    }
+
+    /// Reads the key for each token that is signed, so that one that another process made counts at
+    /// once. For development.
+    package func rememberNoKeys() { mint.rememberNoKeys() }
+
+    /// Publishes the next key without signing with it; the next rotation uses it. Returns its id.
+    /// Idempotent: if a key is prepared, it stays the next one.
+    package func prepareKey(of appID: AppID) async throws(EngineFailure) -> String {
+        _ = try context.app(appID)
+        // The first key has nobody to introduce it, so it cannot be the prepared one.
+        _ = try await signingKey(of: appID)
+        var fresh = StoredTokenKey.fresh(of: appID, at: context.now())
+        fresh.isPrepared = true
+        let next = fresh
+        return try await context.transaction { tx in
+            let keys = try tx.tokenKeys.all(of: appID)
+            if let prepared = keys.first(where: \.isPrepared) { return prepared.id }
+            try tx.tokenKeys.insert(next.following(keys.last))
+            return next.id
+        }
+    }
+
+    /// The current signing key. The first one is created here.
+    func signingKey(of app: AppID) async throws(EngineFailure) -> TokenMint.SigningKey {
+        if let key = mint.key(of: app) { return key }
+        var stored = try await context.read { tx in try tx.tokenKeys.all(of: app) }
+        if !stored.contains(where: \.isSigning) {
+            let now = context.now()
+            let fresh = StoredTokenKey.fresh(of: app, at: now)
+            stored = try await context.transaction { tx in
+                let present = try tx.tokenKeys.all(of: app)
+                // Another server may have created one meanwhile.
+                guard !present.contains(where: \.isSigning) else { return present }
+                let first = fresh.following(present.last)
+                try tx.tokenKeys.rotate(to: first, at: now)
+                return [first]
+            }
+        }
+        guard let newest = stored.last(where: \.isSigning) else {
+            throw .storage("No key for signing tokens exists.")
+        }
+        let key = try newest.signing()
+        mint.remember(key, of: app)
+        return key
+    }
+
+    fileprivate static func base64URL(_ bytes: ArraySlice<UInt8>) -> String {
+        String(decoding: Base64.url.encode(bytes), as: UTF8.self)
+    }
+}
+
+extension PublishedKey {
+    fileprivate init(_ key: TokenMint.SigningKey) {
+        let point = [UInt8](key.key.publicKey.rawRepresentation)
+        self.init(
+            id: key.id, x: TokenService.base64URL(point.prefix(32)),
+            y: TokenService.base64URL(point.suffix(32))
+        )
+    }
+}
+
+extension TokenMint.SigningKey {
+    /// The `typ` of an introduction, so that no verifier takes one for a token.
+    private static let introductionType = "key-introduction+jwt"
+    /// Appended to the app's name. No app's name contains a slash.
+    private static let introductionSuffix = "/keys"
+
+    /// The key that follows, in the form of the key set, signed by this one.
+    fileprivate func introduction(of next: StoredTokenKey) throws -> String {
+        let key = PublishedKey(try next.signing())
+        let claims: JSON = [
+            "aud": .string(next.app.rawValue + Self.introductionSuffix),
+            "iat": .integer(next.createdAt.milliseconds / 1000),
+            "key": [
+                "kid": .string(key.id), "kty": "EC", "crv": "P-256", "alg": "ES256", "use": "sig",
+                "x": .string(key.x), "y": .string(key.y),
+            ],
+        ]
+        return try sign(claims, type: Self.introductionType)
+    }
+}
+
+extension StoredTokenKey {
+    /// The number of characters of an id.
+    private static let idCharacters = 16
+
+    fileprivate static func fresh(of app: AppID, at now: Instant) -> StoredTokenKey {
+        let key = P256.Signing.PrivateKey()
+        let digest = SHA256.hash(data: key.publicKey.rawRepresentation)
+        let id = Hexadecimal.text(Array(digest)).prefix(idCharacters)
+        return StoredTokenKey(
+            id: String(id), app: app, privateKey: [UInt8](key.rawRepresentation), createdAt: now)
+    }
+
+    /// The key, created after another one, whatever the clock says: the chain goes by that order.
+    fileprivate func following(_ former: StoredTokenKey?) -> StoredTokenKey {
+        guard let former else { return self }
+        var key = self
+        key.createdAt = max(createdAt, former.createdAt + .milliseconds(1))
+        return key
+    }
+
+    fileprivate var isSigning: Bool { retiredAt == nil && !isPrepared }
+
+    /// Whether nothing that the key signed is valid any more, not even offline.
+    fileprivate func isOver(at now: Instant) -> Bool {
+        retiredAt.map { now >= $0 + TokenService.publishedAfterRetiring } ?? false
+    }
+
+    fileprivate func signing() throws(EngineFailure) -> TokenMint.SigningKey {
+        do {
+            return TokenMint.SigningKey(
+                id: id, key: try P256.Signing.PrivateKey(rawRepresentation: privateKey))
+        } catch { throw .storage("The token key \(id) is damaged. Rotate it.") }
+    }
+}

@@ -1,0 +1,185 @@
+import Crypto
+import Foundation
+import Ledger
+import Storage
+import Synchronization
+
+/// What an act has changed, for the audit: names and values, without secrets and without ids of
+/// customers.
+package typealias AuditState = [String: String]
+
+/// A page of the audit, the newest entry first.
+package struct AuditPage: Sendable {
+    package var entries: [RecordedAct]
+    /// Where the next page begins. Nil on the last one.
+    package var next: RecordedAct.Position?
+}
+
+/// An act of an operator that is being done, and its entry in the audit. The entry is committed
+/// with what the act writes first, so that neither is there without the other.
+package final class PendingAct: Sendable {
+    private enum State {
+        /// No transaction was committed with the entry.
+        case due
+        /// What the act asks for had been done before. A later transaction may still do something.
+        case unchanged
+        case appended
+        case leftOut
+    }
+
+    let entry: RecordedAct
+    private let state = Mutex(State.due)
+
+    fileprivate init(_ entry: RecordedAct) { self.entry = entry }
+
+    /// The act that the present task does. Transactions read it, so that no operation between the
+    /// page and the database has to pass it on.
+    @TaskLocal package static var current: PendingAct?
+
+    /// For example `customers.grants`.
+    package var name: String { entry.act }
+
+    /// The entry, as long as no transaction was committed with it.
+    var dueEntry: RecordedAct? {
+        switch state.withLock({ $0 }) {
+        case .due, .unchanged: entry
+        case .appended, .leftOut: nil
+        }
+    }
+
+    /// Whether the act has done nothing, so that it has no entry.
+    var hasNoEntry: Bool {
+        switch state.withLock({ $0 }) {
+        case .due, .appended: false
+        case .unchanged, .leftOut: true
+        }
+    }
+
+    func record(_ outcome: ActOutcome) {
+        state.withLock { state in
+            switch outcome {
+            case .done: state = .appended
+            case .unchanged: state = .unchanged
+            case .refused: break
+            }
+        }
+    }
+
+    /// Says that nothing is done, so that there is no entry.
+    package func leaveOut() { state.withLock { $0 = .leftOut } }
+}
+
+/// What came of an act in a transaction.
+enum ActOutcome: Hashable, Sendable {
+    case done
+    /// It had been done before, and nothing was written: as when a form is sent twice.
+    case unchanged
+    case refused
+}
+
+/// The entries about what operators and servers have done.
+package struct AuditService: Sendable {
+    let context: Context
+}
+
+extension AuditService {
+    /// The maximum number of entries of one page.
+    package static let auditEntriesMax = RecordedAct.pageMax
+    private static let entryBytes = 16
+    private static let valueCharactersMax = 500
+
+    /// The entry of an act for an app, which begins now. It is appended with the first transaction
+    /// that the act commits, if it is done as ``PendingAct/current``.
+    package func begin(
+        _ act: String, by author: String, app: AppID, environment: Ledger.Environment? = nil,
+        customer: CustomerID? = nil, subject: String? = nil
+    ) -> PendingAct {
+        var entry = entry(act, by: author, subject: subject, after: nil)
+        (entry.app, entry.environment, entry.customer) = (app, environment, customer)
+        return PendingAct(entry)
+    }
+
+    /// Adds to the entry of an act what it has changed, and appends it if no transaction has. Does
+    /// nothing if the act has done nothing.
+    ///
+    /// - Parameter subject: nil if it is the one with which the act began.
+    package func complete(
+        _ act: PendingAct, subject: String? = nil, before: AuditState? = nil,
+        after: AuditState? = nil
+    ) async throws(EngineFailure) {
+        guard !act.hasNoEntry else { return }
+        var entry = act.entry
+        entry.subject = subject ?? entry.subject
+        (entry.before, entry.after) = (before.flatMap(Self.text), after.flatMap(Self.text))
+        let completed = entry
+        do { try await context.db.transaction { tx in try tx.audit.complete(completed) } } catch {
+            throw EngineFailure(error)
+        }
+    }
+
+    /// The entries of an app, or those about the server, the newest first.
+    ///
+    /// - Parameter app: nil for those about the server.
+    /// - Parameter position: where an earlier page said that the next one begins.
+    package func page(
+        of app: AppID?, before position: RecordedAct.Position? = nil, limit: Int
+    ) async throws(EngineFailure) -> AuditPage {
+        var entries = try await context.read { tx in
+            try tx.audit.entries(of: app, before: position, limit: limit + 1)
+        }
+        guard entries.count > limit else { return AuditPage(entries: entries, next: nil) }
+        entries.removeLast()
+        return AuditPage(entries: entries, next: entries.last?.position)
+    }
+
+    /// An entry about the server, of now.
+    func entry(
+        _ act: String, by author: String, subject: String? = nil, _ after: AuditState
+    ) -> RecordedAct {
+        entry(act, by: author, subject: subject, after: after)
+    }
+
+    /// An entry about the server, of now.
+    func entry(
+        _ act: String, by author: String, subject: String? = nil, before: AuditState? = nil,
+        after: AuditState? = nil
+    ) -> RecordedAct {
+        let id = SymmetricKey(size: SymmetricKeySize(bitCount: Self.entryBytes * 8))
+            .withUnsafeBytes { Hexadecimal.text($0) }
+        return RecordedAct(
+            app: nil, at: context.now(), id: id, author: author, act: act, subject: subject,
+            before: before.flatMap(Self.text), after: after.flatMap(Self.text))
+    }
+
+    private static func text(_ state: AuditState) -> String? {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        let short = state.mapValues { String($0.prefix(valueCharactersMax)) }
+        // Texts can always be encoded.
+        return (try? encoder.encode(short)).map { String(decoding: $0, as: UTF8.self) }
+    }
+}
+
+extension RecordedAct {
+    /// What was before the act. Nil if unknown.
+    package var stateBefore: AuditState? { before.flatMap(Self.state) }
+    /// What is since the act. Nil if unknown.
+    package var stateAfter: AuditState? { after.flatMap(Self.state) }
+
+    private static func state(_ text: String) -> AuditState? {
+        try? JSONDecoder().decode(AuditState.self, from: Data(text.utf8))
+    }
+}
+
+extension RecordedAct.Position: LosslessStringConvertible {
+    /// Parses what ``description`` returns. Returns nil for any other text.
+    package init?(_ text: String) {
+        let parts = text.split(separator: "_", omittingEmptySubsequences: false)
+        guard parts.count == 2, let at = Int64(parts[0]), parts[1].utf8.count == 32,
+            Hexadecimal.bytes(parts[1]) != nil
+        else { return nil }
+        self.init(at: Instant(milliseconds: at), id: String(parts[1]))
+    }
+
+    package var description: String { "\(at.milliseconds)_\(id)" }
+}

@@ -1,0 +1,93 @@
+import Crypto
+import Ledger
+import Storage
+
+/// The API keys of apps: makes, finds and revokes them, and records their use.
+package struct KeyService: Sendable {
+    let context: Context
+}
+
+extension KeyService {
+    /// The number of random bytes in a key.
+    private static let keyBytes = 24
+
+    /// Creates a key. It is returned only once: the database stores only its SHA-256.
+    ///
+    /// - Parameter scopes: what a secret key may be used for.
+    /// - Parameter until: the end of the key; nil for none.
+    package func create(
+        app: AppID, kind: KeyKind, name: String, scopes: Set<KeyScope> = [.admin],
+        until: Instant? = nil
+    ) async throws(EngineFailure) -> String {
+        let random = SymmetricKey(size: SymmetricKeySize(bitCount: Self.keyBytes * 8))
+        let text = random.withUnsafeBytes { Hexadecimal.text($0) }
+        let key = "\(kind.prefix)_\(app)_\(text)"
+        try await add(
+            key: key, app: app, kind: kind, name: name, scopes: scopes, until: until)
+        return key
+    }
+
+    /// Adds a key with a given value. For development only, where a fixed key is convenient.
+    /// Idempotent.
+    package func add(
+        key: String, app: AppID, kind: KeyKind, name: String, scopes: Set<KeyScope> = [.admin],
+        until: Instant? = nil
+    ) async throws(EngineFailure) {
+        _ = try self.context.app(app)
+        let now = context.now()
+        let hash = Array(SHA256.hash(data: Array(key.utf8)))
+        try await context.transaction { tx in
+            try tx.keys.add(
+                hash: hash, app: app, kind: kind, name: name, scopes: scopes, until: until, at: now)
+        }
+    }
+
+    /// What is stored about a key. Returns nil if the key does not exist. The lookup is by hash, so
+    /// its duration reveals nothing about the key.
+    package func holder(_ key: String) async throws(EngineFailure) -> StoredKey? {
+        let hash = Array(SHA256.hash(data: Array(key.utf8)))
+        let found = try await context.read { tx in
+            try tx.keys.find(hash: hash)
+        }
+        return found.flatMap { context.apps[$0.app] == nil ? nil : $0 }
+    }
+
+    /// Whether a moment, such as the end of a key, has come.
+    package func hasPassed(_ moment: Instant) -> Bool { moment <= context.now() }
+
+    /// A use of a key now, if it is to be recorded: at most one within an hour.
+    package func use(of key: StoredKey) -> KeyUse? { KeyUse(of: key, at: context.now()) }
+
+    /// Records when keys were used. Idempotent.
+    package func record(_ uses: [KeyUse]) async throws(EngineFailure) {
+        guard !uses.isEmpty else { return }
+        try await context.transaction { tx in
+            for use in uses { try tx.keys.record(use) }
+        }
+    }
+
+    /// The stored keys of an app, oldest first.
+    package func all(of app: AppID) async throws(EngineFailure) -> [StoredKey] {
+        _ = try self.context.app(app)
+        return try await context.read { tx in try tx.keys.all(of: app) }
+    }
+
+    /// Revokes a key. A server that has accepted it caches it for a short time. Idempotent.
+    package func revoke(_ key: StoredKey) async throws(EngineFailure) {
+        try await context.transaction { tx in try tx.keys.remove(hash: key.hash, of: key.app) }
+    }
+
+    /// Whether an app has any key. Without one, no request can be authorised.
+    package func hasKeys(_ app: AppID) async throws(EngineFailure) -> Bool {
+        try await context.read { tx in try tx.keys.count(of: app) > 0 }
+    }
+}
+
+extension KeyKind {
+    package var prefix: String {
+        switch self {
+        case .app: "pk"
+        case .secret: "sk"
+        }
+    }
+}

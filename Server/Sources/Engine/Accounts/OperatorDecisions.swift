@@ -1,0 +1,126 @@
+import Crypto
+import Ledger
+import Logging
+import Storage
+
+/// Who may sign in, accept an invitation and manage operators.
+struct OperatorDecisions {
+    let tx: DatabaseSession
+
+    init(_ tx: DatabaseSession) { self.tx = tx }
+}
+
+extension OperatorDecisions {
+    /// The link, if it still works.
+    func usableLink(hash: [UInt8], at now: Instant) throws -> OperatorLink? {
+        guard let link = try tx.operatorLinks.find(hash: hash), link.until > now else { return nil }
+        switch link.kind {
+        case .first: return try tx.operators.hasAny() ? nil : link
+        case .invitation: return link
+        case .reset:
+            return try link.operatorName.flatMap(tx.operators.named)?.ifActive == nil ? nil : link
+        }
+    }
+
+    /// The invitation of a name, if it still works.
+    func invitation(of name: String, at now: Instant) throws -> OperatorLink? {
+        try tx.operatorLinks.all().first {
+            $0.kind == .invitation && $0.operatorName == name && $0.until > now
+        }
+    }
+
+    /// Deletes the links by which somebody who had the operator's session could come back: those
+    /// that set the operator's password, and those that the operator has made. Returns how many
+    /// there were.
+    @discardableResult
+    func deleteLinks(thatReturn name: String) throws -> Int {
+        try tx.operatorLinks.delete(.reset, for: name) + tx.operatorLinks.delete(by: name)
+    }
+
+    /// In the transaction of an act on accounts: a page was asked for before it, and meanwhile its
+    /// author may have been blocked. Programs, which are no operators, may do everything.
+    ///
+    /// - Throws: ``EngineFailure/notManager(_:)`` if an operator is blocked or manages nobody.
+    func requireMayManageOperators(_ author: String) throws {
+        guard let account = try tx.operators.named(author) else { return }
+        guard account.blockedAt == nil, account.roles.manageOperators else {
+            throw EngineFailure.notManager(author)
+        }
+    }
+
+    /// - Parameter name: the operator who was an admin of every app until now.
+    func requireAdmin(without name: String) throws {
+        guard
+            try tx.operators.all().contains(where: {
+                $0.roles.manageOperators && $0.blockedAt == nil
+            })
+        else {
+            throw EngineFailure.invalidOperator(
+                "\(name) is the only admin of every app. Make another user one first.")
+        }
+    }
+}
+
+extension OperatorDecisions {
+    /// What is stored for an operator's password. Nil if the operator is blocked, or unknown.
+    func usablePassword(of name: String) throws -> String? {
+        guard let account = try tx.operators.named(name), account.blockedAt == nil else {
+            return nil
+        }
+        return try tx.operators.password(of: name)
+    }
+}
+
+extension OperatorDecisions {
+    /// Records that an operator has signed in, and from where.
+    func recordSignIn(of name: String, from place: SignInPlace, at now: Instant) throws {
+        try tx.operators.recordSignIn(of: name, at: now)
+        try tx.signIns.record(
+            of: name, from: place.network, at: now, since: now - SessionService.placesLast,
+            max: SessionService.placesOfOperatorMax)
+    }
+}
+
+extension OperatorDecisions {
+    func failuresInRow(
+        of subject: String, at now: Instant
+    ) throws -> SignInFailures {
+        guard let found = try tx.signIns.failures(of: subject), !found.isForgotten(at: now) else {
+            return SignInFailures(subject: subject, lastAt: now)
+        }
+        return found
+    }
+
+    func drainedFailures(
+        of subject: String, at now: Instant
+    ) throws -> SignInFailures {
+        try tx.signIns.failures(of: subject)?.drained(at: now)
+            ?? SignInFailures(subject: subject, lastAt: now)
+    }
+
+    /// Forgets all failures by a name: it has another password now.
+    func deleteFailures(ofName attempt: SignInAttempt) throws {
+        try tx.signIns.deleteFailures(of: attempt.nameFromAddress)
+        try tx.signIns.deleteFailures(of: attempt.ofName)
+    }
+
+    /// Forgets a try that has succeeded, and all others by the name from the address. Neither the
+    /// address nor the name begins anew: somebody with an account could otherwise try others
+    /// without end.
+    func forgive(_ attempt: SignInAttempt) throws {
+        try tx.signIns.deleteFailures(of: attempt.nameFromAddress)
+        let others =
+            attempt.isFromKnownPlace
+            ? [attempt.fromAddress] : [attempt.fromAddress, attempt.ofName]
+        for subject in others {
+            guard var failures = try tx.signIns.failures(of: subject) else { continue }
+            failures.count -= 1
+            failures.shutUntil = nil
+            if failures.count > 0 {
+                try tx.signIns.save(failures)
+            } else {
+                try tx.signIns.deleteFailures(of: subject)
+            }
+        }
+    }
+}

@@ -1,0 +1,266 @@
+import Crypto
+import Ledger
+import Storage
+
+/// Where a person signs in.
+package struct SignInPlace: Hashable, Sendable {
+    static let agentCharactersMax = 200
+
+    package var address: String
+    /// What counts as one address: one household usually has a whole IPv6 network.
+    package var network: String
+    /// As the browser names itself.
+    package var agent: String
+
+    /// - Parameter network: nil if it is the address itself.
+    package init(address: String, network: String? = nil, agent: String) {
+        self.address = address
+        self.network = network ?? address
+        self.agent = String(agent.prefix(Self.agentCharactersMax))
+    }
+}
+
+/// What comes of a name and a password.
+package enum SignInResult: Hashable, Sendable {
+    /// A new session has begun, with this token.
+    case session(token: String)
+    /// The name and the password do not belong together. Nothing says which of them is wrong.
+    case wrong(triesLeft: Int)
+    /// Too many tries have failed.
+    case shut(until: Instant, by: SignInLimit)
+}
+
+/// An operator with the session of a request.
+package struct SignedInOperator: Hashable, Sendable {
+    package var account: Operator
+    package var session: OperatorSession
+}
+
+/// Operators' sign-ins: sessions, passwords, tries that failed, and tokens of forms.
+package struct SessionService: Sendable {
+    let context: Context
+    let audit: AuditService
+    package let operatorSettings: OperatorSettings
+}
+
+extension SessionService {
+    private static let tokenBytes = 32
+
+    // MARK: - Sessions
+
+    /// Begins a session if the password is the operator's.
+    ///
+    /// A name without an account takes as long, and is answered alike. Tries are counted in the
+    /// database, so that neither a restart nor another server begins anew. A try that no thread is
+    /// free for is not counted.
+    ///
+    /// - Throws: ``EngineFailure/busy`` if too many passwords are being tried.
+    package func signIn(
+        as typed: String, password: String, from place: SignInPlace
+    ) async throws(EngineFailure) -> SignInResult {
+        let name = OperatorName.canonical(typed)
+        let attempt = SignInAttempt(
+            name: name, network: place.network,
+            isFromKnownPlace: try await isKnown(place, of: name))
+        let thread = try context.passwords.reserve(
+            for: place.network, isKnown: attempt.isFromKnownPlace)
+        defer { thread.release() }
+        let count = try await count(attempt)
+        guard case .counted = count,
+            let stored = try await storedPassword(of: name, matching: password, on: thread)
+        else { return count.failure }
+        let token = Self.newToken()
+        let session = session(token, of: name, from: place)
+        let entry = audit.entry("session.sign_in", by: name, ["address": place.address])
+        let (now, idle) = (context.now(), operatorSettings.idle)
+        let isStillRight = try await context.transaction { tx in
+            // Meanwhile the password may have been changed, or the operator blocked.
+            guard try OperatorDecisions(tx).usablePassword(of: name) == stored else { return false }
+            try OperatorDecisions(tx).forgive(attempt)
+            try tx.sessions.deleteEnded(usedBefore: now - idle, at: now)
+            try tx.sessions.add(session)
+            try OperatorDecisions(tx).recordSignIn(of: name, from: place, at: now)
+            try tx.audit.append(entry)
+            return true
+        }
+        return isStillRight ? .session(token: token) : count.failure
+    }
+
+    /// Whether an operator has signed in lately from the network of a place.
+    private func isKnown(
+        _ place: SignInPlace, of name: String
+    ) async throws(EngineFailure) -> Bool {
+        let since = context.now() - Self.placesLast
+        return try await context.read { tx in
+            try tx.signIns.hasSignedIn(name, from: place.network, since: since)
+        }
+    }
+
+    /// The operator and the session with a token. Returns nil if it has ended, or if the operator
+    /// is blocked.
+    ///
+    /// - Parameter isUse: whether the session has been used by this, so that it ends later.
+    package func signedInOperator(
+        token: String, isUse: Bool = true
+    ) async throws(EngineFailure) -> SignedInOperator? {
+        let (hash, now) = (Self.hash(ofToken: token), context.now())
+        let found = try await context.read { tx -> SignedInOperator? in
+            guard let session = try tx.sessions.find(hash: hash),
+                let account = try tx.operators.named(session.operatorName)
+            else { return nil }
+            return SignedInOperator(account: account, session: session)
+        }
+        guard let found, found.account.blockedAt == nil, found.session.until > now,
+            found.session.usedAt + operatorSettings.idle > now
+        else { return nil }
+        if isUse,
+            now.milliseconds - found.session.usedAt.milliseconds
+                >= OperatorSession.secondsBetweenUses * 1_000
+        {
+            try await context.transaction { tx in
+                try tx.sessions.recordUse(ofSession: hash, at: now)
+            }
+        }
+        return found
+    }
+
+    /// Ends a session. Idempotent.
+    package func signOut(token: String) async throws(EngineFailure) {
+        let hash = Self.hash(ofToken: token)
+        try await context.transaction { tx in try tx.sessions.delete(hash: hash) }
+    }
+
+    /// Ends every session of an operator, and withdraws the links that set the operator's password
+    /// and those that the operator has made. Idempotent.
+    ///
+    /// - Parameter token: the session that goes on. Nil ends all.
+    package func signOutEverywhere(
+        _ name: String, except token: String? = nil, by author: String
+    ) async throws(EngineFailure) {
+        let hash = token.map(Self.hash)
+        let entry = audit.entry("operators.sign_out", by: author, subject: name)
+        try await context.transaction { tx in
+            if author != name { try OperatorDecisions(tx).requireMayManageOperators(author) }
+            let sessions = try tx.sessions.delete(of: name, except: hash)
+            let links = try OperatorDecisions(tx).deleteLinks(thatReturn: name)
+            guard sessions + links > 0 else { return }
+            try tx.audit.append(entry)
+        }
+    }
+
+    /// The sessions of an operator that have not ended, the newest first.
+    package func all(of name: String) async throws(EngineFailure) -> [OperatorSession] {
+        let (now, idle) = (context.now(), operatorSettings.idle)
+        return try await context.read { tx in try tx.sessions.all(of: name) }
+            .filter { $0.until > now && $0.usedAt + idle > now }
+    }
+
+    /// What every form of a session has about an app, so that no other site can send one.
+    package static func formToken(ofSession token: String, app: AppID) -> String {
+        let key = SymmetricKey(data: Array(token.utf8))
+        return Hexadecimal.text(
+            Array(HMAC<SHA256>.authenticationCode(for: Array("form \(app)".utf8), using: key)))
+    }
+
+    /// Whether a form was sent with its token. Takes the same time for every wrong one.
+    package static func isFormToken(_ sent: String?, of own: String) -> Bool {
+        guard let sent else { return false }
+        return SymmetricKey(data: Array(sent.utf8)) == SymmetricKey(data: Array(own.utf8))
+    }
+
+    /// What every form has of an operator whom a proxy has signed in. All servers of the database
+    /// make the same.
+    package func formToken(
+        ofProxied name: String, app: AppID
+    ) async throws(EngineFailure) -> String {
+        let (fresh, now) = (Self.newToken(), context.now())
+        let none = AppID(rawValue: "")
+        var secret = try await context.read { tx in try tx.secrets.find("forms", of: none) }
+        if secret == nil {
+            secret = try await context.transaction { tx in
+                try tx.secrets.add(Array(fresh.utf8), "forms", of: none, at: now)
+                return try tx.secrets.find("forms", of: none)
+            }
+        }
+        guard let secret else { throw .storage("the secret of forms was not stored") }
+        return Self.formToken(
+            ofSession: "\(Hexadecimal.text(secret)) \(name)", app: app)
+    }
+
+    // MARK: - Passwords
+
+    /// Changes an operator's own password, ends all other sessions, and withdraws the links that
+    /// set the operator's password and those that the operator has made.
+    ///
+    /// - Returns: nil if it was changed, and else what is wrong with the former one.
+    package func changePassword(
+        of name: String, from former: String, to password: String, keeping token: String,
+        at place: SignInPlace
+    ) async throws(EngineFailure) -> SignInResult? {
+        try PasswordHash.requireAllowed(password, for: name)
+        let attempt = SignInAttempt(
+            name: name, network: place.network,
+            isFromKnownPlace: try await isKnown(place, of: name))
+        let thread = try context.passwords.reserve(for: place.network, isKnown: true)
+        defer { thread.release() }
+        let count = try await count(attempt)
+        guard case .counted = count,
+            let stored = try await storedPassword(of: name, matching: former, on: thread)
+        else { return count.failure }
+        let text = try await passwordText(password, on: thread)
+        let hash = Self.hash(ofToken: token)
+        let entry = audit.entry("account.password", by: name, subject: name)
+        return try await context.transaction { tx in
+            guard try OperatorDecisions(tx).usablePassword(of: name) == stored else {
+                return count.failure
+            }
+            try OperatorDecisions(tx).forgive(attempt)
+            try tx.operators.setPassword(text, of: name)
+            try tx.sessions.delete(of: name, except: hash)
+            try OperatorDecisions(tx).deleteLinks(thatReturn: name)
+            try tx.audit.append(entry)
+            return nil
+        }
+    }
+
+    /// The text that is stored for a password.
+    func passwordText(
+        _ password: String, on thread: PasswordThreads.Place
+    ) async throws(EngineFailure) -> String {
+        let cost = operatorSettings.passwordCost
+        return try await thread.run { try PasswordHash(password, cost: cost).text }
+    }
+
+    /// What is stored for the password of an operator who is not blocked. Nil if the password is
+    /// wrong or the operator unknown.
+    private func storedPassword(
+        of name: String, matching password: String, on thread: PasswordThreads.Place
+    ) async throws(EngineFailure) -> String? {
+        let text = try await context.read { tx in try OperatorDecisions(tx).usablePassword(of: name)
+        }
+        let stored = text.flatMap { PasswordHash($0) }
+        let hash = stored ?? .decoy(cost: operatorSettings.passwordCost)
+        let tried = String(password.prefix(PasswordHash.bytesMax))
+        let isRight = try await thread.run { try hash.matches(tried) }
+        return isRight && stored != nil ? text : nil
+    }
+
+    // MARK: - Tokens
+
+    /// A token of a session or a link: 64 hexadecimal digits.
+    static func newToken() -> String {
+        SymmetricKey(size: SymmetricKeySize(bitCount: tokenBytes * 8))
+            .withUnsafeBytes { Hexadecimal.text($0) }
+    }
+
+    static func hash(ofToken token: String) -> [UInt8] {
+        Array(SHA256.hash(data: Array(token.utf8)))
+    }
+
+    func session(_ token: String, of name: String, from place: SignInPlace) -> OperatorSession {
+        let now = context.now()
+        return OperatorSession(
+            hash: Self.hash(ofToken: token), operatorName: name, createdAt: now,
+            until: now + operatorSettings.lifetime, address: place.address, agent: place.agent)
+    }
+}

@@ -1,0 +1,134 @@
+import AppStoreClient
+import AppStoreTrust
+import Ledger
+import Logging
+import Storage
+
+/// What every service uses: the database, the apps, the clock, the log, and transactions.
+package final class Context: Sendable {
+    let db: Database
+    let apps: [AppID: AppSettings]
+    let verifiers: [AppID: Verifier]
+    let now: @Sendable () -> Instant
+    let logger: Logger
+    let counters: Counters
+    let digests: HeaderDigests
+    let reconciliationSettings: ReconciliationSettings
+    let growth: GrowthMeter
+    let passwords: PasswordThreads
+
+    /// - Parameter former: the context of the configuration before. This one shares its caches.
+    init(
+        database: Database, apps: [AppSettings], verifiers: [AppID: Verifier],
+        now: @escaping @Sendable () -> Instant, logger: Logger,
+        reconciliation: ReconciliationSettings, former: Context? = nil
+    ) {
+        db = database
+        self.apps = Dictionary(uniqueKeysWithValues: apps.map { ($0.id, $0) })
+        self.verifiers = verifiers
+        self.now = now
+        self.logger = logger
+        reconciliationSettings = reconciliation
+        counters = former?.counters ?? Counters()
+        digests = former?.digests ?? HeaderDigests()
+        growth = former?.growth ?? GrowthMeter()
+        passwords = former?.passwords ?? PasswordThreads()
+    }
+
+    /// Returns a context for another configuration, with the same database, clock and caches.
+    func replacing(
+        apps: [AppSettings], verifiers: [AppID: Verifier], reconciliation: ReconciliationSettings,
+        rules: DatabaseRules
+    ) -> Context {
+        Context(
+            database: db.replacing(rules), apps: apps, verifiers: verifiers, now: now,
+            logger: logger, reconciliation: reconciliation, former: self)
+    }
+
+    /// Runs a closure in a transaction. The first one of an operator's act also appends its entry
+    /// in the audit: see ``PendingAct``.
+    ///
+    /// - Parameters:
+    ///   - isErasing: whether the closure erases a customer, which is not possible while documents
+    ///     are recorded.
+    ///   - outcome: what the value says of the act. Only what was done has an entry.
+    func transaction<Value: Sendable>(
+        isErasing: Bool = false,
+        outcome: @escaping @Sendable (Value) -> ActOutcome = { _ in .done },
+        _ body: @escaping @Sendable (DatabaseSession) throws -> Value
+    ) async throws(EngineFailure) -> Value {
+        do {
+            guard let act = PendingAct.current, let entry = act.dueEntry else {
+                return try await commit(isErasing: isErasing, body)
+            }
+            let value = try await commit(isErasing: isErasing) { tx in
+                let value = try body(tx)
+                if outcome(value) == .done { try tx.audit.append(entry) }
+                return value
+            }
+            act.record(outcome(value))
+            return value
+        } catch { throw EngineFailure(error) }
+    }
+
+    private func commit<Value: Sendable>(
+        isErasing: Bool, _ body: @escaping @Sendable (DatabaseSession) throws -> Value
+    ) async throws -> Value {
+        isErasing
+            ? try await db.transactionWithoutRecordings(body) : try await db.transaction(body)
+    }
+
+    /// Runs a closure on a snapshot: see ``Storage/Database/snapshotTransaction(_:)``.
+    func snapshotTransaction<Value: Sendable>(
+        _ body: @escaping @Sendable (DatabaseSession) throws -> Value
+    ) async throws(EngineFailure) -> Value {
+        do { return try await db.snapshotTransaction(body) } catch { throw EngineFailure(error) }
+    }
+
+    func read<Value: Sendable>(
+        _ body: @escaping @Sendable (DatabaseSession) throws -> Value
+    ) async throws(EngineFailure) -> Value {
+        do { return try await db.read(body) } catch { throw EngineFailure(error) }
+    }
+
+    /// The same, for what may read millions of rows, such as a report.
+    func scan<Value: Sendable>(
+        _ body: @escaping @Sendable (DatabaseSession) throws -> Value
+    ) async throws(EngineFailure) -> Value {
+        do { return try await db.scan(body) } catch { throw EngineFailure(error) }
+    }
+
+    func app(_ id: AppID) throws(EngineFailure) -> (AppSettings, Verifier) {
+        guard let settings = apps[id], let verifier = verifiers[id] else { throw .unknownApp(id) }
+        return (settings, verifier)
+    }
+
+    /// The configured apps, by name.
+    package var appIDs: [AppID] { apps.keys.sorted { $0.rawValue < $1.rawValue } }
+
+    /// Whether any app accepts evidence from before StoreKit 2.
+    package var acceptsLegacy: Bool { apps.values.contains(where: \.acceptsLegacy) }
+
+    /// The only configured app, or nil if there are several. With a single app, a document's claim
+    /// need not be read to choose the app.
+    var onlyApp: (AppSettings, Verifier)? {
+        guard apps.count == 1, let settings = apps.values.first,
+            let verifier = verifiers[settings.id]
+        else { return nil }
+        return (settings, verifier)
+    }
+
+    /// The app whose bundle ID a document claims. The claim is unverified: it only selects the
+    /// identity that the document is then verified against.
+    func app(claimedBy jws: [UInt8]) throws(EngineFailure) -> (AppSettings, Verifier) {
+        let claim = Verifier.peek(jws)
+        guard let settings = apps.values.first(where: { $0.bundleID == claim?.bundleID }),
+            let verifier = verifiers[settings.id]
+        else {
+            if claim == nil { throw .unreadable("The payload is not a signed document.") }
+            throw .notForAnyApp(
+                found: claim?.bundleID, known: apps.values.map(\.bundleID).sorted())
+        }
+        return (settings, verifier)
+    }
+}

@@ -1,0 +1,20 @@
+import Ledger
+import Storage
+
+extension CustomerService {
+    /// The maximum number of ids of one customer.
+    package static let idsMax = 100
+    /// The maximum number of ids of one customer that an app may fill without proofs of identity.
+    /// The rest is for the app's server, and for the id that is set as account token.
+    package static let idsByAppMax = 50
+    /// The maximum number of ids that a customer has after taking over the account tokens of an
+    /// anonymous customer which no purchase carries yet. The rest is for the app's server.
+    static let idsWithUnusedTokensMax = 75
+}
+
+extension AppSettings {
+    /// The maximum number of ids that a request with an app key may give a customer.
+    var idsByAppMax: Int {
+        proof != nil || joinsPeople ? CustomerService.idsMax : CustomerService.idsByAppMax
+    }
+}

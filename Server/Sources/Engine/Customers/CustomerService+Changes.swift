@@ -1,0 +1,47 @@
+import Crypto
+import Ledger
+import Storage
+
+extension Context {
+    /// The time by which this server answers.
+    package var serverTime: Instant { now() }
+
+}
+
+extension CustomerService {
+    /// What a customer may use now, for a reader that asks again and again. Unlike
+    /// ``customer(_:app:environment:)`` it counts nothing and requests no check with the App Store.
+    package func currentState(
+        of id: CustomerID, app appID: AppID, environment: Environment
+    ) async throws(EngineFailure) -> CustomerState {
+        let (app, _) = try context.app(appID)
+        let now = context.now()
+        return try await context.read { tx in
+            try CustomerReader(tx).state(of: id, in: app, environment: environment, at: now)
+        }
+    }
+
+    /// Yields after this server has committed events about a customer, or about a purchase that
+    /// they share or have a seat of, until it is finished. What
+    /// other servers commit, and what time alone changes, gives no element.
+    package func changeSignals(
+        of state: CustomerState, app: AppID
+    ) -> (stream: AsyncStream<Void>, continuation: AsyncStream<Void>.Continuation) {
+        // What happens to a purchase of somebody else's is an event of theirs.
+        let others = state.purchases.filter { !$0.isOwn }.map(\.timeline.payingPurchase)
+        return context.db.signals.signals(about: [state.id] + state.aliases, others, in: app)
+    }
+
+    /// The number of customers' ids, and of logs, that somebody waits for on this server.
+    package var awaitedIDCount: Int { context.db.signals.topicCount }
+}
+
+/// A short digest that identifies the content of an answer, the same on every server.
+package enum ContentTag {
+    /// The number of bytes of the SHA-256 that a tag contains.
+    private static let bytes = 16
+
+    package static func text(of content: [UInt8]) -> String {
+        Hexadecimal.text(Array(SHA256.hash(data: content).prefix(bytes)))
+    }
+}

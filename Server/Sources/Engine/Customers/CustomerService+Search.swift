@@ -1,0 +1,238 @@
+import AppStoreClient
+import AppStoreFormats
+import Crypto
+import Ledger
+import Storage
+
+/// A customer who was found by a search, and how the query matched.
+package struct FoundCustomer: Hashable, Sendable {
+    /// Nil if the purchase that was found has no owner.
+    package var customer: StoredCustomer?
+    package var purchase: PurchaseID?
+    package var by: Match
+
+    package enum Match: String, Hashable, Sendable {
+        case id
+        /// One of the customer's ids begins with the query, in any case.
+        case prefix = "id_prefix"
+        case transaction = "transaction_id"
+        case order = "order_id"
+        /// The claim on a seat, of the member who has or had it.
+        case claim = "claim_id"
+    }
+}
+
+/// The customers that a search found, and what the App Store said of the query.
+package struct CustomerSearch: Hashable, Sendable {
+    package var found: [FoundCustomer]
+    package var store: Store
+    /// Whether more customers match by the beginning of their ids than were found.
+    package var hasMore = false
+
+    package enum Store: Hashable, Sendable {
+        /// It was not queried: something was found here, or the text is none of its numbers.
+        case notQueried
+        /// The original transaction ids that it knows of the number. Empty if it knows none.
+        case answered([String])
+        /// The app has no key for queries.
+        case notConfigured
+        /// It did not answer, or what it answered could not be used.
+        case failed
+    }
+}
+
+/// The result of erasing a customer.
+package struct ErasureResult: Hashable, Sendable {
+    /// The number of purchases that now have no owner.
+    package var purchases: Int
+}
+
+extension CustomerService {
+    /// The maximum length of a search query, in bytes.
+    package static let queryBytesMax = 255
+
+    /// Finds customers by one of their ids, even if it only occurs as an account token of
+    /// purchases; by the original transaction id of a purchase; by their claim on a seat; or, if
+    /// the App Store can be queried, by any transaction id or order id.
+    ///
+    /// - Parameter byPrefix: whether to find customers whose ids begin with the query, in any case,
+    ///   if none has exactly this id. The query may end with an ellipsis.
+    package func find(
+        like query: String, byPrefix: Bool = false, app appID: AppID
+    ) async throws(EngineFailure) -> CustomerSearch {
+        _ = try context.app(appID)
+        guard query.utf8.count <= Self.queryBytesMax else {
+            throw .queryTooLong(limit: Self.queryBytesMax)
+        }
+        let found = try await context.read { tx in
+            let known = try CustomerFinder(tx).customer(
+                sought: CustomerID(rawValue: query), in: appID)
+            return try (known.map { [FoundCustomer(customer: $0, purchase: nil, by: .id)] } ?? [])
+                + CustomerFinder(tx).owners(of: [query], in: appID, by: .transaction)
+                + CustomerFinder(tx).members(having: query, in: appID)
+        }
+        guard found.isEmpty else { return CustomerSearch(found: found, store: .notQueried) }
+        let similar = byPrefix ? try await find(beginningWith: query, in: appID) : []
+        guard similar.isEmpty else {
+            let shown = similar.prefix(Self.similarMax).map {
+                FoundCustomer(customer: $0, purchase: nil, by: .prefix)
+            }
+            return CustomerSearch(
+                found: shown, store: .notQueried, hasMore: similar.count > shown.count)
+        }
+        let (store, means) = await originals(behind: query, in: appID)
+        guard case .answered(let originals) = store else {
+            return CustomerSearch(found: [], store: store)
+        }
+        return CustomerSearch(
+            found: try await context.read { tx in
+                try CustomerFinder(tx).owners(of: originals, in: appID, by: means)
+            },
+            store: store)
+    }
+
+    /// The maximum number of customers that are found by the beginning of an id.
+    private static let similarMax = 20
+
+    private func find(
+        beginningWith query: String, in app: AppID
+    ) async throws(EngineFailure) -> [StoredCustomer] {
+        let ellipses = ["…", "..."]
+        let prefix =
+            ellipses.first(where: query.hasSuffix).map { String(query.dropLast($0.count)) } ?? query
+        guard !prefix.isEmpty else { return [] }
+        return try await context.read { tx in
+            try tx.customers.all(beginningWith: prefix, in: app, limit: Self.similarMax + 1)
+        }
+    }
+
+    /// Queries the App Store about an id that we do not know: of any transaction of a subscription,
+    /// or of the order in the customer's e-mail.
+    private func originals(
+        behind query: String, in app: AppID
+    ) async -> (CustomerSearch.Store, FoundCustomer.Match) {
+        if !query.isEmpty, query.allSatisfy({ $0.isASCII && $0.isNumber }) {
+            return (await originals(of: query, in: app), .transaction)
+        }
+        guard let order = Self.orderNumber(query) else { return (.notQueried, .order) }
+        return (await originals(ofOrder: order, in: app), .order)
+    }
+
+    /// The order id in upper case, as the App Store writes it. Returns nil if the text is not an
+    /// order id: no other search query is sent to the App Store.
+    package static func orderNumber(_ text: String) -> String? {
+        guard text.wholeMatch(of: #/[Mm][0-9A-Za-z]{7,14}/#) != nil, text.contains(/[0-9]/) else {
+            return nil
+        }
+        return text.uppercased()
+    }
+
+    /// The original transaction id of the chain that a transaction belongs to, according to the App
+    /// Store.
+    private func originals(of transaction: String, in app: AppID) async -> CustomerSearch.Store {
+        await originals(in: app) { store in
+            let environment = try await store.findEnvironment(transaction)
+            return [try await store.transaction(transaction, in: environment)]
+        }
+    }
+
+    /// The original transaction ids of all transactions of an order, according to the App Store.
+    private func originals(ofOrder order: String, in app: AppID) async -> CustomerSearch.Store {
+        await originals(in: app) { store in try await store.transactions(ofOrder: order) }
+    }
+
+    /// Apple's codes for what it cannot read, such as an order number of the wrong form.
+    private static let badRequests: Range<Int64> = 4_000_000..<4_010_000
+
+    private func originals(
+        in app: AppID, _ ask: (AppStoreClient) async throws -> [String]
+    ) async -> CustomerSearch.Store {
+        guard let store = context.reconciliationSettings.appStore(app),
+            let verifier = context.verifiers[app],
+            let settings = context.apps[app]
+        else { return .notConfigured }
+        do {
+            var originals: [String] = []
+            for signed in try await ask(store) {
+                let outcome = await verifier.transaction(
+                    Array(signed.utf8), for: settings.identity, at: AppStoreDate(context.now()))
+                let original = try verification.trusted(outcome).payload.originalTransactionId
+                if let original, !originals.contains(original) { originals.append(original) }
+            }
+            return .answered(originals)
+        } catch AppStoreFailure.unknownID {
+            return .answered([])
+        } catch AppStoreFailure.refused(let code, _) where Self.badRequests.contains(code) {
+            // It is no number of Apple's at all.
+            return .answered([])
+        } catch {
+            context.logger.notice(
+                "querying the App Store for a transaction failed",
+                metadata: ["app": .string(app.rawValue), "error": "\(error)"])
+            return .failed
+        }
+    }
+
+    /// Erases a customer: their ids and their personal data. Their purchases lose their owner,
+    /// except for consumables, which stay consumed under a meaningless pseudonym. What Apple signed
+    /// is preserved, including amounts of money. Idempotent.
+    package func erase(
+        _ id: CustomerID, app appID: AppID
+    ) async throws(EngineFailure) -> ErasureResult {
+        _ = try context.app(appID)
+        try id.requireValid()
+        let now = context.now()
+        // Generated before the transaction, which may run several times.
+        let salt = SymmetricKey(size: .bits128).withUnsafeBytes { Array($0) }
+        return try await context.decide(isErasing: true) { tx in
+            guard let person = try CustomerFinder(tx).customerToErase(id, in: appID) else {
+                let nothing = ErasureResult(purchases: 0)
+                // Somebody who was invited, and never came.
+                let wasInvited = try tx.seatInvitations.delete(naming: [id], in: appID)
+                return wasInvited ? .done(nothing) : .unchanged(nothing)
+            }
+            let ids =
+                person.ids + (try tx.customers.separatedDevices(of: person.customer, in: appID))
+            let names = ids.enumerated().map { index, id in (id, CustomerID.erased(salt, index)) }
+            let unlinked = try tx.erasure.erase(
+                person, names: Dictionary(uniqueKeysWithValues: names),
+                hashes: person.ids.map(\.hash), in: appID, at: now)
+            return .done(ErasureResult(purchases: unlinked))
+        }
+    }
+
+    /// What erasing a customer would do. Returns nil if the id names nobody, so that there is
+    /// nothing to erase.
+    package func erasure(
+        of id: CustomerID, app appID: AppID
+    ) async throws(EngineFailure) -> ErasureResult? {
+        _ = try context.app(appID)
+        return try await context.read { tx in
+            try CustomerFinder(tx).customerToErase(id, in: appID).map { person in
+                ErasureResult(purchases: try tx.erasure.erasableCount(of: person, in: appID))
+            }
+        }
+    }
+}
+
+extension ErasureKeying {
+    static let hmac = ErasureKeying(
+        code: { hash, key in
+            Array(HMAC<SHA256>.authenticationCode(for: hash, using: SymmetricKey(data: key)))
+        },
+        freshKey: { SymmetricKey(size: .bits256).withUnsafeBytes { Array($0) } })
+}
+
+extension CustomerID {
+    /// The hash of an id, in lower case, as account tokens are compared.
+    var hash: [UInt8] { Array(SHA256.hash(data: Array(rawValue.lowercased().utf8))) }
+
+    /// The number of characters after the prefix.
+    private static let erasedCharacters = 24
+
+    fileprivate static func erased(_ salt: [UInt8], _ index: Int) -> CustomerID {
+        let digest = Array(SHA256.hash(data: salt + Array("\(index)".utf8)))
+        return CustomerID(
+            rawValue: "erased_\(Hexadecimal.text(digest).prefix(erasedCharacters))")
+    }
+}

@@ -1,0 +1,84 @@
+import Ledger
+import Storage
+
+/// Writes what customers may use, and what is in their wallets, as rows that operators read with
+/// SQL: see docs/sql.md. The log says whose rows to write again.
+extension CustomerService {
+    /// The number of customers that one step writes while all of them are written.
+    static let shownAtOnce = 50
+    /// The number of events that one step follows.
+    static let followedAtOnce = 200
+
+    /// Does a step of this work for every app. Returns how much was done; 0 if nothing is left.
+    /// Idempotent, and safe for several servers at once; a server that is killed leaves the rest to
+    /// the next one.
+    package func show() async throws(EngineFailure) -> Int {
+        var count = 0
+        for app in context.apps.values.sorted(by: { $0.id < $1.id }) {
+            count += try await show(of: app)
+        }
+        return count
+    }
+
+    private func show(of app: AppSettings) async throws(EngineFailure) -> Int {
+        let rules = app.shownRules
+        let now = context.now()
+        let (showing, isDue) = try await context.read { tx in
+            let showing = try tx.shown.showing(of: app.id)
+            return (
+                showing,
+                try showing.map { try CustomerFinder(tx).isDue($0, in: app.id, at: now) } ?? true
+            )
+        }
+        let begins = showing?.rules != rules
+        // Each server begins once, so that two with different settings do not begin in turns.
+        guard begins ? !shownRuleChecks.isDone(app.id) : isDue else { return 0 }
+        // It reads what many writers write, so as a serializable transaction it would conflict with
+        // most of them. Nobody relies on its rows, and two servers change the row in `showings`.
+        let count = try await context.snapshotTransaction { tx in
+            if begins { try tx.shown.begin(of: app.id, by: rules) }
+            return try CustomerFinder(tx).showNext(of: app, at: now)
+        }
+        shownRuleChecks.markDone(app.id)
+        if begins || showing?.customer != nil {
+            context.logger.info(
+                "rows about customers are being written",
+                metadata: ["app": "\(app.id)", "customers": "\((showing?.shown ?? 0) + count)"])
+        }
+        return count
+    }
+}
+
+extension ShownEntitlement {
+    init(_ entitlement: EntitlementID, _ status: EntitlementStatus, at now: Instant) {
+        self.init(entitlement, status.state)
+        until = status.until
+        changesAt = status.state.isOpen ? status.until.flatMap { $0 > now ? $0 : nil } : nil
+        willRenew = status.willRenew
+        switch status.source {
+        case .purchase(let purchase, let product):
+            (self.purchase, self.product) = (purchase, product)
+        case .grant(let grant): self.grant = grant
+        }
+    }
+}
+
+extension AppSettings {
+    /// Raised when rows are written differently, so that existing ones are written again.
+    private static let shownLayout = 2
+
+    /// The same text for the same settings of what rows say.
+    fileprivate var shownRules: String {
+        let rights = entitlements.map { entitlement, products in
+            "\(entitlement)=\(products.map(\.rawValue).sorted().joined(separator: "+"))"
+        }
+        let currencies = wallets.allCurrencies.map(\.rawValue)
+        let credits = wallets.credits.map { product, credits in
+            "\(product)=" + credits.map { "\($0.key):\($0.value)" }.sorted().joined(separator: "+")
+        }
+        let lengths = terms.products.keys.map(\.rawValue)
+        return "\(Self.shownLayout) "
+            + [rights, currencies, credits, lengths].map { $0.sorted().joined(separator: ",") }
+            .joined(separator: " ")
+    }
+}

@@ -1,0 +1,227 @@
+import Ledger
+import Storage
+
+/// What a customer may use at a moment, and why.
+package struct CustomerState: Hashable, Sendable {
+    /// The id that was requested.
+    package var id: CustomerID
+    /// All other ids of the same customer, oldest first.
+    package var aliases: [CustomerID]
+    /// Those ids that the server made, to be set as account tokens.
+    package var accountTokens: Set<CustomerID> = []
+    /// The id to set as account token (Apple: `appAccountToken`). Nil if they have none.
+    package var accountToken: CustomerID?
+    /// Whether the customer is known by anonymous ids only.
+    package var isAnonymous = false
+    package var environment: Environment
+    package var asOf: Instant
+    /// Only entitlements that the customer has or had.
+    package var entitlements: [EntitlementID: EntitlementStatus]
+    package var purchases: [PurchaseState]
+    /// The terms of all non-renewing purchases together.
+    package var terms: [Term]
+    /// The terms as they are shown to the customer.
+    package var displayedTerms: [Term]
+    /// Payments for non-renewing products whose length is not configured.
+    package var termsWithoutLength: [Payment]
+    /// Grants made by support, including those that have ended.
+    package var grants: [Grant]
+    /// The balance of each currency that has ever had an entry.
+    package var balances: [CurrencyID: Int64]
+    /// The clock by which the days of terms are counted.
+    package var clock = WallClock.utc
+
+    /// The aliases that an app may see: not the anonymous ids, nor those that the server made. Such
+    /// an id is enough to act as its customer, and may be another device's.
+    package var aliasesForApps: [CustomerID] {
+        aliases.filter { !($0.isAnonymous || accountTokens.contains($0)) }
+    }
+}
+
+/// One purchase of a customer, and the access it gives.
+package struct PurchaseState: Hashable, Sendable {
+    package var timeline: Timeline
+    /// Nil if it gives no access by time or ownership, as a consumable.
+    package var access: Access?
+    /// What the owner is, if that is another customer, who shares it. Nil if it is the customer's
+    /// own.
+    package var sharedBy: CustomerKind?
+    /// How many people it is paid for. Nil if it is no purchase of seats, or not the customer's
+    /// own.
+    package var seats: SeatCount?
+    /// Its product, if the configuration does not list it, so that the purchase gives nothing.
+    package var unlisted: MissingListing?
+
+    /// Whether it belongs to the customer, who neither shares it nor has a seat of it.
+    package var isOwn: Bool { sharedBy == nil && timeline.seat == nil }
+}
+
+/// Whether the app has said who a customer is.
+package enum CustomerKind: String, Hashable, Sendable {
+    case person
+    /// A device whose user has not signed in.
+    case anonymous
+
+    init(isAnonymous: Bool) { self = isAnonymous ? .anonymous : .person }
+}
+
+/// Customers: their state, ids, history and explanation; finds and erases them.
+package struct CustomerService: Sendable {
+    let context: Context
+    let verification: VerificationService
+    let events: EventService
+    let reconciliation: ReconciliationService
+    let shownRuleChecks = RuleChecks()
+}
+
+extension CustomerService {
+    /// What a customer may use now. An unknown id is a customer without purchases; nothing is
+    /// written.
+    package func find(
+        _ id: CustomerID, app appID: AppID, environment: Environment
+    ) async throws(EngineFailure) -> CustomerState {
+        let (app, _) = try context.app(appID)
+        try id.requireValid()
+        let now = context.now()
+        let state = try await context.read { tx in
+            try CustomerReader(tx).state(of: id, in: app, environment: environment, at: now)
+        }
+        context.counters.customersRead.add()
+        // Unconfirmed purchases are checked soon.
+        reconciliation.requestUrgentChecks(for: state, in: appID)
+        return state
+    }
+
+    /// Makes another id an alias of the customer. If both ids are customers, they are merged.
+    /// Idempotent.
+    ///
+    /// An app's request can add only what ``AliasClaim`` allows: a merge cannot be undone, and an
+    /// id that is added in advance would belong to whoever comes later under that id.
+    ///
+    /// - Parameter proofs: the identity proofs of an app's request, which needs one of each
+    ///   customer that requires one; nil for a server's request.
+    /// - Returns: the customer, under the id in the path unless that id was not kept.
+    package func alias(
+        _ other: CustomerID, to id: CustomerID, app appID: AppID, environment: Environment,
+        proofs: [String]? = nil
+    ) async throws(EngineFailure) -> CustomerState {
+        let (app, _) = try context.app(appID)
+        try id.requireValid()
+        try other.requireValid()
+        let now = context.now()
+        let isByApp = proofs != nil
+        let wait = isByApp ? context.growth.wait(of: app, at: now) : nil
+        let (state, added) = try await context.decide { tx -> Decision<(CustomerState, Int)> in
+            // Checked inside the transaction: what an anonymous id needs changes with its owner.
+            if let proofs,
+                let failure = try IdentityDecisions(tx).defect(
+                    in: proofs, ofBoth: [id, other], in: app, at: now)
+            {
+                return .refused(failure)
+            }
+            if isByApp,
+                let why = try IdentityDecisions(tx).aliasClaim(other, to: id, in: app)?.refusal
+            {
+                switch why {
+                case .twoPeople: return .refused(.aliasJoinsTwoPeople(other))
+                case .notProven: return .refused(.aliasNotProven(other))
+                }
+            }
+            let new = try IdentityDecisions(tx).countUnknown([id, other], in: appID)
+            if let wait, new > 0, try !IdentityDecisions(tx).hasPurchases([id, other], in: appID) {
+                return .refused(.growthBudgetExhausted(wait: wait))
+            }
+            let id = try IdentityDecisions(tx).join(
+                other, with: id, isByApp: isByApp, in: app, at: now)
+            let state = try CustomerReader(tx).state(
+                of: id, in: app, environment: environment, at: now)
+            return .done((state, new))
+        }
+        if isByApp { context.growth.add(added, of: app, at: now) }
+        return state
+    }
+
+    /// Removes an alias from a customer; it then identifies nobody. Everything the customer has
+    /// stays with them. The customer's primary id cannot be removed.
+    package func removeAlias(
+        _ alias: CustomerID, from id: CustomerID, app appID: AppID, environment: Environment
+    ) async throws(EngineFailure) -> CustomerState {
+        let (app, _) = try context.app(appID)
+        let now = context.now()
+        return try await context.decide { tx in
+            guard alias != id, let known = try tx.customers.find(known: id, in: appID),
+                known.ids.contains(alias)
+            else { return .refused(.unknownAlias(alias)) }
+            guard alias != known.customer else { return .refused(.primaryID(alias)) }
+            try tx.identity.removeID(alias, from: known.customer, in: appID, at: now)
+            return .done(
+                try CustomerReader(tx).state(of: id, in: app, environment: environment, at: now))
+        }
+    }
+}
+
+extension CustomerID {
+    /// The maximum length of an id, in bytes.
+    package static let bytesMax = 255
+
+    /// What programs send when they have no id: it would merge all their users into one customer.
+    private static let placeholderWords: Set<String> = [
+        "null", "(null)", "nil", "none", "undefined", "nan", "n/a", "0", "-1", "false", "true",
+        "guest", "anonymous", "anon", "unknown", "user", "customer", "default", "test",
+        "unidentified", "not set", "no_user", "[object object]",
+    ]
+    private static let placeholderBytesMax = placeholderWords.map(\.utf8.count).max() ?? 0
+    private static let nilUUID = "00000000-0000-0000-0000-000000000000"
+
+    func requireValid() throws(EngineFailure) {
+        guard isWellFormed, rawValue.utf8.count <= Self.bytesMax, !isPlaceholder else {
+            throw .invalidCustomerID(rawValue)
+        }
+    }
+
+    package var isPlaceholder: Bool {
+        guard rawValue.utf8.count <= Self.placeholderBytesMax else {
+            return rawValue == Self.nilUUID
+        }
+        return Self.placeholderWords.contains(rawValue.lowercased())
+    }
+
+    /// Printable text, without leading, trailing or doubled spaces.
+    private var isWellFormed: Bool {
+        // Nearly all ids are plain ASCII, and then the Unicode properties need not be examined.
+        if rawValue.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) { return !rawValue.isEmpty }
+        let words = rawValue.split(whereSeparator: \.isWhitespace).joined(separator: " ")
+        let isPrintable = rawValue.unicodeScalars.allSatisfy {
+            $0.properties.generalCategory != .control
+        }
+        return !words.isEmpty && words == rawValue && isPrintable
+    }
+}
+
+extension AppSettings {
+    func purchaseState(
+        _ timeline: Timeline, sharedBy owner: CustomerKind? = nil, at now: Instant
+    ) -> PurchaseState {
+        PurchaseState(
+            timeline: timeline, access: timeline.access(at: now, rules: rules), sharedBy: owner,
+            unlisted: timeline.seat == nil
+                ? unlistedProduct(of: timeline, at: now).map(unlisted) : nil)
+    }
+
+    /// The status of each entitlement that the customer has or had.
+    func rights(
+        _ timelines: [Timeline], _ terms: [Term], _ grants: [Grant], at now: Instant
+    ) -> [EntitlementID: EntitlementStatus] {
+        var rights: [EntitlementID: EntitlementStatus] = [:]
+        for (entitlement, products) in entitlements {
+            let app = timelines.compactMap {
+                paidApp?.access(to: entitlement, through: $0, of: ProductID(rawValue: bundleID))
+            }
+            let access = Entitlement.access(
+                through: products, of: timelines, terms, besides: app, at: now, rules: rules)
+            let granted = grants.filter { $0.entitlement == entitlement }
+            rights[entitlement] = EntitlementStatus.strongest(access, granted, at: now)
+        }
+        return rights
+    }
+}

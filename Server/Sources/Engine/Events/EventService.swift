@@ -1,0 +1,185 @@
+import Ledger
+import Storage
+
+/// A page of an app's event log, and the cursor of the next page.
+package struct EventPage: Hashable, Sendable {
+    package var events: [LoggedEvent]
+    /// The epochs of the log: an event's id names the epoch that the event belongs to.
+    package var epochs: LogEpochs
+    package var next: LogPosition
+}
+
+/// Each app's log of events: reads it, numbers it, and emits what only time has caused.
+package struct EventService: Sendable {
+    let context: Context
+    let terms: TermService
+}
+
+extension EventService {
+    /// The maximum number of events in one response.
+    package static let eventsMax = EventLog.eventsMax
+    /// Purchases of one app that are processed in one transaction.
+    private static let transitionBatch = 200
+
+    /// The events of an app after a cursor, in order. If a customer is named, only that customer's
+    /// events, including those of purchases that only carry an account token equal to the id. An
+    /// unknown customer has none.
+    ///
+    /// - Parameter place: the cursor of the last event read; nil for the beginning.
+    /// - Throws: ``EngineFailure``: `unknownCursor` if the cursor is past the last event, and
+    ///   `outdatedCursor` if it is from the log before a restore, however far the log has advanced
+    ///   since: a reader that continued from either would miss events.
+    package func page(
+        of appID: AppID, customer id: CustomerID? = nil, after place: LogPosition?, limit: Int
+    ) async throws(EngineFailure) -> EventPage {
+        _ = try context.app(appID)
+        guard limit <= Self.eventsMax else {
+            throw .limitExceeded(what: "events", limit: Self.eventsMax)
+        }
+        let page: Result<EventPage, EngineFailure> = try await readingLog(of: appID) { tx in
+            let epochs = try tx.events.epochs(of: appID)
+            let place = place ?? LogPosition(epochs.current, 0)
+            if let failure = try EventReader(tx).refusal(of: place, in: appID, epochs) {
+                return .failure(failure)
+            }
+            let events = try EventReader(tx).events(
+                of: appID, id, after: place.sequence, limit: limit)
+            return .success(
+                EventPage(
+                    events: events, epochs: epochs,
+                    next: LogPosition(epochs.current, events.last?.sequence ?? place.sequence)))
+        }
+        return try page.get()
+    }
+
+    /// The events of an app after a sequence number, in order, for callers that keep no cursor.
+    ///
+    /// - Parameter sequence: of the last event that is known already; 0 for the first.
+    package func list(
+        of appID: AppID, customer id: CustomerID? = nil, after sequence: Int64, limit: Int
+    ) async throws(EngineFailure) -> [LoggedEvent] {
+        let epochs = try await context.read { tx in try tx.events.epochs(of: appID) }
+        let place = LogPosition(epochs.current, sequence)
+        return try await page(of: appID, customer: id, after: place, limit: limit).events
+    }
+
+    /// The newest events of a customer before a sequence number, in order. The page's cursor is
+    /// that of its last event.
+    package func lastPage(
+        of appID: AppID, customer id: CustomerID, before sequence: Int64, limit: Int
+    ) async throws(EngineFailure) -> EventPage {
+        _ = try context.app(appID)
+        guard limit <= Self.eventsMax else {
+            throw .limitExceeded(what: "events", limit: Self.eventsMax)
+        }
+        return try await readingLog(of: appID) { tx in
+            let ids = try tx.customers.find(known: id, in: appID)?.ids ?? [id]
+            let events = try EventReader(tx).lastEvents(
+                concerning: ids, in: appID, before: sequence, limit: limit)
+            let epochs = try tx.events.epochs(of: appID)
+            return EventPage(
+                events: events, epochs: epochs,
+                next: LogPosition(epochs.current, events.last?.sequence ?? 0))
+        }
+    }
+
+    /// The number of events of a customer.
+    package func count(
+        of appID: AppID, customer id: CustomerID
+    ) async throws(EngineFailure) -> Int {
+        _ = try context.app(appID)
+        return try await readingLog(of: appID) { tx in
+            let ids = try tx.customers.find(known: id, in: appID)?.ids ?? [id]
+            var count = try EventReader(tx).unnamedEvents(of: ids, in: appID, after: 0).count
+            for id in ids {
+                let last = try tx.events.last(of: [id], in: appID, limit: 1).last
+                count += Int(last?.customerSequence ?? 0)
+            }
+            return count
+        }
+    }
+
+    /// The cursor after the newest event of an app.
+    package func lastLogPosition(of appID: AppID) async throws(EngineFailure) -> LogPosition {
+        _ = try context.app(appID)
+        return try await readingLog(of: appID) { tx in
+            LogPosition(
+                try tx.events.epochs(of: appID).current, try tx.events.lastSequence(of: appID))
+        }
+    }
+
+    /// Gives committed events their numbers, without which nobody reads them. Returns how many.
+    /// Harmless to repeat, and for several servers at once. On SQLite every event has its number
+    /// when it is committed.
+    ///
+    /// - Parameter isWaiting: false to leave the events to another server that is numbering.
+    @discardableResult
+    package func numberEvents(isWaiting: Bool = true) async throws(EngineFailure) -> Int {
+        do { return try await context.db.numberEvents(isWaiting: isWaiting) } catch {
+            throw EngineFailure(error)
+        }
+    }
+
+    /// Yields after commits of this server that may have left events without numbers; one element
+    /// can stand for many commits. For one reader.
+    package var unnumbered: AsyncStream<Void> { context.db.unnumbered }
+
+    /// Yields after this server has committed events of an app, until it is finished. What other
+    /// servers commit gives no element.
+    package func logSignals(
+        of app: AppID
+    ) -> (stream: AsyncStream<Void>, continuation: AsyncStream<Void>.Continuation) {
+        context.db.signals.signals(ofLogOf: app)
+    }
+
+    /// Reads the log of an app, with all events that were committed before the call. If they cannot
+    /// be numbered now, the events that have numbers are read.
+    func readingLog<Value: Sendable>(
+        of app: AppID, _ body: @escaping @Sendable (DatabaseSession) throws -> Value
+    ) async throws(EngineFailure) -> Value {
+        let value: Value? = try await context.read { tx in
+            try tx.pendingEvents.hasAny(of: app) ? nil : body(tx)
+        }
+        if let value { return value }
+        do { try await context.db.numberEvents(of: app) } catch {
+            context.logger.warning("Events could not be numbered.", metadata: ["error": "\(error)"])
+        }
+        return try await context.read(body)
+    }
+
+    /// Emits events for changes that only time has caused: periods that ended, grace periods that
+    /// ended, terms that will end soon. Returns how many purchases and customers were examined; 0
+    /// if nothing is due. Idempotent and safe for several servers at once.
+    ///
+    /// - Throws: ``EngineFailure`` of the first app that failed, if nothing is due for the others.
+    ///   A failing app does not delay the others.
+    package func emitTimeBased() async throws(EngineFailure) -> Int {
+        var count = 0
+        var failure: EngineFailure?
+        for settings in context.apps.values.sorted(by: { $0.id < $1.id }) {
+            do { count += try await emitTimeBased(of: settings) } catch {
+                failure = failure ?? error
+            }
+        }
+        if count == 0, let failure { throw failure }
+        return count
+    }
+
+    private func emitTimeBased(of settings: AppSettings) async throws(EngineFailure) -> Int {
+        let app = settings.id
+        let now = context.now()
+        let reminded = try await terms.emitReminders(of: settings)
+        // Checking for due work must not wait for writers.
+        let isDue = try await context.read { tx in
+            try tx.queues.hasDue(.transitions, of: app, by: now)
+                || tx.queues.hasDue(.grantEnds, of: app, by: now)
+        }
+        guard isDue else { return reminded }
+        return try await reminded
+            + context.transaction { tx in
+                try tx.purchaseEvents.emitTransitions(
+                    of: app, dueBy: now, limit: Self.transitionBatch)
+                    + tx.grants.emitExpired(of: app, dueBy: now, limit: Self.transitionBatch)
+            }
+    }
+}

@@ -1,0 +1,86 @@
+import AppStoreClient
+import AppStoreFormats
+import AppStoreTrust
+import Intake
+import Ledger
+import Storage
+
+/// Whose imported purchases are, and which store accounts are unchecked.
+struct ImportDecisions {
+    let tx: DatabaseSession
+
+    init(_ tx: DatabaseSession) { self.tx = tx }
+}
+
+extension ImportDecisions {
+    /// Links purchases to a customer if they have no owner and do not name another customer.
+    ///
+    /// - Parameter other: another id of the customer.
+    func linkImported(
+        _ purchases: [PurchaseID], for id: CustomerID?, also other: CustomerID?, in app: AppID,
+        at now: Instant
+    ) throws -> ImportOutcome {
+        guard let id else { return .recorded }
+        var refused: String?
+        var walletCache = WalletProjectionCache()
+        for purchase in purchases {
+            let obstacle = try linkImported(purchase, to: id, other, in: app, at: now, &walletCache)
+            refused = refused ?? obstacle
+        }
+        return refused.map { .unusable($0) } ?? .recorded
+    }
+
+    /// Links a purchase that has no owner. Returns the reason if it belongs to another customer or
+    /// names one: then nothing is written, and an unknown id is not created.
+    private func linkImported(
+        _ purchase: PurchaseID, to id: CustomerID, _ other: CustomerID?, in app: AppID,
+        at now: Instant, _ walletCache: inout WalletProjectionCache
+    ) throws -> String? {
+        let number = purchase.original.rawValue
+        let known = try tx.customers.find(known: id, in: app)?.customer
+        if let link = try tx.links.find(of: purchase, in: app) {
+            guard link.customer != known else { return nil }
+            return "\(number) already belongs to another customer, and stays there"
+        }
+        let token = try tx.purchases.timeline(of: purchase, in: app)?.accountToken
+        let named = try OwnershipDecisions(tx).identified(
+            by: token, or: [id] + (other.map { [$0] } ?? []), in: app)
+        let second = try other.flatMap { try tx.customers.find(known: $0, in: app)?.customer }
+        guard named == nil || [known, id, second, other].contains(named) else {
+            return
+                "\(number) names another person by its account token, and stays there. Add the "
+                + "token as the customer's alias, or set `account_tokens: other`"
+        }
+        let owner = try tx.identity.customer(id, in: app, at: now).customer
+        // Another backend knew only what a device had reported, which is no decision about this
+        // purchase. So, as after a device's request, the customer that the account token names
+        // gets the purchase whenever the token becomes known, and the policy applies. Otherwise
+        // the owner would depend on the order of arrival.
+        let evidence: OwnershipClaim.Evidence = named == nil ? .device : .token
+        try tx.ownership.link(purchase, to: owner, by: evidence, in: app, at: now, &walletCache)
+        return nil
+    }
+}
+
+extension ImportDecisions {
+    /// The first purchase with fewer failed checks than this, or else the first one. Returns nil if
+    /// the App Store has reported on all.
+    func firstUnchecked(
+        among purchases: [PurchaseID], in app: AppID, refusedBelow refusals: Int
+    ) throws -> UncheckedPurchase? {
+        var first: UncheckedPurchase?
+        for purchase in purchases {
+            guard let unasked = try unchecked(purchase, in: app) else { continue }
+            if unasked.failures < refusals { return unasked }
+            first = first ?? unasked
+        }
+        return first
+    }
+
+    /// Returns nil if the App Store has reported the purchase's past.
+    func unchecked(_ purchase: PurchaseID, in app: AppID) throws -> UncheckedPurchase? {
+        let history = try tx.checks.history(of: purchase, in: app)?.history
+        guard history?.askedAt == nil else { return nil }
+        return UncheckedPurchase(purchase: purchase, failures: history?.failures ?? 0)
+    }
+}

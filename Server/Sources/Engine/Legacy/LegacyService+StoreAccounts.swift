@@ -1,0 +1,195 @@
+import AppStoreFormats
+import AppStoreTrust
+import Ledger
+import Storage
+
+/// Finds what is known of the store account that a receipt is from. Unknown parts are requested
+/// from the App Store if possible. If it does not respond, nothing is reported that might deny
+/// access to a paying customer.
+extension LegacyService {
+    /// After this many responses that a purchase does not exist, the request does not wait any
+    /// longer. The App Store seldom says so of a purchase that exists.
+    private static let refusalsMax = 3
+    /// The maximum number of checks per request of purchases whose period has just ended.
+    private static let unconfirmedMax = 3
+    /// The maximum number of other purchases of the same account; further ones are omitted.
+    private static let othersMax = 1_000
+    /// The documents of each kind that are read to find other purchases of an account: the newest
+    /// shows whatever the previous ones did.
+    private static let witnessesMax = 1
+
+    /// Records a receipt and returns what is known of its account. Returns nil if that is too
+    /// little for a response, and more may be known later: the App Store must be queried about a
+    /// purchase for the first time and does not respond; or it has not reported what became of a
+    /// purchase at the end of its period, so that we hold it open.
+    ///
+    /// - Parameter isWhole: whether to include everything that the account has, or only what the
+    ///   receipt shows.
+    func account(
+        of attestation: VerifiedDocument, in app: AppSettings, isWhole: Bool
+    ) async throws(EngineFailure) -> VerifyReceiptComposer? {
+        guard try await recordWithinBudget(attestation, of: app) else { return nil }
+        let own = attestation.purchases
+        let others = isWhole ? try await others(beside: attestation, in: app.id) : []
+        let purchases = own + others
+        guard try await isPastKnown(of: own, in: app.id) else { return nil }
+        // Other purchases are queried, too; but the receipt's own are returned even if that fails.
+        _ = try await isPastKnown(of: others, in: app.id)
+        let account = try await known(of: purchases, in: app.id, isWhole: isWhole)
+        let held = account.held(at: context.now(), app.rules)
+        guard reconciliation.canQueryAppStore(app.id), !held.isEmpty else {
+            return account.holding(held)
+        }
+        // What the receipt shows first.
+        let unconfirmed = held.keys.sorted { own.contains($0) && !own.contains($1) }
+        try await reconciliation.reconcileAndWait(
+            aboutUnconfirmed: Array(unconfirmed.prefix(Self.unconfirmedMax)), in: app.id)
+        let told = try await known(of: purchases, in: app.id, isWhole: isWhole)
+        let left = told.held(at: context.now(), app.rules)
+        return own.contains { left[$0] != nil } ? nil : told.holding(left)
+    }
+
+    /// Records a document that a device has submitted. Returns false, and does not record it, if
+    /// too many documents of one of its purchases were submitted recently.
+    private func recordWithinBudget(
+        _ attestation: VerifiedDocument, of app: AppSettings
+    ) async throws(EngineFailure) -> Bool {
+        let kept = attestation.documentWithFacts
+        let now = attestation.document.receivedAt
+        do throws(EngineFailure) {
+            try await context.transaction { tx in
+                if try tx.recorder.record(kept) {
+                    try tx.documents.spend(app.documentBudget, on: [kept], at: now)
+                }
+            }
+            return true
+        } catch {
+            guard case .documentBudgetExhausted = error else { throw error }
+            context.logger.notice(
+                "a receipt was not recorded: too many new documents of a purchase",
+                metadata: ["app": "\(app.id)", "reason": "\(error)"])
+            return false
+        }
+    }
+
+    /// The purchases of the same store account besides those in a receipt: whatever is shown by the
+    /// newest documents of each kind that show an account with one of the receipt's subscriptions.
+    ///
+    /// A subscription belongs to one store account and is contained in all later documents about
+    /// it. So purchases of another account are not among them.
+    private func others(
+        beside attestation: VerifiedDocument, in app: AppID
+    ) async throws(EngineFailure) -> [PurchaseID] {
+        guard let subscription = attestation.subscription else { return [] }
+        let kinds: [StoredDocument.Kind] = [.appReceipt, .receiptResponse, .notificationV1]
+        let witnesses = try await context.read { tx in
+            try kinds.flatMap { kind in
+                try tx.documents.all(
+                    about: subscription, in: app, of: [kind], limit: Self.witnessesMax)
+            }
+        }
+        var others: Set<PurchaseID> = []
+        for witness in witnesses where witness.id != attestation.document.id {
+            do {
+                others.formUnion(try await self.verification.verify(again: witness).purchases)
+            } catch {
+                // For example, under another configuration. The document shows nothing then, and
+                // the other purchases are used.
+                context.logger.notice(
+                    "a recorded document can no longer be verified",
+                    metadata: [
+                        "app": "\(app)", "document": "\(DocumentID(bytes: witness.id))",
+                        "error": "\(error)",
+                    ])
+            }
+        }
+        return Array(others.subtracting(attestation.purchases).sorted().prefix(Self.othersMax))
+    }
+
+    /// What is known of purchases; and, if everything is wanted, of those that Apple's response
+    /// about their account names.
+    private func known(
+        of purchases: [PurchaseID], in app: AppID, isWhole: Bool
+    ) async throws(EngineFailure) -> VerifyReceiptComposer {
+        try await context.read { tx in
+            var account = VerifyReceiptComposer()
+            for purchase in purchases {
+                let documents = try tx.documents.all(
+                    about: purchase, in: app, of: [.receiptResponse], limit: 1)
+                account.apply(documents.first)
+            }
+            var seen: Set<PurchaseID> = []
+            let told = isWhole ? account.purchasesInResponse.sorted().prefix(Self.othersMax) : []
+            for purchase in purchases + told where seen.insert(purchase).inserted {
+                if let timeline = try tx.purchases.timeline(of: purchase, in: app) {
+                    account.timelines.append(timeline)
+                }
+            }
+            return account
+        }
+    }
+
+    /// Whether the App Store has reported the past of purchases. If it has not, it is queried; one
+    /// response covers the whole account. Returns true if it cannot be queried, because no more can
+    /// be known then.
+    private func isPastKnown(
+        of purchases: [PurchaseID], in app: AppID
+    ) async throws(EngineFailure) -> Bool {
+        guard reconciliation.canQueryAppStore(app) else { return true }
+        let next = try await context.read { tx in
+            try ImportDecisions(tx).firstUnchecked(
+                among: purchases, in: app, refusedBelow: Self.refusalsMax)
+        }
+        guard let next else { return true }
+        let standing = try await context.read { tx in
+            try tx.appStore.health(of: app, in: next.purchase.environment)
+        }
+        // While the App Store does not respond, no request waits for it.
+        guard standing.pausedUntil <= context.now() else { return false }
+        if Self.isUnknownToAppStore(next, standing) { return true }
+        try await reconciliation.reconcileAndWait(about: next.purchase, in: app)
+        return try await context.read { tx in
+            guard let left = try ImportDecisions(tx).unchecked(next.purchase, in: app) else {
+                return true
+            }
+            return Self.isUnknownToAppStore(
+                left, try tx.appStore.health(of: app, in: next.purchase.environment))
+        }
+    }
+
+    private static func isUnknownToAppStore(
+        _ unasked: UncheckedPurchase, _ standing: AppStoreHealth
+    ) -> Bool {
+        standing.failures == 0 && unasked.failures >= refusalsMax
+    }
+}
+
+/// A purchase whose past the App Store has not reported.
+struct UncheckedPurchase: Sendable {
+    var purchase: PurchaseID
+    /// The number of failed checks.
+    var failures: Int
+}
+
+extension VerifyReceiptComposer {
+    /// A copy that shows what is held open.
+    fileprivate func holding(_ held: [PurchaseID: Instant]) -> VerifyReceiptComposer {
+        var account = self
+        account.held = held
+        return account
+    }
+}
+
+extension VerifiedDocument {
+    /// The purchases that it is about, each once.
+    fileprivate var purchases: [PurchaseID] { Set(facts.map(\.purchase)).sorted() }
+
+    /// An auto-renewable subscription that it shows.
+    fileprivate var subscription: PurchaseID? {
+        let chains = facts.filter { fact in
+            guard case .payment(let payment) = fact.statement else { return false }
+            return payment.kind == .autoRenewable
+        }
+        return chains.map(\.purchase).min()
+    }
+}

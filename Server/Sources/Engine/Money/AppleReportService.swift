@@ -1,0 +1,284 @@
+import AppStoreFormats
+import Crypto
+import Ledger
+import Reports
+import Storage
+
+/// What became of an imported report file.
+package struct AppleReportImport: Hashable, Sendable {
+    package var kind: String
+    /// Counted from 1970-01-01.
+    package var days: ClosedRange<Int64>
+    package var rowsCount: Int
+    /// Whether the same content had been imported before.
+    package var isKnown: Bool
+    /// The name of the file that counted until now, if it is another one: the last import counts.
+    package var replacedName: String? = nil
+    /// The name of the file of all regions that counts in place of this one of a region.
+    package var displacedBy: String? = nil
+    /// The vendor number in the file's name, if the configuration has another one.
+    package var otherVendorNumber: String? = nil
+
+    /// False for a sales report of a week or longer.
+    package var isCompared: Bool { kind != SalesReportKind.sales.rawValue || days.count == 1 }
+}
+
+/// Our sales and the App Store's, compared.
+package struct SalesComparison: Sendable {
+    package var days: ClosedRange<Int64>
+    package var reconciliation: SalesReconciliation
+    /// The number of files that were read.
+    package var files: Int
+    /// The days of these files.
+    package var fileDays: Set<Int64> = []
+    /// One figure for each key.
+    package var ours: [SalesFigure] = []
+    package var apples: [SalesFigure] = []
+}
+
+/// Apple's report files: fetches, stores, and compares them with our sales.
+package struct AppleReportService: Sendable {
+    let context: Context
+    let reportFetchPauses: ReportFetchPauses
+    let reportVersions: ReportVersions
+
+    /// - Parameter former: the service of the former configuration. This one takes over its caches.
+    init(context: Context, former: AppleReportService?) {
+        self.context = context
+        reportFetchPauses = former?.reportFetchPauses ?? ReportFetchPauses()
+        reportVersions = former?.reportVersions ?? ReportVersions()
+    }
+}
+
+extension AppleReportService {
+    /// The maximum number of imported files that are named at once.
+    package static let appleFilesMax = 400
+
+    /// Reads one of the App Store's report files and stores it byte for byte. Nothing is stored if
+    /// any of it cannot be read. Idempotent. Of several files of the same days, and of the same
+    /// region, the last import counts.
+    ///
+    /// - Parameters:
+    ///   - content: the text of the file, decompressed.
+    ///   - name: under which Apple sent the file; some reports say their day only there.
+    ///   - app: whose sales the file is about.
+    /// - Throws: ``SalesReportFailure``, which names line and column; ``EngineFailure``.
+    package func importFile(
+        _ content: [UInt8], name: String, of app: AppID
+    ) async throws -> AppleReportImport {
+        let (settings, _) = try self.context.app(app)
+        let report = try AnySalesReport(parsing: content)
+        let days = try report.days(of: name)
+        let now = context.now()
+        let stored = AppleReport(
+            kind: report.kind.rawValue, days: days, digest: Array(SHA256.hash(data: content)),
+            name: name, rowsCount: report.rowsCount, importedAt: now, content: content)
+        let (before, found) = try await context.transaction { tx in
+            let before =
+                report.kind == .financial
+                ? try tx.appleReports.files(of: app, in: days, limit: Self.appleFilesMax) : []
+            return (before, try tx.appleReports.insert(stored, in: app))
+        }
+        let fileName = ReportFileName(name)
+        let financial = before.filter { $0.kind == stored.kind && $0.hasContent }
+        let replaced =
+            report.kind == .financial
+            ? Self.replaced(by: stored, among: financial, found)
+            : found.later.last { $0.hasContent }
+        let vendorNumber =
+            context.reconciliationSettings.reports(app)?.vendorNumber ?? settings.money.vendorNumber
+        return AppleReportImport(
+            kind: stored.kind, days: days, rowsCount: stored.rowsCount, isKnown: found.isKnown,
+            replacedName: replaced?.name,
+            displacedBy: fileName.region == FinanceReportRequest.allRegions
+                ? nil
+                : financial.first {
+                    ReportFileName($0.name).region == FinanceReportRequest.allRegions
+                }?.name,
+            otherVendorNumber: fileName.vendorNumber.flatMap { number in
+                vendorNumber.map { $0 == number } ?? true ? nil : number
+            })
+    }
+
+    /// The file of the same region that counted until now.
+    ///
+    /// - Parameter files: the financial files about any of the days, the ones imported last first.
+    private static func replaced(
+        by report: AppleReport, among files: [AppleReportFile], _ found: AppleReportInsertion
+    ) -> AppleReportFile? {
+        let region = ReportFileName(report.name).region
+        guard let last = files.first(where: { ReportFileName($0.name).region == region }) else {
+            return nil
+        }
+        // The same content was imported last.
+        let isSame = found.isKnown && last.days == report.days && !found.later.contains(last)
+        return isSame ? nil : last
+    }
+
+    /// Compares our sales with the App Store's daily sales reports.
+    ///
+    /// - Parameter clock: the time zone of the App Store's days: that of the agreement's territory.
+    package func reconcileSales(
+        of appID: AppID, in days: ClosedRange<Int64>, _ clock: WallClock
+    ) async throws -> SalesComparison {
+        let (app, _) = try context.app(appID)
+        let span =
+            clock.midnight(ofDay: days.lowerBound)..<clock.midnight(ofDay: days.upperBound + 1)
+        let (files, sales) = try await context.scan { tx in
+            (
+                try tx.appleReports.all(SalesReportKind.sales.rawValue, of: appID, in: days),
+                try tx.appleReports.transactionSales(of: appID, in: span)
+            )
+        }
+        let latest = files.latest { $0.days.count == 1 ? $0.days.lowerBound : nil }
+        // A day without sales has no content.
+        var rows: [SalesRow] = []
+        for file in latest.values where !file.content.isEmpty {
+            rows += try file.rows(SalesRow.self)
+                .filter { $0.productType.isInAppPurchase && app.sells($0) }
+        }
+        let products = try await products(
+            known: app.namedProducts.union(app.soldProducts ?? []), named: Set(rows.map(\.sku)),
+            soldIn: sales, of: appID)
+        var apples = SalesFigures()
+        for row in rows { apples.add(row, products) }
+        var ours = SalesFigures()
+        for sale in sales {
+            ours.add(sale) { moment in
+                let day = clock.dayNumber(at: moment)
+                return days.contains(day) ? day : nil
+            }
+        }
+        func reconciliation(_ shifts: [SalesShift]) -> SalesReconciliation {
+            SalesReconciliation(
+                ours: ours.all, apples: apples.all, days: Set(latest.keys),
+                products: app.soldProducts ?? [], shifts: shifts)
+        }
+        var found = reconciliation([])
+        if !found.differences.isEmpty {
+            found = reconciliation(
+                try await transactionShifts(of: appID, since: span.lowerBound).compactMap {
+                    SalesShift($0) { moment in
+                        let day = clock.dayNumber(at: moment)
+                        return days.contains(day) ? day : nil
+                    }
+                })
+        }
+        return SalesComparison(
+            days: days, reconciliation: found, files: latest.count, fileDays: Set(latest.keys),
+            ours: ours.all, apples: apples.all)
+    }
+
+    /// The imported files that are about any of the days, without their content, the ones imported
+    /// last first: at most ``appleFilesMax``.
+    package func files(
+        of appID: AppID, in days: ClosedRange<Int64>
+    ) async throws(EngineFailure) -> [AppleReportFile] {
+        _ = try context.app(appID)
+        return try await context.read { tx in
+            try tx.appleReports.files(of: appID, in: days, limit: Self.appleFilesMax)
+        }
+    }
+
+    /// The first and the last day that any imported file is about. Nil if there is none.
+    package func fileDays(of appID: AppID) async throws(EngineFailure) -> ClosedRange<Int64>? {
+        _ = try context.app(appID)
+        return try await context.read { tx in try tx.appleReports.days(of: appID) }
+    }
+
+    /// The purchases that are read at once when shifts are looked for.
+    private static let shiftPurchasesMax = 500
+
+    /// What the App Store counts at other moments than we do, by documents from a moment on.
+    func transactionShifts(
+        of app: AppID, since: Instant
+    ) async throws -> [TransactionShift] {
+        var shifts: [TransactionShift] = []
+        var last = ""
+        while true {
+            let after = last
+            let page = try await context.read { tx in
+                try tx.appleReports.transactionShifts(
+                    of: app, since: since, after: after, limit: Self.shiftPurchasesMax)
+            }
+            shifts += page.shifts
+            guard let next = page.last else { return shifts }
+            last = next
+        }
+    }
+}
+
+/// A stored file that this release refuses.
+package struct UnreadableReport: Error, CustomStringConvertible {
+    package var name: String
+    package var failure: SalesReportFailure
+
+    package var description: String {
+        "The imported file \(name) cannot be read: \(failure) Import the right one: of several "
+            + "files, the last import counts."
+    }
+}
+
+extension [AppleReport] {
+    /// Of several reports of one key, the one that was imported last. That nothing was sold counts
+    /// only without any file.
+    ///
+    /// - Parameter key: nil for a report that is left out.
+    func latest<Key: Hashable>(_ key: (AppleReport) -> Key?) -> [Key: AppleReport] {
+        var latest: [Key: AppleReport] = [:]
+        for report in self {
+            guard let key = key(report) else { continue }
+            if report.content.isEmpty, latest[key]?.content.isEmpty == false { continue }
+            latest[key] = report
+        }
+        return latest
+    }
+}
+
+extension AppleReport {
+    func rows<Row: SalesReportRow>(_: Row.Type) throws(UnreadableReport) -> [Row] {
+        do throws(SalesReportFailure) {
+            return try SalesReport<Row>(parsing: content).rows
+        } catch { throw UnreadableReport(name: name, failure: error) }
+    }
+}
+
+extension AppSettings {
+    /// Whether a row of a sales report is about this app. Without its SKU, every row is.
+    func sells(_ row: SalesRow) -> Bool {
+        money.appSKU.map { $0 == row.parentIdentifier } ?? true
+    }
+}
+
+extension AnySalesReport {
+    fileprivate var rowsCount: Int {
+        switch self {
+        case .sales(let report): report.rows.count
+        case .subscription(let report): report.rows.count
+        case .subscriptionEvent(let report): report.rows.count
+        case .subscriber(let report): report.rows.count
+        case .offerCodeRedemption(let report): report.rows.count
+        case .preOrder(let report): report.rows.count
+        case .financial(let report): report.rows.count
+        }
+    }
+
+    /// The days that the rows are about; or, if rows do not say it, the date in the file's name.
+    fileprivate func days(of name: String) throws(EngineFailure) -> ClosedRange<Int64> {
+        var days: [Int64] = []
+        switch self {
+        case .sales(let report):
+            days = report.rows.flatMap { [$0.begin.daysSince1970, $0.end.daysSince1970] }
+        case .financial(let report):
+            days = report.rows.flatMap { [$0.start.daysSince1970, $0.end.daysSince1970] }
+        case .subscription, .subscriptionEvent, .subscriber, .offerCodeRedemption, .preOrder: break
+        }
+        if let first = days.min(), let last = days.max() { return first...last }
+        guard let day = ReportFileName(name).day else {
+            throw .unreadable(
+                "The rows of \(name) do not say the day, and neither does its name. "
+                    + "Give it the name under which Apple sent it, such as S_D_80012345_20261121.")
+        }
+        return day...day
+    }
+}

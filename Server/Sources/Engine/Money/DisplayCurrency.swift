@@ -1,0 +1,68 @@
+import Ledger
+import Reports
+import Storage
+
+/// In which currency pages show amounts, and what of them.
+package struct DisplayCurrency: Hashable, Sendable {
+    package var currency: String
+    /// Whether amounts of other currencies are converted to it. Otherwise they are left out.
+    package var isConverted: Bool
+    /// All currencies that were ever paid in, sorted.
+    package var currencies: [String]
+
+    package init(_ currency: String, isConverted: Bool, currencies: [String]) {
+        (self.currency, self.isConverted) = (currency, isConverted)
+        self.currencies = currencies
+    }
+}
+
+extension ReportingService {
+    /// In which currency pages show amounts: the configured one; or the one in which most was paid,
+    /// by amounts at the rates of today, or by the number of payments if there are no rates.
+    ///
+    /// - Returns: nil if nothing was paid yet.
+    package func displayCurrency(
+        of appID: AppID, in environment: Environment
+    ) async throws(EngineFailure) -> DisplayCurrency? {
+        let (app, _) = try context.app(appID)
+        let now = context.now()
+        let filter = MovementFilter(app: appID, environment: environment, until: now)
+        let sums = try await context.scan { tx in try tx.sums.sumsOfAllDays(filter) }
+        return DisplayCurrency(
+            of: sums, app.money, today: app.money.rules.clock.dayNumber(at: now))
+    }
+}
+
+extension DisplayCurrency {
+    /// - Parameter sums: of all movements.
+    init?(of sums: [MovementSum], _ money: MoneySettings, today: Int64) {
+        var totals: [String: Totals] = [:]
+        for sum in sums {
+            guard let currency = sum.currency, sum.totals.counts.payments != 0 else { continue }
+            totals[currency, default: Totals()] += sum.totals
+        }
+        let currencies = totals.keys.sorted()
+        guard let first = currencies.first else { return nil }
+        let rates = money.rates
+        // Without a rate nothing is known of how much an amount is; then it comes last.
+        func size(_ currency: String) -> (amount: Int64, payments: Int64) {
+            let sum = totals[currency] ?? Totals()
+            let amount =
+                rates.isEmpty
+                ? nil
+                : rates.convert(
+                    sum.amounts.gross, from: currency, to: rates.base, on: today)?.amount
+            return (amount ?? -1, sum.counts.payments)
+        }
+        let largest =
+            currencies.max { one, other in
+                let (first, second) = (size(one), size(other))
+                // Of equals, the first by name.
+                return first == second ? one > other : first < second
+            } ?? first
+        let shown = money.displayCurrency ?? largest
+        let isKnown = !rates.isEmpty && rates.currencies.contains(shown)
+        self.init(
+            shown, isConverted: isKnown && currencies != [shown], currencies: currencies)
+    }
+}

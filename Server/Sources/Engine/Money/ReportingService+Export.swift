@@ -1,0 +1,42 @@
+import Ledger
+import Storage
+
+/// A value of an exported row.
+package enum ExportedValue: Hashable, Sendable {
+    case none
+    case number(Int64)
+    case text(String)
+}
+
+extension ReportingService {
+    /// Reads a table that operators read, some purchases at a time, and passes each row's values
+    /// on.
+    ///
+    /// - Parameter since: leaves out rows that are earlier: see ``ExportedTable/sinceColumn``.
+    package func export(
+        _ table: ExportedTable, of app: AppID, in environment: Environment, since: Instant?,
+        _ body: ([ExportedValue]) throws -> Void
+    ) async throws {
+        _ = try self.context.app(app)
+        var last: String? = ""
+        while let begin = last {
+            let (rows, end) = try await context.scan { tx in
+                try tx.sales.exportedRows(
+                    of: table, in: app, environment, after: begin, since: since?.description)
+            }
+            for row in rows { try body(row.values.map(\.exported)) }
+            last = end
+        }
+    }
+}
+
+extension Value {
+    fileprivate var exported: ExportedValue {
+        switch self {
+        case .null: .none
+        case .integer(let number): .number(number)
+        case .text(let text): .text(text)
+        case .bytes(let bytes): .text(Hexadecimal.text(bytes))
+        }
+    }
+}

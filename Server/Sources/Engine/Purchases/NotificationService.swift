@@ -1,0 +1,182 @@
+import AppStoreClient
+import AppStoreFormats
+import Ledger
+import Storage
+
+/// A recorded notification: what it says, whom it is about, and to whom it was sent on.
+package struct NotificationLine: Sendable {
+    package var head: DocumentHead
+    /// Apple's words. Empty if the stored form is damaged.
+    package var type: String
+    package var subtype: String?
+    package var purchase: PurchaseID?
+    package var owner: CustomerID?
+    package var forwards: [StoredForward]
+}
+
+/// A page of the notifications, those signed last first.
+package struct NotificationLog: Sendable {
+    package var lines: [NotificationLine]
+    /// The position of the page with earlier ones. Nil on the last page.
+    package var next: DocumentCursor?
+}
+
+/// The notifications that were signed since a moment.
+package struct RecentNotifications: Sendable {
+    package var heads: [DocumentHead]
+    /// False if there were so many that only the last of them were read.
+    package var isWhole: Bool
+}
+
+/// What the App Store is asked, for one app and environment.
+package struct AppStoreInquiries: Sendable {
+    /// Whether the configuration has a key for the App Store Server API.
+    package var isConfigured: Bool
+    package var respondedAt: Instant?
+    /// Failed requests since the last response.
+    package var failures: Int
+    /// No requests are made before this time. Nil if there is no pause.
+    package var pausedUntil: Instant?
+    /// When notifications that did not arrive are asked for again.
+    package var backfillDueAt: Instant?
+    /// Purchases that are due for a check now.
+    package var due: Int
+    /// The purchases that are checked next.
+    package var next: [CheckState]
+}
+
+/// Lists notifications and what the App Store is asked next, and requests a test.
+package struct NotificationService: Sendable {
+    let context: Context
+    let backfill: BackfillService
+}
+
+extension NotificationService {
+    /// The maximum number of notifications on a page.
+    package static let notificationsMax = 100
+    /// Documents that are read at once to find notifications among them, and how often.
+    private static let headsMax = 1_000
+    private static let headPiecesMax = 10
+    /// The maximum number of purchases that are named as the next to be checked.
+    private static let nextChecksMax = 20
+
+    /// The notifications of an environment, those signed last first. The page may have fewer than
+    /// `limit` and still not be the last: then many other documents lie between.
+    ///
+    /// - Parameter limit: at most ``notificationsMax``.
+    package func page(
+        of appID: AppID, in environment: Ledger.Environment, before place: DocumentCursor?,
+        limit: Int
+    ) async throws(EngineFailure) -> NotificationLog {
+        _ = try context.app(appID)
+        guard limit <= Self.notificationsMax else {
+            throw .limitExceeded(what: "notifications", limit: Self.notificationsMax)
+        }
+        return try await context.read { tx in
+            var walk = HeadWalk(environment: environment, place: place, limit: limit)
+            try walk.read(appID, tx, pieces: Self.headPiecesMax, of: Self.headsMax)
+            return NotificationLog(
+                lines: try walk.heads.map {
+                    try PurchaseDecisions(tx).notificationLine($0, of: appID)
+                },
+                next: walk.next)
+        }
+    }
+
+    /// The notifications that were signed since a moment, those signed last first.
+    package func recent(
+        of appID: AppID, in environment: Ledger.Environment, since moment: Instant
+    ) async throws(EngineFailure) -> RecentNotifications {
+        _ = try context.app(appID)
+        return try await context.read { tx in
+            var walk = HeadWalk(environment: environment, since: moment)
+            try walk.read(appID, tx, pieces: Self.headPiecesMax, of: Self.headsMax)
+            return RecentNotifications(heads: walk.heads, isWhole: walk.next == nil)
+        }
+    }
+
+    /// What the App Store is asked now, and next.
+    package func appStoreInquiries(
+        of appID: AppID, in environment: Ledger.Environment
+    ) async throws(EngineFailure) -> AppStoreInquiries {
+        _ = try context.app(appID)
+        let now = context.now()
+        let isConfigured = context.reconciliationSettings.appStore(appID) != nil
+        return try await context.read { tx in
+            let health = try tx.appStore.health(of: appID, in: environment)
+            return AppStoreInquiries(
+                isConfigured: isConfigured, respondedAt: health.respondedAt,
+                failures: health.failures,
+                pausedUntil: health.pausedUntil > now ? health.pausedUntil : nil,
+                backfillDueAt: health.backfilledTo.map { $0 + BackfillService.backfillInterval },
+                due: try tx.appStore.backlog(of: appID, in: environment, at: now).count,
+                next: try tx.checks.next(
+                    of: appID, in: environment, limit: Self.nextChecksMax))
+        }
+    }
+
+    /// Asks Apple to send a test notification.
+    ///
+    /// - Returns: false if the configuration has no key to ask with.
+    /// - Throws: what the App Store answers instead.
+    package func requestTest(
+        of appID: AppID, in environment: Ledger.Environment
+    ) async throws -> Bool {
+        _ = try context.app(appID)
+        guard let client = context.reconciliationSettings.appStore(appID) else { return false }
+        _ = try await client.sendTestNotification(in: environment.storeEnvironment)
+        return true
+    }
+}
+
+/// Reads the heads of documents back in time, and keeps those of notifications.
+private struct HeadWalk {
+    let environment: Ledger.Environment
+    var place: DocumentCursor?
+    /// Nil reads all of them.
+    var limit: Int?
+    /// Those signed before are not read.
+    var since: Instant?
+    private(set) var heads: [DocumentHead] = []
+    /// Where to go on. Nil if nothing is left.
+    private(set) var next: DocumentCursor?
+
+    init(
+        environment: Ledger.Environment, place: DocumentCursor? = nil, limit: Int? = nil,
+        since: Instant? = nil
+    ) {
+        (self.environment, self.place) = (environment, place)
+        (self.limit, self.since) = (limit, since)
+    }
+
+    mutating func read(
+        _ app: AppID, _ tx: DatabaseSession, pieces: Int, of size: Int
+    ) throws(StorageFailure) {
+        for _ in 0..<pieces {
+            let piece = try tx.documents.heads(of: app, before: place, limit: size)
+            for head in piece {
+                if let since, head.signedAt < since {
+                    next = nil
+                    return
+                }
+                let last = place
+                place = DocumentCursor(signedAt: head.signedAt, id: head.id)
+                guard head.environment == environment, head.kind.isNotification else { continue }
+                if heads.count == limit {
+                    next = last
+                    return
+                }
+                heads.append(head)
+            }
+            if piece.count < size {
+                next = nil
+                return
+            }
+            next = place
+        }
+    }
+}
+
+extension StoredDocument.Kind {
+    fileprivate var isNotification: Bool { self == .notification || self == .notificationV1 }
+}

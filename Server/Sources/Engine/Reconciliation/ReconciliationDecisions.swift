@@ -1,0 +1,42 @@
+import AppStoreClient
+import AppStoreFormats
+import Ledger
+import Storage
+import Synchronization
+
+/// When to ask the App Store about a purchase again.
+struct ReconciliationDecisions {
+    let tx: DatabaseSession
+
+    init(_ tx: DatabaseSession) { self.tx = tx }
+}
+
+extension ReconciliationDecisions {
+    /// Whether an urgent check is due: not if the purchase was checked a moment ago, or while
+    /// queries to the App Store are paused.
+    func isDue(_ wish: UrgentChecks.Entry, at now: Instant) throws(StorageFailure)
+        -> Bool
+    {
+        guard let known = try tx.checks.history(of: wish.purchase, in: wish.app)?.history else {
+            return false
+        }
+        let standing = try tx.appStore.health(of: wish.app, in: wish.purchase.environment)
+        guard standing.pausedUntil <= now else { return false }
+        return [known.askedAt, known.failedAt].allSatisfy { moment in
+            moment.map { $0 + ReconciliationService.urgentCheckInterval <= now } ?? true
+        }
+    }
+}
+
+extension ReconciliationDecisions {
+    func recordAppStoreFailure(
+        of app: AppID, in environment: Ledger.Environment, at now: Instant
+    ) throws(StorageFailure) {
+        let standing = try tx.appStore.health(of: app, in: environment)
+        // A request that was sent together with a failed one adds no information if it fails too.
+        guard standing.pausedUntil <= now else { return }
+        try tx.appStore.failed(
+            app, in: environment,
+            pausedUntil: now + ReconciliationService.appStorePause(after: standing.failures + 1))
+    }
+}

@@ -1,0 +1,45 @@
+import AppStoreClient
+import Ledger
+import Storage
+
+/// Pauses after the App Store has failed.
+extension ReconciliationService {
+    /// After more failures in a row than these, all servers pause queries to the App Store.
+    private static let failuresWithoutPause = 2
+    private static let appStoreBackoff = ExponentialBackoff(
+        first: .seconds(15), longest: .seconds(600))
+
+    func recordFailure(_ failure: AppStoreFailure, _ lease: CheckLease) async throws(EngineFailure)
+    {
+        let now = context.now()
+        let isStopping = Task.isCancelled
+        let environment = lease.purchase.environment
+        context.logger.warning(
+            "checking a purchase with the App Store failed",
+            metadata: ["purchase": "\(lease.purchase)", "reason": "\(failure)"])
+        try await context.transaction { tx in
+            // If this server is stopping, the failure is not the App Store's.
+            if isStopping { return try tx.checks.release(lease) }
+            switch failure {
+            case .rateLimited(let until):
+                try tx.appStore.paused(lease.app, in: environment, until: Instant(until))
+                try tx.checks.release(lease)
+            case .unknownID, .refused:
+                try tx.appStore.responded(lease.app, in: environment, at: now)
+                try tx.checks.fail(lease, at: now)
+            case .unauthorized, .unavailable, .unreadable:
+                try ReconciliationDecisions(tx).recordAppStoreFailure(
+                    of: lease.app, in: environment, at: now)
+                try tx.checks.fail(lease, at: now)
+            }
+        }
+    }
+}
+
+extension ReconciliationService {
+    /// There is no pause after the first failures, since one purchase may fail for a reason of its
+    /// own.
+    static func appStorePause(after failures: Int) -> Duration {
+        appStoreBackoff.delay(after: failures - failuresWithoutPause)
+    }
+}

@@ -1,0 +1,109 @@
+import Ledger
+import Storage
+
+/// A group: who uses one subscription, and how many people it is paid for.
+package struct SeatGroupState: Hashable, Sendable {
+    package var purchase: PurchaseID
+    package var product: ProductID
+    package var host: Seats.Invitations
+    /// 0 if the subscription does not run.
+    package var seats: Int
+    /// Nil if the App Store has not said.
+    package var seatsAtRenewal: Int?
+    /// Nil unless the app invites the members.
+    package var roster: SeatRoster?
+    /// A part of the claims of the roster.
+    package var page: ArraySlice<SeatClaim> = []
+    /// Nil if no claim follows the page.
+    package var next: ListCursor?
+    /// Nil if the subscription does not renew, or does not run.
+    package var renewsAt: Instant?
+    /// Nil if the subscription does not run.
+    package var endsAt: Instant?
+    /// The members on the page who have anonymous ids only.
+    package var anonymous: Set<CustomerID> = []
+    /// How the App Store counts. Nil if it was not asked.
+    package var store: StoreSeats?
+}
+
+extension SeatService {
+    /// The maximum number of claims on one page.
+    package static let seatClaimsPageMax = 500
+
+    /// The group that a purchase pays for.
+    ///
+    /// - Parameters:
+    ///   - speaker: the customer in whose name an app asks, who must have the purchase; nil for the
+    ///     app's server.
+    ///   - position: only the claims after it; nil begins with the first.
+    ///   - limit: the maximum number of claims.
+    package func group(
+        of purchase: PurchaseID, for speaker: CustomerID?, app appID: AppID,
+        after position: ListCursor? = nil, limit: Int = Self.seatClaimsPageMax
+    ) async throws(EngineFailure) -> SeatGroupState {
+        let (app, _) = try context.app(appID)
+        let now = context.now()
+        return try await context.read { tx in
+            guard
+                let timeline = try SeatDecisions(tx).timeline(
+                    of: purchase, paidBy: speaker, in: appID)
+            else {
+                throw EngineFailure.unknownPurchase(purchase)
+            }
+            guard let host = timeline.seatHost(at: now),
+                let period = timeline.period(at: now) ?? timeline.latestPeriod
+            else { throw EngineFailure.seatRefused(.noSeats) }
+            let access = timeline.access(at: now, rules: app.rules)
+            let isRunning = access?.isOpen == true
+            var group = SeatGroupState(
+                purchase: purchase, product: period.product, host: host,
+                seats: isRunning ? timeline.seatsInForce(at: now) : 0)
+            if isRunning {
+                group.seatsAtRenewal = timeline.seatsAtRenewal(at: now)
+                group.endsAt = access?.until
+                group.renewsAt =
+                    access?.willRenew == true ? period.end.flatMap { $0 > now ? $0 : nil } : nil
+            }
+            guard host == .developer else { return group }
+            group.store = try tx.seatGroups.storeSeats(of: purchase, in: appID)
+            let isReported = reportsSeats(of: app, in: purchase.environment)
+            var roster = SeatRoster(
+                try tx.seatClaims.openClaims(on: purchase, in: appID).map {
+                    $0.shown(isReported: isReported)
+                }, of: timeline, takenByOthers: group.store?.takenByOthers(at: now) ?? 0,
+                at: now)
+            if !isRunning { roster.capacity = min(roster.capacity, roster.claims.count) }
+            group.roster = roster
+            let rest = roster.claims.rest(after: position)
+            group.page = rest.prefix(limit)
+            group.next = group.page.count < rest.count ? group.page.last?.position : nil
+            for claim in group.page
+            where try OwnershipDecisions(tx).isAnonymous(claim.customer, in: appID) {
+                group.anonymous.insert(claim.customer)
+            }
+            return group
+        }
+    }
+
+    /// Who pays for a group, for support: a member must not learn it. Nil if that is not known.
+    package func purchaser(
+        of purchase: PurchaseID, app appID: AppID
+    ) async throws(EngineFailure) -> CustomerID? {
+        _ = try context.app(appID)
+        return try await context.read { tx in
+            if let owner = try tx.ownership.beneficiary(of: purchase, in: appID) { return owner }
+            let token = try tx.purchases.timeline(of: purchase, in: appID)?.accountToken
+            return try OwnershipDecisions(tx).identified(by: token, or: [], in: appID)
+        }
+    }
+}
+
+/// How many people a subscription is paid for.
+package struct SeatCount: Hashable, Sendable {
+    /// Now; 0 if it does not run.
+    package var count: Int
+    /// In the next period. Nil if the App Store has not said.
+    package var atRenewal: Int?
+    /// How many members have joined. Nil unless the app invites them.
+    package var claimed: Int?
+}

@@ -1,0 +1,41 @@
+import Ledger
+import Storage
+
+/// Which reminders of a term are due.
+struct ReminderDecisions {
+    let tx: DatabaseSession
+
+    init(_ tx: DatabaseSession) { self.tx = tx }
+}
+
+extension ReminderDecisions {
+    func checkReminders(at watch: TermWatch, in app: AppSettings, at now: Instant)
+        throws
+    {
+        let known =
+            try tx.customers.find(known: watch.subject, in: app.id)
+            ?? tx.accountTokens.customer(named: watch.subject.rawValue, in: app.id)
+            .flatMap { try tx.customers.find(known: $0, in: app.id) }
+        let ids = known?.ids ?? [watch.subject]
+        let timelines = try CustomerReader(tx).timelines(
+            of: known, ids, in: app, environment: watch.environment)
+        let reminders = app.terms.reminders(of: app.terms.terms(of: timelines))
+        // What was emitted while a purchase had no owner reached the same person.
+        let names =
+            ids + [watch.subject]
+            + timelines.compactMap(\.accountToken).map(CustomerID.init(rawValue:))
+        let told = try tx.reminders.emitted(
+            of: Set(names + (known.map { [$0.customer] } ?? [])), in: app.id,
+            environment: watch.environment)
+        var next: Instant?
+        for reminder in reminders where told[reminder.ending.key] == nil {
+            if now < reminder.dueAt {
+                next = next ?? reminder.dueAt
+            } else if now < reminder.ending.until {
+                try tx.reminders.emit(
+                    reminder, to: known?.customer, watch: watch, in: app.id, at: now)
+            }
+        }
+        try tx.reminders.recordExamination(at: watch, in: app.id, next: next)
+    }
+}

@@ -1,0 +1,115 @@
+import Ledger
+import Storage
+
+/// A request to debit a wallet, or to credit it by hand.
+package struct NewBooking: Hashable, Sendable {
+    package var kind: Booking.Kind
+    package var currency: CurrencyID
+    package var amount: Int64
+    package var reason: String
+    /// The caller's idempotency key: a request with the same key is the same booking. If nil, every
+    /// request is a new debit. A credit by hand needs one.
+    package var key: String?
+    /// Who makes the request: the app's server, or the app itself.
+    package var spender: WalletRules.Spender
+
+    package static let reasonBytesMax = 500
+
+    package init(
+        _ kind: Booking.Kind, currency: CurrencyID, amount: Int64, reason: String, key: String?,
+        by spender: WalletRules.Spender = .server
+    ) {
+        self.kind = kind
+        self.spender = spender
+        self.currency = currency
+        self.amount = amount
+        self.reason = reason
+        self.key = key
+    }
+}
+
+/// Reads customers' wallets, and books debits and credits.
+package struct WalletService: Sendable {
+    let context: Context
+}
+
+extension WalletService {
+    /// Debits a customer's wallet if its balance is sufficient, or credits it by hand. Idempotent
+    /// with a key: repeats return the first result. A credit needs a key. An app may debit a
+    /// currency only if the configuration allows it, and only with a key; it can never credit.
+    ///
+    /// The balance is computed from what was bought and booked, within the transaction that records
+    /// the booking: of two concurrent ones, one sees the other.
+    package func book(
+        _ order: NewBooking, of id: CustomerID, app appID: AppID, environment: Environment
+    ) async throws(EngineFailure) -> StoredBooking {
+        let (app, _) = try context.app(appID)
+        try id.requireValid()
+        guard app.wallets.allCurrencies.contains(order.currency) else {
+            throw .unknownCurrency(order.currency, known: app.wallets.allCurrencies.sorted())
+        }
+        try order.requirePermission(of: app.wallets.currency(order.currency))
+        let now = context.now()
+        // The id is chosen before the transaction, which may run several times but is one booking.
+        let name = order.bookingID
+        return try await context.decide { tx in
+            try WalletDecisions(tx).book(
+                order, named: name, of: id, in: app, environment: environment, at: now)
+        }
+    }
+
+    /// A customer's wallet, with all its entries.
+    package func find(
+        _ currency: CurrencyID, of id: CustomerID, app appID: AppID, environment: Environment
+    ) async throws(EngineFailure) -> Wallet {
+        let (app, _) = try context.app(appID)
+        try id.requireValid()
+        guard app.wallets.allCurrencies.contains(currency) else {
+            throw .unknownCurrency(currency, known: app.wallets.allCurrencies.sorted())
+        }
+        return try await context.read { tx in
+            let known = try tx.customers.find(known: id, in: appID)
+            return try WalletDecisions(tx).wallet(
+                currency, of: known?.customer,
+                try WalletDecisions(tx).payments(
+                    of: known, or: id, in: app, environment: environment), in: app,
+                environment: environment)
+        }
+    }
+}
+
+extension NewBooking {
+    /// The number of characters of a booking's id.
+    private static let idCharacters = 32
+
+    /// No key of a server contains a line end, because no header field does.
+    private static let keyPrefixOfApps = "app\n"
+
+    /// The same id for the same key, of a debit or a credit. The keys of apps are apart from those
+    /// of servers: everybody can extract an app key, and could otherwise use up the key of a
+    /// server's next debit.
+    fileprivate var bookingID: BookingID {
+        let whole = key.map { spender == .app ? Self.keyPrefixOfApps + $0 : $0 }
+        return BookingID(rawValue: IdempotencyKey.digits(for: whole, count: Self.idCharacters))
+    }
+
+    fileprivate func requirePermission(
+        of currency: WalletRules.Currency
+    ) throws(EngineFailure) {
+        if spender == .app {
+            guard kind == .debit, currency.spender == .app else {
+                throw .spendingNotAllowed(self.currency)
+            }
+        }
+        if kind == .credit || spender == .app {
+            guard key != nil else { throw .idempotencyKeyMissing }
+        }
+    }
+}
+
+extension Booking {
+    func matches(_ order: NewBooking) -> Bool {
+        kind == order.kind && currency == order.currency && amount == order.amount
+            && reason == order.reason
+    }
+}

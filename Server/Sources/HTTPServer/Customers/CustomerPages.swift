@@ -1,0 +1,193 @@
+import Dashboard
+import Engine
+import Hummingbird
+import Ledger
+import PerennialContract
+
+/// The list of customers, and the page of one customer.
+struct CustomerPages: PageGroup {
+    let routes: DashboardRoutes
+}
+
+extension CustomerPages {
+    /// The number of lines of a wallet on the page of a customer.
+    private static let walletLines = 20
+    /// The maximum number of events that are read for a page of the list.
+    private static let newsMax = 500
+    /// Events in the history on the page of a customer.
+    private static let eventsOfCustomer = 20
+    /// Lines of the whole history on a page.
+    private static let linesOnPage = 50
+    /// Customers on a page of the list.
+    private static let customersOnPage = 50
+
+    func add(to router: Router<ServerContext>) {
+        routes.page("/customers", of: router, list)
+        routes.livePage("/customers/{id}", of: router, show)
+        routes.supportActs.add(to: router)
+    }
+
+    // MARK: - List
+
+    @Sendable private func list(_ page: PageRequest) async throws -> String {
+        guard let query = page.query.trimmed("query") else {
+            return try await latest(page, in: page.query["state"] ?? "")
+                .html(in: page.frame)
+        }
+        // A search ignores the state filter.
+        let search = try await engine.customers.find(typed: query, byPrefix: true, app: app)
+        var rows: [CustomersPage.Row] = []
+        for found in search.found.map(CustomerList.Found.init) {
+            var row =
+                try await found.customerID.asyncMap { try await self.row(of: $0, page) }
+                ?? .init(customerID: nil)
+            row.by = found.by
+            rows.append(row)
+        }
+        return CustomersPage(
+            query: query, rows: rows, hasMore: search.hasMore, apple: AppleSearch(search.store)
+        ).html(in: page.frame)
+    }
+
+    /// The customers with the newest events.
+    private func latest(
+        _ page: PageRequest, in state: String
+    ) async throws -> CustomersPage {
+        let before = try page.eventCursor
+        let log = try await routes.eventPages.newest(
+            before: before, limit: Self.newsMax, in: page.environment
+        ) { _ in true }
+        var rows: [CustomersPage.Row] = []
+        var seen: Set<String> = []
+        var older: Int64?
+        for event in log.events {
+            guard let id = event.customerID, seen.insert(id).inserted else { continue }
+            guard rows.count < Self.customersOnPage else {
+                older = event.sequence + 1
+                break
+            }
+            var row = try await row(of: id, page)
+            guard state.isEmpty || row.state?.rawValue == state else { continue }
+            row.newsAt = event.at
+            rows.append(row)
+        }
+        return CustomersPage(
+            state: state, rows: rows, olderCursor: (older ?? log.older).map { "\($0)" },
+            isFirstPage: before == nil)
+    }
+
+    private func row(of id: String, _ page: PageRequest) async throws -> CustomersPage.Row {
+        let state = try await engine.customers.currentState(
+            of: CustomerID(rawValue: id), app: app, environment: page.environment)
+        let customer = Customer(state)
+        let chief = customer.entitlements.values.min { Self.rank($0) < Self.rank($1) }
+        return CustomersPage.Row(
+            customerID: id, state: chief?.state, until: chief?.until,
+            entitlements: customer.entitlements.filter(\.value.active).keys.sorted(),
+            productID: chief?.productID, paid: state.paid, since: state.since)
+    }
+
+    /// Open ones first, and of them what ends first. Of the others the one that ended last.
+    private static func rank(_ entitlement: PerennialContract.Entitlement) -> (Int, Int64) {
+        let until = entitlement.until?.milliseconds ?? Int64.max
+        return entitlement.active ? (0, until) : (1, -until)
+    }
+
+    // MARK: - One customer
+
+    @Sendable private func show(_ page: PageRequest) async throws -> String {
+        let (id, environment) = (try page.customer, page.environment)
+        let state = try await engine.customers.find(id, app: app, environment: environment)
+        let seesReasons = page.visit.viewer.seesReasons
+        let lines = try await engine.customers.history(of: id, app: app, environment: environment)
+            .map { seesReasons ? $0 : $0.withoutReason }
+        let explanation = try await engine.customers.explain(
+            id, app: app, environment: environment, hasReasons: seesReasons)
+        let transfers = try await engine.ownership.transfers(of: id, app: app)
+            .filter { $0.purchase.environment == environment }
+        let happened = try await routes.eventPages.newest(of: id, limit: Self.eventsOfCustomer)
+            .events
+        let erasure = try await engine.customers.erasure(of: id, app: app)
+        return CustomerPage(
+            customer: Customer(state), isKnown: erasure != nil,
+            since: state.since, paid: state.paid, storefront: state.storefront,
+            purchases: state.purchaseLines,
+            timeline: TimelinePicture(state),
+            explanation: explanation.split(separator: "\n", omittingEmptySubsequences: false)
+                .map(String.init),
+            wallets: try await wallets(state, page),
+            transfers: transfers.map { PerennialContract.Transfer($0) },
+            blocked: try await engine.ownership.blockedPurchases(
+                of: id, app: app, environment: environment
+            ).map(\.original.rawValue),
+            grants: try await engine.grants.all(of: id, app: app, environment: environment)
+                .map { PerennialContract.Grant($0) },
+            groups: try await routes.seatPages.groups(of: state, page),
+            hasMoreGroups: state.seatPurchases.count > SeatPages.groupsOnPage,
+            seats: try await routes.seatPages.seats(of: state),
+            consumption: ConsumptionOverview(
+                try await engine.consumption.state(of: id, app: app, environment: environment)),
+            happened: happened, linesCount: lines.count,
+            history: try page.query["history"].map { try Self.history(lines, before: $0) },
+            entitlements: try engine.context.settings(of: app).entitlements.keys.map(\.rawValue)
+                .sorted(),
+            erasedPurchases: erasure?.purchases ?? 0,
+            eventsCount: try await engine.events.count(of: app, customer: id), formKey: page.formKey
+        ).html(in: page.frame)
+    }
+
+    /// The newest lines, or those before the line of a number.
+    private static func history(_ lines: [HistoryLine], before word: String) throws -> History {
+        guard let number = word == "all" ? lines.count : Int(word), number >= 0 else {
+            throw ProblemError(.cursorUnknown)
+        }
+        let earlier = lines.prefix(number)
+        let shown = earlier.suffix(linesOnPage)
+        let rest = earlier.count - shown.count
+        return History(
+            items: shown.map(History.Line.init), nextCursor: rest > 0 ? "\(rest)" : nil)
+    }
+
+    private static func listCursor(_ text: String) throws -> ListCursor {
+        guard let cursor = ListCursor(text) else { throw ProblemError(.cursorUnknown) }
+        return cursor
+    }
+
+    private func wallets(
+        _ state: CustomerState, _ page: PageRequest
+    ) async throws -> [WalletStatement] {
+        var statements: [WalletStatement] = []
+        // Support may also add to a wallet without entries.
+        let all = try engine.context.settings(of: app).wallets.allCurrencies
+        let currencies = page.frame.viewer.mayHelp ? all : Set(state.balances.keys)
+        for currency in currencies.sorted() {
+            let wallet = try await engine.wallets.find(
+                currency, of: state.id, app: app, environment: page.environment)
+            let isOlder = page.query["wallet"] == currency.rawValue
+            let position = try (isOlder ? page.query["entries"] : nil).map(Self.listCursor)
+            statements.append(
+                WalletStatement(wallet, of: currency, before: position, limit: Self.walletLines))
+        }
+        return statements
+    }
+}
+
+extension AppleSearch {
+    init(_ store: CustomerSearch.Store) {
+        self =
+            switch store {
+            case .notQueried: .notAsked
+            case .answered(let originals):
+                originals.first.map { .known(originalTransactionID: $0) } ?? .unknown
+            case .notConfigured: .noKey
+            case .failed: .away
+            }
+    }
+}
+
+extension Optional {
+    func asyncMap<Value>(_ value: (Wrapped) async throws -> Value) async rethrows -> Value? {
+        guard let self else { return nil }
+        return try await value(self)
+    }
+}

@@ -1,0 +1,52 @@
+import Engine
+import Hummingbird
+import Ledger
+import NIOCore
+import PerennialContract
+
+/// The routes that receive notifications of the App Store, and list them.
+struct NotificationRoutes: RouteGroup {
+    let server: PerennialServer
+}
+
+extension NotificationRoutes {
+    var receiving: [Route] {
+        [
+            server.open(
+                OpenAPIOperation(
+                    .post, Paths.notifications, "receiveNotification",
+                    "Receive an App Store notification of version 2 or 1",
+                    description: """
+                        Responds 200 once it is recorded durably, also for a repeat. Idempotent. \
+                        4xx only for what can never be accepted; 5xx for problems of this server, \
+                        so that the App Store sends it again.
+                        """, input: NotificationBody.self, output: .object("Recorded.")),
+                receive)
+        ]
+    }
+
+    /// Responds 200 only if the notification is recorded durably, now or earlier.
+    @Sendable func receive(_ request: Request, _ context: ServerContext) async throws
+        -> Response
+    {
+        context.bodyShare?.useNotificationReserve()
+        let body = try await request.bytes(max: BodyLimit.notification)
+        do {
+            let receipt = try await engine.recording.record(
+                notification: Array(body.readableBytesView),
+                contentType: request.headers[.contentType])
+            server.logger.debug(
+                "notification recorded",
+                metadata: [
+                    "app": .string(receipt.app.rawValue),
+                    "document": .string(receipt.document.rawValue),
+                    "repeat": .stringConvertible(receipt.isRepeat),
+                    "request_id": .string(context.requestID),
+                ])
+        } catch {
+            throw ProblemError(error, subject: .notification)
+        }
+        return JSONResponse.text(ByteBuffer(string: "{}"), mediaType: "application/json")
+    }
+
+}

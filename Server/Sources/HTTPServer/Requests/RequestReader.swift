@@ -1,0 +1,65 @@
+import Engine
+import HTTPTypes
+import Hummingbird
+import Ledger
+import NIOCore
+import PerennialContract
+import ServiceLifecycle
+import Synchronization
+
+extension RequestReader {
+    static func customerID(in context: ServerContext) throws -> CustomerID {
+        CustomerID(rawValue: try parameter("id", called: "customer id", in: context))
+    }
+
+    /// Returns the decoded value of a path parameter.
+    ///
+    /// - Parameter name: what an error message calls the parameter.
+    static func parameter(
+        _ parameter: String, called name: String, in context: ServerContext
+    ) throws -> String {
+        let segment = context.parameters.get(parameter)
+        // Most ids are plain. Foundation takes longer to find that out than everything else.
+        if let segment, !segment.utf8.contains(UInt8(ascii: "%")) { return segment }
+        guard let text = segment?.removingPercentEncoding else {
+            throw ProblemError(.pathNotDecodable(name))
+        }
+        return text
+    }
+
+    /// Returns the environment in the query. The sandbox must be named explicitly, so that unpaid
+    /// purchases never look like paid ones.
+    static func environment(in request: Request) throws -> Ledger.Environment {
+        guard request.uri.query != nil,
+            let name = request.uri.queryParameters["environment"]
+        else { return .production }
+        guard let environment = Ledger.Environment(rawValue: String(name)) else {
+            throw ProblemError(.environmentUnknown)
+        }
+        return environment
+    }
+}
+
+extension RequestReader {
+    private static let idempotencyKeyBytesMax = 255
+
+    static func idempotencyKey(in request: Request) throws -> String? {
+        guard let key = request.headers[.idempotencyKey] else { return nil }
+        guard !key.isEmpty, key.utf8.count <= idempotencyKeyBytesMax else {
+            throw ProblemError(.idempotencyKeyLength(bytesMax: idempotencyKeyBytesMax))
+        }
+        return key
+    }
+}
+
+extension RequestReader {
+    /// Parses `wait`. Returns nil if the request does not have it.
+    static func wait(in request: Request) throws -> Duration? {
+        guard let text = request.uri.queryParameters["wait"] else { return nil }
+        guard let seconds = Int(text), CustomerWait.secondsRange.contains(seconds) else {
+            throw ProblemError(.waitOutOfRange(CustomerWait.secondsRange))
+        }
+        return .seconds(seconds)
+    }
+
+}

@@ -1,0 +1,200 @@
+import Ledger
+
+// An app may attach an account to a purchase (Apple: `appAccountToken`), which is a UUID. The App
+// Store sends it in lower case; apps also use it as a customer id the way Swift writes it, in upper
+// case. Both forms identify the same customer.
+
+/// A customer identified by an account token.
+struct TokenMatch: Hashable {
+    /// The customer id that equals the token.
+    var id: CustomerID
+    var customer: CustomerID
+}
+
+/// The account tokens of purchases, and the customers that they identify.
+package struct AccountTokenRows: RowGroup {
+    package let tx: DatabaseSession
+}
+
+extension AccountTokenRows {
+    /// Returns whether the app's account tokens are customer ids.
+    package func identifyCustomers(in app: AppID) -> Bool {
+        !rules.withForeignTokens.contains(app)
+    }
+
+    /// The customer that an account token identifies. Returns nil if the token is no known id. If
+    /// two customers have it, one in upper and one in lower case, returns the one who had it first.
+    func match(by token: String, in app: AppID) throws(StorageFailure) -> TokenMatch? {
+        guard identifyCustomers(in: app) else { return nil }
+        return try connection.firstRow(
+            "SELECT id, customer FROM customer_ids WHERE app = $1 AND id IN ($2, $3) "
+                + "ORDER BY since_ms, id LIMIT 1",
+            [.text(app.rawValue), .text(token.lowercased()), .text(token.uppercased())]
+        ) { row throws(StorageFailure) in
+            TokenMatch(
+                id: try row.customer(), customer: try row.customer())
+        }
+    }
+
+    /// The customer that an account token identifies. Returns nil if the token is no known id.
+    package func customer(
+        named token: String, in app: AppID
+    ) throws(StorageFailure) -> CustomerID? {
+        try match(by: token, in: app)?.customer
+    }
+
+    /// The timelines of purchases that have no owner and carry one of these ids as account token.
+    /// They belong to the customer without being linked, unless the token belonged to an erased
+    /// customer, or another customer has the same token.
+    package func timelines(
+        _ ids: [CustomerID], in app: AppID, environment: Environment
+    ) throws(StorageFailure) -> [Timeline] {
+        guard identifyCustomers(in: app) else { return [] }
+        var found: [Timeline] = []
+        for token in Set(ids.compactMap(\.accountToken)).sorted() {
+            let timelines = try tx.links.unlinkedTimelines(
+                token: token, in: app, environment: environment)
+            guard !timelines.isEmpty, try identifies(token, oneOf: ids, in: app) else { continue }
+            found += timelines
+        }
+        return found
+    }
+
+    /// Returns whether an account token that equals one of these ids identifies the customer with
+    /// these ids: it must not have belonged to an erased customer, nor identify another customer.
+    private func identifies(
+        _ token: String, oneOf ids: [CustomerID], in app: AppID
+    ) throws(StorageFailure) -> Bool {
+        guard try !tx.erasedIDs.contains(token: token, in: app) else { return false }
+        guard let named = try match(by: token, in: app) else { return true }
+        return ids.contains(named.id)
+    }
+
+    /// The events after the given one, in order, of purchases while they had no owner and carried
+    /// one of these ids as account token, whoever owns them now. These events have no customer, but
+    /// belong to this customer, who may be known by nothing else. A purchase has few such events,
+    /// so all are read.
+    package func events(
+        _ ids: [CustomerID], in app: AppID, after sequence: Int64
+    ) throws(StorageFailure) -> [LoggedEvent] {
+        guard identifyCustomers(in: app) else { return [] }
+        var found: [LoggedEvent] = []
+        for token in Set(ids.compactMap(\.accountToken)).sorted() {
+            let purchases = try connection.rows(
+                Self.selectByToken, [.text(app.rawValue), .text(token)])
+            guard !purchases.isEmpty, try identifies(token, oneOf: ids, in: app) else { continue }
+            let told = try connection.rowsEach(
+                EventLog.selectEvents(where: EventLog.ofNobodyAfter),
+                purchases.map { [.text(app.rawValue)] + $0.values + [.integer(sequence)] })
+            for rows in told {
+                // Earlier the purchase may have carried another token.
+                found += try EventLog.events(rows, of: app).filter {
+                    $0.entry.accountToken == token
+                }
+            }
+        }
+        return found.sorted { $0.sequence < $1.sequence }
+    }
+
+    /// Whether a purchase carries the id as its account token, whoever has the purchase.
+    package func isCarried(_ id: CustomerID, in app: AppID) throws(StorageFailure) -> Bool {
+        guard let token = id.accountToken else { return false }
+        let values: [Value] = [.text(app.rawValue), .text(token)]
+        return try !connection.rows(Self.selectByToken + " LIMIT 1", values).isEmpty
+    }
+
+    static let selectByToken =
+        "SELECT environment, purchase FROM purchases WHERE app = $1 AND account_token = $2"
+
+}
+
+extension AccountTokenRows {
+    /// An account token that identifies no known customer, and the number of purchases that carry
+    /// it.
+    package struct UnknownToken: Hashable, Sendable {
+        package var token: String
+        package var purchases: Int
+        /// The number of these purchases that are linked to a customer anyway.
+        package var linked: Int
+    }
+
+    /// The account tokens of an app's purchases that are not customer ids, in order, after the
+    /// given one.
+    package func unknown(
+        in app: AppID, after token: String, limit: Int
+    ) throws(StorageFailure) -> [UnknownToken] {
+        try connection.rows(
+            "SELECT account_token, count(*), count(links.customer) "
+                + "FROM \(PurchaseRows.purchasesWithOwners) "
+                + "WHERE purchases.app = $1 AND account_token > $2 AND NOT EXISTS "
+                + "(SELECT 1 FROM customer_ids WHERE customer_ids.app = purchases.app "
+                + "AND id IN (lower(account_token), upper(account_token))) "
+                + "GROUP BY account_token ORDER BY account_token LIMIT $3",
+            [.text(app.rawValue), .text(token), .integer(Int64(limit))]
+        ) { row throws(StorageFailure) in
+            UnknownToken(
+                token: try row.text(), purchases: try row.count(), linked: try row.count())
+        }
+    }
+
+    /// Removes account tokens that were ids of erased customers: they identify nobody any more, and
+    /// later events must not lead back to a person.
+    func withoutErasedTokens(_ entries: [EventEntry]) throws(StorageFailure) -> [EventEntry] {
+        var tokens: [AppID: Set<String>] = [:]
+        for entry in entries where entry.customer == nil {
+            if let token = entry.accountToken { tokens[entry.app, default: []].insert(token) }
+        }
+        guard !tokens.isEmpty else { return entries }
+        var erased: [AppID: Set<String>] = [:]
+        for (app, tokens) in tokens {
+            erased[app] = try tx.erasedIDs.erasedTokens(among: tokens, in: app)
+        }
+        return entries.map { entry in
+            guard entry.customer == nil, let token = entry.accountToken,
+                erased[entry.app]?.contains(token) == true
+            else { return entry }
+            var entry = entry
+            entry.accountToken = nil
+            return entry
+        }
+    }
+}
+
+extension CustomerID {
+    /// A UUID is recognized by its length here. Looking up something that is not a token is
+    /// harmless.
+    private static let tokenBytes = 36
+    private static let tokenHyphens: Set = [8, 13, 18, 23]
+
+    /// The customer id equal to an account token, in lower case. Returns nil if the text is not a
+    /// UUID, and for the zero UUID, which identifies nobody.
+    package init?(accountToken token: String) {
+        let bytes = Array(token.lowercased().utf8)
+        guard bytes.count == Self.tokenBytes else { return nil }
+        let isUUID = bytes.enumerated().allSatisfy { index, byte in
+            Self.tokenHyphens.contains(index)
+                ? byte == UInt8(ascii: "-")
+                : (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
+                    || (UInt8(ascii: "a")...UInt8(ascii: "f")).contains(byte)
+        }
+        let nothing = [UInt8(ascii: "0"), UInt8(ascii: "-")]
+        guard isUUID, !bytes.allSatisfy(nothing.contains) else { return nil }
+        self.init(rawValue: String(decoding: bytes, as: UTF8.self))
+    }
+
+    /// The account token equal to this id, in lower case. Nil unless the id is a UUID entirely in
+    /// one case.
+    package var accountToken: String? {
+        guard rawValue.utf8.count == Self.tokenBytes else { return nil }
+        let lower = rawValue.lowercased()
+        return rawValue == lower || rawValue == rawValue.uppercased() ? lower : nil
+    }
+
+    /// The same UUID in the other letter case. Nil unless the id is a UUID entirely in one case,
+    /// and if it has no letters.
+    var inOtherCase: CustomerID? {
+        guard let lower = accountToken, CustomerID(accountToken: lower) != nil else { return nil }
+        let other = rawValue == lower ? lower.uppercased() : lower
+        return other == rawValue ? nil : CustomerID(rawValue: other)
+    }
+}

@@ -1,0 +1,99 @@
+import Ledger
+
+/// How the hashes of erased ids are keyed. Injected, because this module contains no cryptography.
+package struct ErasureKeying: Sendable {
+    /// The HMAC-SHA256 of a plain hash under a key.
+    package var code: @Sendable (_ hash: [UInt8], _ key: [UInt8]) -> [UInt8]
+    /// Returns 32 random bytes.
+    package var freshKey: @Sendable () -> [UInt8]
+
+    package init(
+        code: @escaping @Sendable (_ hash: [UInt8], _ key: [UInt8]) -> [UInt8],
+        freshKey: @escaping @Sendable () -> [UInt8]
+    ) {
+        self.code = code
+        self.freshKey = freshKey
+    }
+
+    /// Leaves hashes unchanged. For databases that never erase customers.
+    package static let none = ErasureKeying(
+        code: { hash, _ in hash }, freshKey: { Array(repeating: 0, count: 32) })
+}
+
+/// Hashes of the ids of erased customers, and their pseudonyms.
+package struct ErasedIDRows: RowGroup {
+    package let tx: DatabaseSession
+}
+
+// An erased id is stored as the HMAC-SHA256 of its plain hash under a key of the app, which is in
+// `secrets`. So `erasures` alone does not reveal whether a person with a guessable id was erased.
+extension ErasedIDRows {
+    private static let erasureKeyName = "erasures"
+
+    /// Returns whether the id with this plain hash belonged to an erased customer.
+    package func contains(_ hash: [UInt8], in app: AppID) throws(StorageFailure) -> Bool {
+        let values = try erasureValues(of: [hash], in: app)
+        return try !connection.rows(Self.selectErasure, values[0]).isEmpty
+    }
+
+    /// Returns whether an erased customer had the token as an id.
+    package func contains(token: String, in app: AppID) throws(StorageFailure) -> Bool {
+        try contains(rules.erasedHash(CustomerID(rawValue: token)), in: app)
+    }
+
+    func erasedTokens(
+        among tokens: Set<String>, in app: AppID
+    ) throws(StorageFailure) -> Set<String> {
+        let tokens = tokens.sorted()
+        let hashes = tokens.map { rules.erasedHash(CustomerID(rawValue: $0)) }
+        let found = try connection.rowsEach(
+            Self.selectErasure, try erasureValues(of: hashes, in: app))
+        var erased: Set<String> = []
+        for (token, rows) in zip(tokens, found) where !rows.isEmpty { erased.insert(token) }
+        return erased
+    }
+
+    static let selectErasure =
+        "SELECT erased_at_ms FROM erasures WHERE app = $1 AND id_hash = $2"
+
+    /// The parameters of the statement above for each plain hash: the app, and the hash's HMAC.
+    private func erasureValues(
+        of hashes: [[UInt8]], in app: AppID
+    ) throws(StorageFailure) -> [[Value]] {
+        let key = try tx.secrets.find(Self.erasureKeyName, of: app)
+        return hashes.map { hash in
+            let code = key.map { rules.erasureKeying.code(hash, $0) } ?? hash
+            return [.text(app.rawValue), .bytes(code)]
+        }
+    }
+
+    // MARK: - Writing
+
+    /// Records the erasure of the ids with these plain hashes. Idempotent.
+    package func record(
+        _ hashes: [[UInt8]], in app: AppID, at now: Instant
+    ) throws(StorageFailure) {
+        let key = try erasureKey(of: app, at: now)
+        try insertErasures(
+            hashes.map { (rules.erasureKeying.code($0, key), now) }, in: app)
+    }
+
+    private func insertErasures(
+        _ codes: [([UInt8], Instant)], in app: AppID
+    ) throws(StorageFailure) {
+        try connection.runEach(
+            "INSERT INTO erasures (app, id_hash, erased_at_ms) VALUES ($1, $2, $3) "
+                + "ON CONFLICT (app, id_hash) DO NOTHING",
+            codes.map { code, erasedAt in
+                [.text(app.rawValue), .bytes(code), .integer(erasedAt.milliseconds)]
+            })
+    }
+
+    /// The app's key, which is created with the first erasure.
+    private func erasureKey(of app: AppID, at now: Instant) throws(StorageFailure) -> [UInt8] {
+        if let known = try tx.secrets.find(Self.erasureKeyName, of: app) { return known }
+        let fresh = rules.erasureKeying.freshKey()
+        try tx.secrets.add(fresh, Self.erasureKeyName, of: app, at: now)
+        return fresh
+    }
+}

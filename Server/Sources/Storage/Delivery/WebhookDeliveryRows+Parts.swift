@@ -1,0 +1,50 @@
+import Ledger
+
+// The deliveries of one event, which a format may make several of: its parts.
+extension WebhookDeliveryRows {
+    /// Brings the deliveries of an event up to date, and stores their bodies. Deletes what waits
+    /// and is no part any more, adds the parts after the leased one, and starts those of them over
+    /// that had ended: they were posted in another form. Bounded by the parts of one event.
+    ///
+    /// - Parameter parts: all of the event, in order, with their bodies.
+    /// - Returns: the body of the leased part. Nil if it is none any more, and was deleted, or if
+    ///   the lease was lost, and nothing was done.
+    package func storeParts(
+        _ parts: [NewDelivery], of lease: DeliveryLease, to webhook: WebhookID, of app: AppID,
+        at now: Instant
+    ) throws(StorageFailure) -> [UInt8]? {
+        let webhookKey: [Value] = [.text(app.rawValue), .text(webhook.rawValue)]
+        let own = parts.firstIndex { $0.message == lease.message }
+        let body = own.flatMap { parts[$0].body }
+        let isOurs = try tx.queues.updateLease(
+            webhookKey + [.text(lease.message)], of: .webhookDeliveries, by: lease.holder,
+            [("body", body.map { .bytes($0) } ?? .null)])
+        guard isOurs else { return nil }
+        try deleteWaiting(of: lease, except: parts.map(\.message), webhookKey)
+        guard let own else {
+            try startNext(in: [lease.stream], to: webhook, of: app, at: now)
+            return nil
+        }
+        try replay(Array(parts[(own + 1)...]), to: webhook, of: app, at: now)
+        return body
+    }
+
+    /// Deletes the waiting deliveries of the event of a lease whose messages are not in a list.
+    private func deleteWaiting(
+        of lease: DeliveryLease, except messages: [String], _ webhook: [Value]
+    ) throws(StorageFailure) {
+        let waiting = try connection.rows(
+            Self.selectParts, webhook + [.text(lease.stream), .integer(lease.sequence)]
+        ) { row throws(StorageFailure) in try row.text() }
+        let superfluous = waiting.filter { !messages.contains($0) }
+        for table in ["webhook_attempts", "webhook_deliveries"] {
+            try connection.runEach(
+                "DELETE FROM \(table) WHERE app = $1 AND webhook = $2 AND message = $3",
+                superfluous.map { webhook + [.text($0)] })
+        }
+    }
+
+    static let selectParts =
+        "SELECT message FROM webhook_deliveries WHERE app = $1 AND webhook = $2 AND stream = $3 "
+        + "AND sequence = $4 AND ended_at_ms IS NULL ORDER BY message"
+}

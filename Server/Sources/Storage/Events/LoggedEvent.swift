@@ -1,0 +1,91 @@
+import Ledger
+
+/// One change, as recorded in an app's log.
+///
+/// The log is primary data: events are appended in the transaction that causes the change, and
+/// never rewritten. It records what was learned, and when. If a rebuild reaches another result, it
+/// appends events for the difference.
+package struct LoggedEvent: Hashable, Sendable {
+    /// The position in the app's log, from 1, without gaps. A client that has seen an event can see
+    /// all events before it.
+    package var sequence: Int64
+    /// The position among the customer's events, from 1, without gaps; nil if the event has no
+    /// customer.
+    package var customerSequence: Int64?
+    package var entry: EventEntry
+
+    package init(sequence: Int64, customerSequence: Int64?, entry: EventEntry) {
+        self.sequence = sequence
+        self.customerSequence = customerSequence
+        self.entry = entry
+    }
+}
+
+/// The content of an event, without its position.
+package struct EventEntry: Hashable, Sendable {
+    package var app: AppID
+    /// The customer at that time; nil while the purchase had no owner.
+    package var customer: CustomerID?
+    /// Nil if the event is about the customer only.
+    package var purchase: PurchaseID?
+    package var change: Change
+    /// When the change became known to Perennial.
+    package var knownAt: Instant
+    package var cause: Cause
+    /// The account token of a purchase without an owner; nil if the token was the id of an erased
+    /// customer.
+    package var accountToken: String?
+    /// The former owner of the purchase, the merged customer, or the added id.
+    package var other: CustomerID?
+    /// Why the purchase belongs to the customer; only for ``Change/Kind/linked``.
+    package var evidence: Link.Evidence?
+    /// Set if ``Change/Kind/linked`` says that support confirmed what the customer had already.
+    package var isConfirmation: Bool?
+    /// How many events the purchase had before it was linked; only for ``Change/Kind/linked``.
+    /// Counted when the event is read.
+    package var earlierEvents: Int64?
+    /// Whose request caused it. Nil if no request did, or if no key was needed.
+    package var author: EventAuthor?
+
+    package enum Cause: Hashable, Sendable {
+        /// A document, identified by its id.
+        case document([UInt8])
+        /// The passage of time.
+        case time
+        /// A request.
+        case request
+        /// A rebuild of derived data.
+        case rebuild
+    }
+
+    package init(
+        app: AppID, customer: CustomerID?, purchase: PurchaseID?, change: Change, knownAt: Instant,
+        cause: Cause, accountToken: String? = nil, other: CustomerID? = nil,
+        evidence: Link.Evidence? = nil
+    ) {
+        self.app = app
+        self.customer = customer
+        self.purchase = purchase
+        self.change = change
+        self.knownAt = knownAt
+        self.cause = cause
+        self.accountToken = accountToken
+        self.other = other
+        self.evidence = evidence
+    }
+}
+
+extension EventEntry {
+    /// The environment of the purchase, the wallet or the grant; nil if the event is about the
+    /// customer only.
+    package var environment: Environment? {
+        purchase?.environment ?? change.wallet?.environment ?? change.grantEnvironment
+    }
+}
+
+extension EventEntry {
+    /// Whether it gave a purchase that had no owner to its customer.
+    var linksPurchase: Bool {
+        change.kind == .linked && purchase != nil && isConfirmation != true
+    }
+}

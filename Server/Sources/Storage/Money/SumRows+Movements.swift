@@ -1,0 +1,154 @@
+import Ledger
+import Reports
+
+/// Which movements a report adds up.
+package struct MovementFilter: Hashable, Sendable {
+    package var app: AppID
+    package var environment: Environment
+    /// Only of this currency, if it is not nil.
+    package var currency: String?
+    /// Only of this part of the division, if both are not nil.
+    package var part: String?
+    package var division: Division?
+    /// As it was known then; nil for what is known now.
+    package var asKnownAt: Instant?
+    /// What is later than this has not happened yet.
+    package var until: Instant
+    /// Whether refunds that were reversed are left out, as if they had never been given.
+    package var isRestated: Bool
+
+    package init(
+        app: AppID, environment: Environment, until: Instant, currency: String? = nil,
+        division: Division? = nil, part: String? = nil, asKnownAt: Instant? = nil,
+        isRestated: Bool = false
+    ) {
+        self.isRestated = isRestated
+        self.app = app
+        self.environment = environment
+        self.until = until
+        self.currency = currency
+        self.division = division
+        self.part = part
+        self.asKnownAt = asKnownAt
+    }
+}
+
+extension SumRows {
+    /// The maximum number of sums that a report is made of.
+    package static let movementSumsMax = 2_000_000
+
+    /// Sums of movements up to the last of the given days. Everything before the first of them is
+    /// summed up on the day before it. If there are more than ``movementSumsMax``, some are
+    /// missing.
+    ///
+    /// - Parameter keepsDays: false to have whole months summed up on their first day.
+    package func movementSums(
+        _ filter: MovementFilter, in days: Range<Int64>, keepsDays: Bool = true
+    ) throws(StorageFailure) -> [MovementSum] {
+        let sums: [MovementSum]
+        if filter.asKnownAt == nil, filter.currency == nil, try tx.money.isComplete(of: filter.app),
+            try hasSums(of: filter.app)
+        {
+            let today = rules.money(of: filter.app).clock.dayNumber(at: filter.until)
+            sums = try stored(filter, SumPlan(days, today: today, keepsDays: keepsDays))
+        } else {
+            sums = try scanned(filter, before: days.upperBound, opening: days.lowerBound)
+        }
+        return filter.isRestated ? sums.filter { !$0.isMeanwhile } : sums
+    }
+
+    /// Sums of all movements up to the filter's moment, put together on its day.
+    package func sumsOfAllDays(_ filter: MovementFilter) throws(StorageFailure) -> [MovementSum] {
+        let next = rules.money(of: filter.app).clock.dayNumber(at: filter.until) + 1
+        return try movementSums(filter, in: next..<next + 1, keepsDays: false)
+    }
+
+    /// Sums as those of ``movementSums(_:in:keepsDays:)``, added up from the movements themselves.
+    ///
+    /// - Parameters:
+    ///   - first: leaves out movements of earlier days; nil to leave out none.
+    ///   - opening: everything before this day is summed up on the day before it.
+    package func scanned(
+        _ filter: MovementFilter, from first: Int64? = nil, before end: Int64, opening: Int64
+    ) throws(StorageFailure) -> [MovementSum] {
+        let day = "CASE WHEN day < \(opening) THEN \(opening - 1) ELSE day END"
+        let part = filter.division?.column
+        let groups = [day, "kind", "currency"] + (part.map { [$0] } ?? [])
+        let sums = MovementRows.sumColumns.map { "CAST(sum(\($0)) AS BIGINT)" }.joined(
+            separator: ", ")
+        var (condition, values) = Self.condition(filter)
+        condition += " AND day < \(end)"
+        var sets = [values]
+        if let first {
+            // By the index, which begins with the kind.
+            condition +=
+                " AND day >= \(first) AND kind IN ($\(values.count + 1), $\(values.count + 2))"
+            sets = Movement.Kind.allCases.map { kind in
+                values
+                    + [false, true].map {
+                        .text(Movement.Category(kind, isMeanwhile: $0).rawValue)
+                    }
+            }
+        }
+        return try connection.rowsEach(
+            "SELECT \(groups.joined(separator: ", ")), \(sums) FROM money_movements "
+                + "WHERE \(condition) "
+                + "GROUP BY \(groups.joined(separator: ", ")) ORDER BY 1 "
+                + "LIMIT \(Self.movementSumsMax + 1)", sets
+        ).joined().read { row throws(StorageFailure) in
+            let day = try row.integer()
+            let category = try Movement.Category.stored(try row.text())
+            return MovementSum(
+                day: day, kind: category.kind, isMeanwhile: category.isMeanwhile,
+                currency: try row.optionalText(),
+                part: part == nil ? nil : try row.optionalText(),
+                totals: try MovementRows.totals(&row))
+        }
+    }
+
+    static func condition(_ filter: MovementFilter) -> (String, [Value]) {
+        var condition = "app = $1 AND environment = $2"
+        var values: [Value] = [
+            .text(filter.app.rawValue), .text(filter.environment.rawValue),
+        ]
+        func add(_ text: (Int) -> String, _ value: Value) {
+            values.append(value)
+            condition += " AND " + text(values.count)
+        }
+        add({ "at_ms <= $\($0)" }, .integer(filter.until.milliseconds))
+        if let moment = filter.asKnownAt {
+            add({ "known_at_ms <= $\($0)" }, .integer(moment.milliseconds))
+            add(
+                { "(replaced_at_ms IS NULL OR replaced_at_ms > $\($0))" },
+                .integer(moment.milliseconds))
+        } else {
+            condition += " AND replaced_at_ms IS NULL"
+        }
+        if filter.isRestated {
+            condition += " AND kind NOT LIKE '\(Movement.Category.prefix)%'"
+        }
+        if let currency = filter.currency { add({ "currency = $\($0)" }, .text(currency)) }
+        if let division = filter.division, let part = filter.part {
+            // An empty part is the one of which documents do not say what it is.
+            if part.isEmpty {
+                condition += " AND \(division.column) IS NULL"
+            } else {
+                add({ "\(division.column) = $\($0)" }, .text(part))
+            }
+        }
+        return (condition, values)
+    }
+}
+
+extension Division {
+    /// The SQL expression of a movement's part: see ``part(of:)``.
+    var column: String {
+        switch self {
+        case .product: "product"
+        case .group: "subscription_group"
+        case .country: "storefront"
+        case .offer: "coalesce(offer_kind || coalesce(':' || offer, ''), 'none')"
+        case .price: "price || ' ' || currency"
+        }
+    }
+}

@@ -1,0 +1,84 @@
+import Ledger
+
+extension OwnershipUpdates {
+    /// Shares a purchase with a customer, and emits an event. Replaces a share that they have.
+    ///
+    /// - Parameter document: what the customer's device shows.
+    package func share(
+        _ purchase: PurchaseID, with customer: CustomerID, document: PresentedDocument? = nil,
+        in app: AppID, at now: Instant
+    ) throws(StorageFailure) {
+        let owner = try tx.links.find(of: purchase, in: app)?.customer
+        try tx.shares.delete(in: purchase, of: customer, in: app)
+        try beginShare(
+            of: purchase, with: customer, from: owner, document: document, in: app, at: now)
+        _ = try tx.transfers.add(
+            StoredTransfer(
+                number: 0, purchase: purchase, kind: .shared, former: owner,
+                customer: customer, evidence: .device, reason: "", at: now),
+            in: app)
+    }
+
+    /// Restores the share that a customer had before the purchase was moved to them, if they had
+    /// one, under the transfer that granted it, so that it can be undone as before. Call it after
+    /// undoing the move.
+    package func restoreShare(
+        _ move: StoredTransfer, in app: AppID, at now: Instant
+    ) throws(StorageFailure) {
+        // A purchase without an owner had no shares.
+        guard move.kind == .moved, let owner = move.former else { return }
+        // The last transfer to or from the customer before the move that was not undone.
+        let last = try tx.transfers.all(of: move.customer, in: app).last {
+            $0.purchase == move.purchase && $0.number < move.number && $0.undoneAt == nil
+        }
+        guard let last, last.kind == .shared, last.customer == move.customer, !last.stays else {
+            return
+        }
+        try tx.shares.delete(in: move.purchase, of: move.customer, in: app)
+        try beginShare(
+            of: move.purchase, with: move.customer, from: owner, document: nil, in: app, at: now)
+    }
+
+    /// Inserts the share, and emits an event.
+    private func beginShare(
+        of purchase: PurchaseID, with customer: CustomerID, from owner: CustomerID?,
+        document: PresentedDocument?, in app: AppID, at now: Instant
+    ) throws(StorageFailure) {
+        try tx.purchaseEvents.emitOwnershipEvent(
+            of: purchase, is: customer, in: app, .shared, from: owner, at: now)
+        try connection.run(
+            "INSERT INTO shares (app, environment, purchase, customer, since_ms, "
+                + "document_signed_at_ms, is_confirmed) VALUES ($1, $2, $3, $4, $5, $6, $7)",
+            PurchaseRows.key(of: purchase, in: app) + [
+                .text(customer.rawValue), .integer(now.milliseconds),
+            ] + document.values)
+    }
+
+    /// Ends all shares of a purchase that loses its owner because support has undone its transfer.
+    /// Each event names the customer who shared it.
+    func revokeShares(
+        of purchase: PurchaseID, in app: AppID, at now: Instant
+    ) throws(StorageFailure) {
+        for sharer in try tx.shares.sharers(of: purchase, in: app) {
+            let share = try tx.transfers.all(of: sharer, in: app).last {
+                $0.purchase == purchase && $0.kind == .shared && $0.customer == sharer
+                    && $0.undoneAt == nil
+            }
+            try revokeShare(of: purchase, with: sharer, from: share?.former, in: app, at: now)
+            try tx.transfers.markSharesUndone(of: purchase, with: sharer, in: app, at: now)
+        }
+    }
+
+    /// Ends a customer's share of a purchase, and emits an event. They may share it again later,
+    /// unless ``markSharesUndone(of:with:in:at:)`` says that support has decided it. Idempotent.
+    package func revokeShare(
+        of purchase: PurchaseID, with customer: CustomerID, from owner: CustomerID?, in app: AppID,
+        at now: Instant
+    ) throws(StorageFailure) {
+        guard try tx.shares.exists(in: purchase, customer, in: app) else { return }
+        try tx.purchaseEvents.emitOwnershipEvent(
+            of: purchase, is: customer, in: app, .shareEnded, from: owner, at: now)
+        try tx.shares.delete(in: purchase, of: customer, in: app)
+    }
+
+}

@@ -1,0 +1,265 @@
+import Ledger
+
+/// Changes who owns, shares and may claim a purchase, and emits events.
+package struct OwnershipUpdates: RowGroup {
+    package let tx: DatabaseSession
+}
+
+extension OwnershipUpdates {
+    /// The customer who benefits from a purchase: its owner, or the customer identified by its
+    /// account token.
+    package func beneficiary(
+        _ owner: CustomerID?, token: String?, in app: AppID
+    ) throws(StorageFailure) -> CustomerID? {
+        if let owner { return owner }
+        guard let token, let named = try tx.accountTokens.customer(named: token, in: app) else {
+            return nil
+        }
+        return try tx.erasedIDs.contains(token: token, in: app) ? nil : named
+    }
+
+}
+
+extension OwnershipUpdates {
+    /// Links a purchase without an owner to a customer, and emits an event. Not idempotent: check
+    /// the owner first.
+    package func link(
+        _ purchase: PurchaseID, to customer: CustomerID, by evidence: Link.Evidence,
+        document: PresentedDocument? = nil, in app: AppID, at now: Instant
+    ) throws(StorageFailure) {
+        var walletCache = WalletProjectionCache()
+        try link(
+            purchase, to: customer, by: evidence, document: document, in: app, at: now, &walletCache
+        )
+    }
+
+    /// Links a purchase without an owner to a customer, and emits an event. Use this overload to
+    /// link several purchases to one customer.
+    ///
+    /// - Parameters:
+    ///   - document: what the customer's device shows, if that is to be remembered.
+    ///   - named: the customer who had the purchase by its account token until now, for the event.
+    ///     The caller emits that customer's own event.
+    ///   - walletCache: the cached wallets, passed on from one call to the next.
+    package func link(
+        _ purchase: PurchaseID, to customer: CustomerID, by evidence: Link.Evidence,
+        document: PresentedDocument? = nil, from named: CustomerID? = nil, in app: AppID,
+        at now: Instant,
+        _ walletCache: inout WalletProjectionCache
+    ) throws(StorageFailure) {
+        let former = try tx.wallets.customer(of: purchase, in: app)
+        try tx.shares.delete(in: purchase, of: customer, in: app)
+        try tx.seats.release(ofOwner: customer, on: purchase, in: app, at: now)
+        if named != nil { try tx.seatInvitations.withdrawAll(of: purchase, in: app, at: now) }
+        try tx.purchaseEvents.emitOwnershipEvent(
+            of: purchase, is: customer, in: app, named == nil ? .linked : .moved, from: named,
+            evidence: evidence, at: now)
+        try connection.run(
+            "INSERT INTO links (app, environment, purchase, customer, evidence, since_ms, "
+                + "document_signed_at_ms, is_confirmed) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)",
+            [
+                .text(app.rawValue), .text(purchase.environment.rawValue),
+                .text(purchase.original.rawValue), .text(customer.rawValue),
+                .text(evidence.rawValue), .integer(now.milliseconds),
+            ] + document.values)
+        try tx.walletUpdates.emitEvents(
+            of: purchase, from: former, to: customer, in: app, at: now, &walletCache)
+        try tx.inquiries.reschedule(about: [purchase], in: app, at: now)
+    }
+
+}
+
+extension OwnershipUpdates {
+    // MARK: - Transfers
+
+    /// Moves a purchase to a customer from its present owner, if any. Emits events to both
+    /// customers, and records the transfer so that it can be undone. Not idempotent: check the
+    /// owner first.
+    ///
+    /// - Parameter document: what the customer's device shows, if that is to be remembered.
+    /// - Returns: the transfer, which can be undone.
+    package func move(
+        _ purchase: PurchaseID, to customer: CustomerID, by evidence: OwnershipClaim.Evidence,
+        document: PresentedDocument? = nil, reason: String = "", in app: AppID, at now: Instant
+    ) throws(StorageFailure) -> StoredTransfer {
+        let former = try beneficiary(of: purchase, in: app)
+        try relink(purchase, to: customer, by: evidence, document, in: app, at: now)
+        return try tx.transfers.add(
+            StoredTransfer(
+                number: 0, purchase: purchase, kind: .moved, former: former,
+                customer: customer, evidence: evidence, reason: reason, at: now),
+            in: app)
+    }
+
+    /// Undoes a transfer: the purchase returns to its former owner, with support as the evidence.
+    /// The caller must have checked that the transfer is still in effect.
+    package func undo(
+        _ transfer: StoredTransfer, in app: AppID, at now: Instant
+    ) throws(StorageFailure) {
+        switch transfer.kind {
+        case .moved:
+            if let former = transfer.former {
+                try relink(transfer.purchase, to: former, by: .support, in: app, at: now)
+            } else {
+                try unlink(transfer.purchase, in: app, at: now)
+                try tx.purchaseEvents.emitToTokenOwner(
+                    of: transfer.purchase, in: app, .moved, at: now)
+            }
+        case .shared:
+            // The event names the customer who shared the purchase, not its present owner, because
+            // it is looked up under that customer's id.
+            try revokeShare(
+                of: transfer.purchase, with: transfer.customer, from: transfer.former, in: app,
+                at: now)
+            try tx.transfers.markSharesUndone(
+                of: transfer.purchase, with: transfer.customer, in: app, at: now)
+        }
+        try connection.run(
+            "UPDATE transfers SET undone_at_ms = $1 WHERE app = $2 AND transfer = $3",
+            [.integer(now.milliseconds), .text(app.rawValue), .integer(transfer.number)])
+    }
+
+    /// Changes the owner of a purchase, and emits events to both customers.
+    private func relink(
+        _ purchase: PurchaseID, to customer: CustomerID, by evidence: OwnershipClaim.Evidence,
+        _ document: PresentedDocument? = nil, in app: AppID, at now: Instant
+    ) throws(StorageFailure) {
+        guard let former = try tx.links.find(of: purchase, in: app)?.customer else {
+            let holder = try beneficiary(of: purchase, in: app)
+            let named = holder.flatMap { $0 == customer ? nil : $0 }
+            if let named {
+                try tx.purchaseEvents.emitOwnershipEvent(
+                    of: purchase, is: named, in: app, .movedAway, from: customer, at: now)
+            } else if holder == nil {
+                try tx.purchaseEvents.emitToTokenOwner(of: purchase, in: app, .movedAway, at: now)
+            }
+            var walletCache = WalletProjectionCache()
+            return try link(
+                purchase, to: customer, by: evidence, document: document, from: named, in: app,
+                at: now, &walletCache)
+        }
+        try tx.shares.delete(in: purchase, of: customer, in: app)
+        try tx.seats.release(ofOwner: customer, on: purchase, in: app, at: now)
+        try tx.seatInvitations.withdrawAll(of: purchase, in: app, at: now)
+        // The block protected the former owner, not the next one.
+        try unblock(purchase, of: former, in: app, at: now)
+        try tx.purchaseEvents.emitOwnershipEvent(
+            of: purchase, is: former, in: app, .movedAway, from: customer, at: now)
+        try tx.purchaseEvents.emitOwnershipEvent(
+            of: purchase, is: customer, in: app, .moved, from: former, evidence: evidence, at: now)
+        try connection.run(
+            "UPDATE links SET customer = $1, evidence = $2, since_ms = $3, "
+                + "document_signed_at_ms = $4, is_confirmed = $5 "
+                + "WHERE app = $6 AND environment = $7 AND purchase = $8",
+            [
+                .text(customer.rawValue), .text(evidence.rawValue), .integer(now.milliseconds),
+            ] + document.values + PurchaseRows.key(of: purchase, in: app))
+        try tx.walletUpdates.emitEvents(of: purchase, from: former, to: customer, in: app, at: now)
+        try tx.inquiries.reschedule(about: [purchase], in: app, at: now)
+    }
+
+    /// Confirms that a purchase belongs to the customer who has it, with support as the evidence,
+    /// so that no policy moves it any more. Emits an event and records the confirmation.
+    /// Idempotent: returns an earlier confirmation that has the same reason.
+    package func confirm(
+        _ purchase: PurchaseID, of customer: CustomerID, reason: String, in app: AppID,
+        at now: Instant
+    ) throws(StorageFailure) -> StoredTransfer {
+        if let said = try tx.transfers.confirmation(
+            of: purchase, of: customer, reason: reason, in: app)
+        {
+            return said
+        }
+        if try tx.links.find(of: purchase, in: app) == nil {
+            try link(purchase, to: customer, by: .support, in: app, at: now)
+        } else {
+            try tx.purchaseEvents.emitOwnershipEvent(
+                of: purchase, is: customer, in: app, .linked, evidence: .support, at: now)
+        }
+        try connection.run(
+            "UPDATE links SET evidence = $1, since_ms = $2 "
+                + "WHERE app = $3 AND environment = $4 AND purchase = $5 AND evidence <> $1",
+            [.text(OwnershipClaim.Evidence.support.rawValue), .integer(now.milliseconds)]
+                + PurchaseRows.key(of: purchase, in: app))
+        return try tx.transfers.add(
+            StoredTransfer(
+                number: 0, purchase: purchase, kind: .moved, former: customer,
+                customer: customer, evidence: .support, reason: reason, at: now),
+            in: app)
+    }
+
+}
+
+extension OwnershipUpdates {
+    /// The customer who benefits from a purchase: its owner, or the customer identified by its
+    /// account token.
+    package func beneficiary(
+        of purchase: PurchaseID, in app: AppID
+    ) throws(StorageFailure) -> CustomerID? {
+        try beneficiary(
+            tx.links.find(of: purchase, in: app)?.customer,
+            token: tx.purchases.timeline(of: purchase, in: app)?.accountToken, in: app)
+    }
+
+    /// Unlinks a purchase from its owner, emits an event to them, and ends all shares of it.
+    package func unlink(
+        _ purchase: PurchaseID, in app: AppID, at now: Instant
+    ) throws(StorageFailure) {
+        if let owner = try tx.links.find(of: purchase, in: app)?.customer {
+            try unblock(purchase, of: owner, in: app, at: now)
+            try revokeShares(of: purchase, in: app, at: now)
+        }
+        guard let owner = try deleteLink(of: purchase, in: app, at: now) else { return }
+        let named = try tx.wallets.customer(of: purchase, in: app)
+        try tx.walletUpdates.emitEvents(of: purchase, from: owner, to: named, in: app, at: now)
+    }
+
+    /// Unlinks a purchase without updating wallets. Returns the former owner.
+    func deleteLink(
+        of purchase: PurchaseID, in app: AppID, at now: Instant
+    ) throws(StorageFailure) -> CustomerID? {
+        guard let owner = try tx.links.find(of: purchase, in: app)?.customer else { return nil }
+        try tx.seatInvitations.withdrawAll(of: purchase, in: app, at: now)
+        try tx.purchaseEvents.emitOwnershipEvent(
+            of: purchase, is: owner, in: app, .unlinked, at: now)
+        try connection.run(
+            "DELETE FROM links WHERE app = $1 AND environment = $2 AND purchase = $3",
+            PurchaseRows.key(of: purchase, in: app))
+        // The customer identified by the account token may have consented where the owner had not.
+        try tx.inquiries.reschedule(about: [purchase], in: app, at: now)
+        return owner
+    }
+
+    // MARK: - Blocks
+
+    /// Blocks a purchase from being claimed from its owner, and emits an event. Idempotent.
+    ///
+    /// - Returns: false if it was blocked before.
+    @discardableResult package func block(
+        _ purchase: PurchaseID, of owner: CustomerID, reason: String, in app: AppID,
+        at now: Instant
+    ) throws(StorageFailure) -> Bool {
+        guard try tx.links.block(of: purchase, in: app) == nil else { return false }
+        try tx.purchaseEvents.emitOwnershipEvent(
+            of: purchase, is: owner, in: app, .blocked, at: now)
+        try connection.run(
+            "INSERT INTO blocks (app, environment, purchase, reason, since_ms) "
+                + "VALUES ($1, $2, $3, $4, $5)",
+            PurchaseRows.key(of: purchase, in: app) + [.text(reason), .integer(now.milliseconds)])
+        return true
+    }
+
+    /// Removes the block of a purchase, and emits an event if there was one. Idempotent.
+    ///
+    /// - Returns: false if it was not blocked.
+    @discardableResult package func unblock(
+        _ purchase: PurchaseID, of owner: CustomerID, in app: AppID, at now: Instant
+    ) throws(StorageFailure) -> Bool {
+        guard try tx.links.block(of: purchase, in: app) != nil else { return false }
+        try tx.purchaseEvents.emitOwnershipEvent(
+            of: purchase, is: owner, in: app, .unblocked, at: now)
+        try tx.links.deleteBlock(of: purchase, in: app)
+        return true
+    }
+
+}

@@ -1,0 +1,78 @@
+import Ledger
+
+// The numbers of transfers: a time in milliseconds, so that they are ordered, and some bits of a
+// digest of the purchase and the log's epoch. So two servers rarely choose the same number, and a
+// number that a restore has undone is not chosen again. A number follows all earlier ones of both
+// customers, even if the clocks of two servers differ.
+
+extension StoredTransfer {
+    /// The low bits of a number, which tell apart the transfers of one millisecond.
+    private static let digestBits: Int64 = 20
+    /// Milliseconds since 1970 up to here fit into a number: the year 2248.
+    private static let millisecondsMax: Int64 = (1 << 43) - 2
+
+    /// No transfer has a smaller number, whatever the clock says.
+    static let firstNumber: Int64 = 1 << 50
+
+    /// A number for a new transfer.
+    ///
+    /// - Parameters:
+    ///   - epoch: the present epoch of the log.
+    ///   - last: the greatest number of earlier transfers of both customers.
+    static func number(
+        of purchase: PurchaseID, epoch: String?, after last: Int64, at now: Instant
+    ) -> Int64 {
+        let first = firstNumber >> digestBits
+        let time = max(now.milliseconds, first, (last >> digestBits) + 1)
+        return min(time, millisecondsMax) << digestBits + digest("\(epoch ?? "") \(purchase)")
+    }
+
+    /// The upper bits of FNV-1a.
+    private static func digest(_ text: String) -> Int64 {
+        var digest: UInt64 = 0xcbf2_9ce4_8422_2325
+        for byte in text.utf8 { digest = (digest ^ UInt64(byte)) &* 0x100_0000_01b3 }
+        return Int64(digest >> (64 - UInt64(digestBits)))
+    }
+}
+
+extension TransferRows {
+    /// The maximum number of transfers in a row whose numbers are taken.
+    private static let numberTrialsMax = 100
+
+    /// Stores a new transfer with a number of its own.
+    func add(
+        _ transfer: StoredTransfer, in app: AppID
+    ) throws(StorageFailure) -> StoredTransfer {
+        var transfer = transfer
+        var last: Int64 = 0
+        for person in [transfer.customer, transfer.former].compactMap({ $0 }) {
+            last = max(last, try all(of: person, in: app).last?.number ?? 0)
+        }
+        transfer.number = StoredTransfer.number(
+            of: transfer.purchase, epoch: try tx.events.epochs(of: app).current, after: last,
+            at: transfer.at)
+        for _ in 0..<Self.numberTrialsMax {
+            if try insert(transfer, in: app) { return transfer }
+            transfer.number += 1
+        }
+        throw StorageFailure("no number is free for a transfer, from \(transfer.number) on")
+    }
+
+    /// Returns false if the number is taken.
+    private func insert(
+        _ transfer: StoredTransfer, in app: AppID
+    ) throws(StorageFailure) -> Bool {
+        try connection.run(
+            "INSERT INTO transfers (app, \(Self.transferColumns)) "
+                + "VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, NULL) "
+                + "ON CONFLICT (app, transfer) DO NOTHING",
+            [
+                .text(app.rawValue), .integer(transfer.number),
+                .text(transfer.purchase.environment.rawValue),
+                .text(transfer.purchase.original.rawValue), .text(transfer.kind.rawValue),
+                .text(transfer.former?.rawValue), .text(transfer.customer.rawValue),
+                .text(transfer.evidence.rawValue), .text(transfer.reason),
+                .integer(transfer.at.milliseconds),
+            ]) > 0
+    }
+}

@@ -1,0 +1,35 @@
+import Ledger
+
+/// A purchase that moved from one customer to another, or became shared by both, or that support
+/// confirmed to its present owner.
+package struct StoredTransfer: Hashable, Sendable {
+    /// Identifies the transfer among those of the app. Greater than that of every earlier transfer
+    /// of the two customers.
+    package var number: Int64
+    package var purchase: PurchaseID
+    package var kind: Kind
+    /// The customer who had the purchase before; nil if it had no owner.
+    package var former: CustomerID?
+    package var customer: CustomerID
+    package var evidence: OwnershipClaim.Evidence
+    /// The reason given by the person who requested it; empty if a device did.
+    package var reason: String
+    package var at: Instant
+    package var undoneAt: Instant?
+
+    /// The purchase did not change customers: it was confirmed, or the two customers have been
+    /// merged since. Such a transfer cannot be undone.
+    package var stays: Bool { former == customer }
+
+    package enum Kind: String, Hashable, Sendable {
+        case moved
+        case shared
+    }
+}
+
+/// A block: the purchase may not be claimed from its owner.
+package struct PurchaseBlock: Hashable, Sendable {
+    /// The reason given by the person who requested it.
+    package var reason: String
+    package var since: Instant
+}

@@ -1,0 +1,79 @@
+import Ledger
+
+/// Transfers of purchases between customers, and confirmations.
+package struct TransferRows: RowGroup {
+    package let tx: DatabaseSession
+}
+
+extension TransferRows {
+    /// Records that support has ended a customer's shares of a purchase.
+    func markSharesUndone(
+        of purchase: PurchaseID, with customer: CustomerID, in app: AppID, at now: Instant
+    ) throws(StorageFailure) {
+        try connection.run(
+            "UPDATE transfers SET undone_at_ms = $1 WHERE app = $2 AND environment = $3 "
+                + "AND purchase = $4 AND customer = $5 AND kind = 'shared' "
+                + "AND undone_at_ms IS NULL",
+            [.integer(now.milliseconds)] + PurchaseRows.key(of: purchase, in: app)
+                + [.text(customer.rawValue)])
+    }
+
+}
+
+extension TransferRows {
+    /// What support said earlier for the same reason. Returns nil if it has not, or if it does not
+    /// hold any more.
+    package func confirmation(
+        of purchase: PurchaseID, of customer: CustomerID, reason: String, in app: AppID
+    ) throws(StorageFailure) -> StoredTransfer? {
+        guard try tx.links.find(of: purchase, in: app)?.evidence == .support else { return nil }
+        return try all(of: customer, in: app).last {
+            $0.purchase == purchase && $0.customer == customer && $0.evidence == .support
+                && $0.reason == reason && $0.undoneAt == nil
+        }
+    }
+
+}
+
+extension TransferRows {
+    /// All transfers to and from a customer, in order.
+    package func all(
+        of customer: CustomerID, in app: AppID
+    ) throws(StorageFailure) -> [StoredTransfer] {
+        var found: [StoredTransfer] = []
+        for side in ["customer", "former"] {
+            found += try connection.rows(
+                "SELECT \(Self.transferColumns) FROM transfers WHERE app = $1 AND \(side) = $2",
+                [.text(app.rawValue), .text(customer.rawValue)], Self.transfer)
+        }
+        return Set(found).sorted { $0.number < $1.number }
+    }
+
+    package func find(
+        _ number: Int64, in app: AppID
+    ) throws(StorageFailure) -> StoredTransfer? {
+        try connection.rows(
+            "SELECT \(Self.transferColumns) FROM transfers WHERE app = $1 AND transfer = $2",
+            [.text(app.rawValue), .integer(number)], Self.transfer
+        ).first
+    }
+
+    static let transferColumns =
+        "transfer, environment, purchase, kind, former, customer, evidence, reason, at_ms, "
+        + "undone_at_ms"
+
+    private static func transfer(_ row: inout ColumnReader) throws(StorageFailure) -> StoredTransfer
+    {
+        let (number, purchase) = (try row.integer(), try row.purchase())
+        let kind = StoredTransfer.Kind(rawValue: try row.text())
+        let (former, customer) = (try row.optionalCustomer(), try row.customer())
+        let evidence = OwnershipClaim.Evidence(rawValue: try row.text())
+        guard let kind, let evidence else {
+            throw StorageFailure("unknown kind of transfer: use a newer version of Perennial")
+        }
+        return StoredTransfer(
+            number: number, purchase: purchase, kind: kind, former: former, customer: customer,
+            evidence: evidence, reason: try row.text(), at: try row.instant(),
+            undoneAt: try row.optionalInstant())
+    }
+}

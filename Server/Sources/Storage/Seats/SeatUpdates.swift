@@ -1,0 +1,170 @@
+import Ledger
+
+/// Gives, releases and merges seats, and emits events.
+package struct SeatUpdates: RowGroup {
+    package let tx: DatabaseSession
+}
+
+extension SeatUpdates {
+    /// Begins a claim, which is due to be reported to the App Store, and emits an event. The caller
+    /// must have checked that there is a seat, and that the customer has no open claim on the
+    /// purchase.
+    package func insert(
+        _ claim: SeatClaim, on purchase: PurchaseID, in app: AppID, at now: Instant
+    ) throws(StorageFailure) {
+        try connection.run(
+            "INSERT INTO seat_claims (app, claim, environment, purchase, customer, claimed_at_ms, "
+                + "apple_since_ms, due_at_ms) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)",
+            [
+                .text(app.rawValue), .text(claim.id.rawValue),
+                .text(purchase.environment.rawValue), .text(purchase.original.rawValue),
+                .text(claim.customer.rawValue), .integer(claim.claimedAt.milliseconds),
+                .integer(claim.report.since.milliseconds), .integer(now.milliseconds),
+            ])
+        try emitEvents(.seatClaimed, of: [claim], on: purchase, in: app, by: .request, at: now)
+    }
+
+    /// Ends open claims on seats of one purchase, and emits an event to each member. The App Store
+    /// is told if it may know of the claim, unless it has ended the claim itself.
+    ///
+    /// - Parameter cause: of the events.
+    package func release(
+        _ claims: [SeatClaim], on purchase: PurchaseID, because end: SeatClaim.Cause,
+        in app: AppID, by cause: EventEntry.Cause = .request, at now: Instant
+    ) throws(StorageFailure) {
+        guard !claims.isEmpty else { return }
+        try connection.runEach(
+            "UPDATE seat_claims SET ended_at_ms = $1, cause = $2, apple_since_ms = $3, "
+                + "due_at_ms = $4, attempts = 0, trouble = NULL WHERE app = $5 AND claim = $6",
+            claims.map {
+                [
+                    .integer(now.milliseconds), .text(end.rawValue), .integer(now.milliseconds),
+                    .integer(now.milliseconds), .text(app.rawValue), .text($0.id.rawValue),
+                ]
+            })
+        let isUnknownThere = end == .unclaimed ? "" : " AND apple_asked_at_ms IS NULL"
+        try connection.runEach(
+            "UPDATE seat_claims SET apple_state = 'ended', due_at_ms = NULL "
+                + "WHERE app = $1 AND claim = $2\(isUnknownThere)",
+            claims.map { [.text(app.rawValue), .text($0.id.rawValue)] })
+        let ended = claims.map { claim in
+            var claim = claim
+            claim.end = SeatClaim.End(end, at: now)
+            return claim
+        }
+        try emitEvents(.seatReleased, of: ended, on: purchase, in: app, by: cause, at: now)
+    }
+
+    /// Ends the claims from before a subscription was bought anew. Call it when somebody else takes
+    /// a seat, not when documents come: a document that comes later may say that it went on.
+    /// Idempotent.
+    package func releaseFormer(
+        on timeline: Timeline, in app: AppID, at now: Instant
+    ) throws(StorageFailure) {
+        guard timeline.seatsBegin != nil else { return }
+        let former = try tx.seatClaims.openClaims(on: timeline.purchase, in: app)
+            .filter { !timeline.isOpen($0) }
+        try release(former, on: timeline.purchase, because: .boughtAgain, in: app, at: now)
+    }
+
+    /// Ends the claim of a customer who has the purchase itself now. Idempotent.
+    func release(
+        ofOwner owner: CustomerID, on purchase: PurchaseID, in app: AppID, at now: Instant
+    ) throws(StorageFailure) {
+        guard let claim = try tx.seatClaims.openClaim(of: owner, on: purchase, in: app) else {
+            return
+        }
+        try release([claim], on: purchase, because: .joined, in: app, at: now)
+    }
+
+    private func emitEvents(
+        _ kind: Change.Kind, of claims: [SeatClaim], on purchase: PurchaseID, in app: AppID,
+        by cause: EventEntry.Cause, at now: Instant
+    ) throws(StorageFailure) {
+        try tx.purchaseEvents.emitStatusNeutralEvents(
+            claims.map { claim in
+                var change = Change(kind, at: now, ownership: .assigned)
+                change.seat = SeatChange(claim.id, cause: claim.end?.cause)
+                return (change, claim.customer)
+            }, of: purchase, in: app, by: cause, at: now)
+    }
+}
+
+extension SeatUpdates {
+    /// Gives the claims of a merged customer to the one who remains. Of two open claims on one
+    /// purchase the older one stays, and none stays on a purchase that they own. Call it after the
+    /// links were moved.
+    func mergeClaims(
+        of other: CustomerID, into customer: CustomerID, in app: AppID, at now: Instant
+    ) throws(StorageFailure) {
+        for environment in Environment.allCases {
+            let theirs = try tx.seatClaims.openClaims(
+                of: customer, in: app, environment: environment)
+            let others = try tx.seatClaims.openClaims(of: other, in: app, environment: environment)
+            for moved in others {
+                guard let own = theirs.first(where: { $0.purchase == moved.purchase }) else {
+                    continue
+                }
+                var later = moved.claim.precedes(own.claim) ? own.claim : moved.claim
+                later.customer = customer
+                try release([later], on: own.purchase, because: .joined, in: app, at: now)
+            }
+            try tx.purchases.touch(others.map(\.purchase), in: app)
+        }
+        for table in ["seat_claims", "seat_invitations"] {
+            try connection.run(
+                "UPDATE \(table) SET customer = $1 WHERE app = $2 AND customer = $3",
+                [.text(customer.rawValue), .text(app.rawValue), .text(other.rawValue)])
+        }
+        try releaseSeatsOfOwnPurchases(of: customer, in: app, at: now)
+    }
+
+    /// Ends the claims of a customer on purchases that are their own by now. Idempotent.
+    func releaseSeatsOfOwnPurchases(
+        of customer: CustomerID, in app: AppID, at now: Instant
+    ) throws(StorageFailure) {
+        for environment in Environment.allCases {
+            for kept in try tx.seatClaims.openClaims(
+                of: customer, in: app, environment: environment)
+            where try tx.ownership.beneficiary(of: kept.purchase, in: app) == customer {
+                try release([kept.claim], on: kept.purchase, because: .joined, in: app, at: now)
+            }
+        }
+    }
+
+}
+
+extension SeatUpdates {
+    /// Ends the claims of a person who is erased, and the groups that they paid for. Their claims
+    /// stay under a pseudonym. Call it while their purchases are linked.
+    func erase(
+        of person: StoredCustomer, under pseudonym: CustomerID, in app: AppID, at now: Instant
+    ) throws(StorageFailure) {
+        var paid = try tx.links.purchases(of: person.customer, in: app)
+        for environment in Environment.allCases {
+            for own in try tx.seatClaims.openClaims(
+                of: person.customer, in: app, environment: environment)
+            {
+                try release([own.claim], on: own.purchase, because: .erased, in: app, at: now)
+            }
+            paid += try tx.accountTokens.timelines(person.ids, in: app, environment: environment)
+                .map(\.purchase)
+        }
+        for purchase in paid {
+            try release(
+                try tx.seatClaims.openClaims(on: purchase, in: app), on: purchase, because: .erased,
+                in: app,
+                at: now)
+            try connection.run(
+                "DELETE FROM seat_invitations "
+                    + "WHERE app = $1 AND environment = $2 AND purchase = $3",
+                PurchaseRows.key(of: purchase, in: app))
+        }
+        try tx.seatInvitations.delete(naming: [person.customer] + person.ids, in: app)
+        try connection.run(
+            "UPDATE seat_claims SET customer = $1 WHERE app = $2 AND customer = $3",
+            [
+                .text(pseudonym.rawValue), .text(app.rawValue), .text(person.customer.rawValue),
+            ])
+    }
+}

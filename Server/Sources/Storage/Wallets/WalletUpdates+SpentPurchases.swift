@@ -1,0 +1,68 @@
+import Ledger
+
+// A purchase without a link counts in the wallets of the customer whom its account token names. An
+// app can set another account later (Apple: "Set App Account Token"), and what was spent by then
+// must not be credited a second time. So such a purchase is linked to the customer who spent it;
+// what was not spent goes to the account that is named now. Documents alone therefore lead to the
+// same result in every order; only a debit between them makes a difference.
+//
+// A change of the configuration can also make tokens name nobody, and no document reports that. So
+// a debit links what it spends at once. The rule about documents is still needed: spent purchases
+// can be without a link if a later purchase paid a debt, or if two wallets were merged.
+extension WalletUpdates {
+    /// Returns the customer whom a purchase named until now, if it names another customer or nobody
+    /// from now on. Returns nil if the purchase credits nothing or named no known customer.
+    ///
+    /// - Parameter before: the purchase as it is stored. It must have no link.
+    func formerBeneficiary(
+        of before: Timeline, becoming after: Timeline, in app: AppID
+    ) throws(StorageFailure) -> CustomerID? {
+        guard let rules = rules.wallets[app], let token = before.accountToken,
+            token != after.accountToken, !rules.currencies(of: before).isEmpty,
+            let former = try tx.ownership.beneficiary(nil, token: token, in: app)
+        else { return nil }
+        let next = try tx.ownership.beneficiary(nil, token: after.accountToken, in: app)
+        return next == former ? nil : former
+    }
+
+    /// Links to a customer each purchase that is theirs only by its account token and of which they
+    /// have spent some, and emits events. Balances do not change. Idempotent.
+    func linkSpent(
+        by customer: CustomerID, in app: AppID, _ environment: Environment, at now: Instant
+    ) throws(StorageFailure) {
+        guard let rules = rules.wallets[app],
+            let known = try tx.customers.find(known: customer, in: app)
+        else { return }
+        let named = try tx.accountTokens.timelines(known.ids, in: app, environment: environment)
+            .filter { !rules.currencies(of: $0).isEmpty }
+        guard !named.isEmpty,
+            let projection = try tx.wallets.projection(of: customer, in: app, environment)
+        else { return }
+        for timeline in named where projection.hasSpent(of: timeline.purchase) {
+            try tx.ownership.link(timeline.purchase, to: customer, by: .token, in: app, at: now)
+        }
+    }
+
+    /// Returns the former beneficiary if they have spent some of the purchase, so that it stays
+    /// theirs.
+    func formerSpender(
+        of before: Timeline, becoming after: Timeline, in app: AppID
+    ) throws(StorageFailure) -> CustomerID? {
+        let purchase = before.purchase
+        guard let former = try formerBeneficiary(of: before, becoming: after, in: app),
+            let projection = try tx.wallets.projection(of: former, in: app, purchase.environment)
+        else { return nil }
+        return projection.hasSpent(of: purchase) ? former : nil
+    }
+
+    /// Returns the customer who will keep a purchase once the documents that lead to this timeline
+    /// are recorded, or nil if it goes to whom the documents name. The purchase must have no link.
+    package func formerSpender(
+        of after: Timeline, in app: AppID
+    ) throws(StorageFailure) -> CustomerID? {
+        guard after.hasConsumables, rules.wallets[app] != nil,
+            let before = try tx.purchases.timeline(of: after.purchase, in: app)
+        else { return nil }
+        return try formerSpender(of: before, becoming: after, in: app)
+    }
+}
