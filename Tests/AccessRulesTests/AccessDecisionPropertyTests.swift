@@ -2,7 +2,7 @@ import AccessRules
 import PerennialContract
 import Testing
 
-/// Claims about any evidence whatever.
+/// Claims that hold for any evidence.
 @Suite struct AccessDecisionPropertyTests {
     private static let evidencesMax = 400
 
@@ -19,7 +19,7 @@ import Testing
         return AccessRules.decision(on: "pro", by: evidence)
     }
 
-    @Test func `the evidence is of many kinds`() {
+    @Test func `the random evidence is of all kinds`() {
         var seen: [String: Int] = [:]
         forEvidence("kinds", times: 2000) { _, evidence in
             let decision = decide(evidence)
@@ -37,7 +37,7 @@ import Testing
         }
     }
 
-    @Test func `what is open is known`() {
+    @Test func `an open decision is a known one`() {
         forEvidence("known") { _, evidence in
             let decision = decide(evidence)
             if decision.isActive { #expect(decision.isKnown) }
@@ -46,7 +46,7 @@ import Testing
         }
     }
 
-    @Test func `nothing is shut before the server has said anything`() {
+    @Test func `nothing is known to be closed before the server has answered`() {
         forEvidence("silent server") { _, evidence in
             var first = evidence
             first.server = nil
@@ -54,7 +54,7 @@ import Testing
         }
     }
 
-    @Test func `nothing is shut while a purchase that may be open is undecided`() {
+    @Test func `nothing is closed while a purchase that may be open has no verdict`() {
         forEvidence("undecided") { dice, evidence in
             var undecided = evidence
             undecided.areMeaningsCurrent = false
@@ -67,7 +67,7 @@ import Testing
         }
     }
 
-    @Test func `silence shuts nothing`() {
+    @Test func `silence of the store and the server closes nothing`() {
         forEvidence("silence", times: 2000) { _, evidence in
             var silent = evidence
             silent.serverAnsweredAt = nil
@@ -79,7 +79,7 @@ import Testing
         }
     }
 
-    @Test func `evidence that is not trusted opens nothing and shuts nothing`() {
+    @Test func `untrusted evidence neither opens nor closes anything`() {
         forEvidence("untrusted") { _, evidence in
             var untrusted = evidence
             untrusted.store.isTrusted = false
@@ -87,12 +87,12 @@ import Testing
             silent.store = StoreEvidence()
             let decided = decide(untrusted)
             #expect(decided.isActive == decide(silent).isActive)
-            // What was bought may still have to be decided about, whoever wrote it down.
+            // A purchase may still need a verdict, whoever recorded it.
             if decided.isKnown { #expect(decided.answer == decide(silent).answer) }
         }
     }
 
-    @Test func `a purchase of another person is as if it were not there`() {
+    @Test func `a purchase of another person has no effect`() {
         forEvidence("another person") { dice, evidence in
             guard let id = evidence.originals.randomElement(using: &dice),
                 evidence.server?.rights["pro"]?.originalTransactionID != id
@@ -109,7 +109,7 @@ import Testing
         }
     }
 
-    @Test func `what was first seen for another customer opens nothing without a verdict`() {
+    @Test func `a purchase first seen for another customer opens nothing without a verdict`() {
         forEvidence("first seen") { _, evidence in
             var evidence = evidence
             evidence.person = "cleo"
@@ -123,7 +123,7 @@ import Testing
         }
     }
 
-    @Test func `nothing changes before the moment that was named, and something does then`() {
+    @Test func `a decision changes at the moment that it names, and not before`() {
         forEvidence("changes") { dice, evidence in
             let decision = decide(evidence)
             let last = decision.changesAt ?? Timestamp(milliseconds: 400 * 86_400_000)
@@ -141,14 +141,14 @@ import Testing
         }
     }
 
-    @Test func `time alone never opens`() {
+    @Test func `time alone never opens access`() {
         forEvidence("time", times: 2000) { dice, evidence in
             let later = dice.time(1...2000)
             if decide(evidence, at: later).isActive { #expect(decide(evidence).isActive) }
         }
     }
 
-    @Test func `a lapse that was seen once proves nothing`() {
+    @Test func `a lapse that was seen only once proves nothing`() {
         forEvidence("lapse") { _, evidence in
             var once = evidence
             var subscribed = evidence
@@ -161,7 +161,7 @@ import Testing
         }
     }
 
-    @Test func `a purchase that is open opens, whatever else was heard`() {
+    @Test func `an open purchase opens access, whatever other evidence exists`() {
         forEvidence("more") { dice, evidence in
             var more = evidence
             more.store.isTrusted = true
@@ -182,7 +182,7 @@ import Testing
         }
     }
 
-    @Test func `a newer answer that says open opens, except beside a refund that it lacks`() {
+    @Test func `a newer open answer opens access, except beside a refund that it lacks`() {
         forEvidence("answer") { _, evidence in
             var evidence = evidence
             for id in evidence.store.transactions.keys {
@@ -196,7 +196,7 @@ import Testing
                         mayRenew: true, originalTransactionID: "000")
                 ], verdicts: [:])
             #expect(decide(evidence).isActive)
-            // It goes on being held, whatever was said before.
+            // It is held afterwards, whatever the evidence was before.
             #expect(decide(evidence, at: Timestamp(milliseconds: 200)).isActive)
         }
     }
@@ -219,7 +219,7 @@ import Testing
         }
     }
 
-    @Test func `nothing is held beyond a hold after the last end that anybody named`() {
+    @Test func `nothing is held longer than one hold after the last known end`() {
         forEvidence("last hold") { _, evidence in
             var evidence = evidence
             evidence.store.transactions = evidence.store.transactions.filter {
@@ -231,7 +231,7 @@ import Testing
         }
     }
 
-    @Test func `what gives another right changes nothing`() {
+    @Test func `a purchase that gives another right changes nothing`() {
         forEvidence("another right") { dice, evidence in
             var evidence = evidence
             evidence.areMeaningsCurrent = true

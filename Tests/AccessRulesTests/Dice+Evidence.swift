@@ -1,7 +1,7 @@
 import AccessRules
 import PerennialContract
 
-/// Evidence of all kinds, also of kinds that do not make sense together. Times are whole hours
+/// Evidence of all kinds, including kinds that do not make sense together. Times are whole hours
 /// within sixty days of now, so that some of them are equal.
 extension Dice {
     mutating func evidence() -> Evidence {
@@ -109,7 +109,7 @@ extension Evidence {
 }
 
 extension AccessDecision {
-    /// Without what explains it.
+    /// The decision without its explanation.
     var answer: AccessDecision {
         var answer = self
         (answer.steps, answer.changesAt) = ([], nil)

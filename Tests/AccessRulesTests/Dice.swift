@@ -1,7 +1,7 @@
 import Foundation
 
-/// Random numbers that are the same for the same seed (SplitMix64: Steele, Lea, Flood, Fast
-/// Splittable Pseudorandom Number Generators, 2014).
+/// Random numbers that a seed repeats (SplitMix64: Steele, Lea, Flood, Fast Splittable Pseudorandom
+/// Number Generators, 2014).
 struct Dice: RandomNumberGenerator {
     private var state: UInt64
 
@@ -20,7 +20,7 @@ struct Dice: RandomNumberGenerator {
         return mixed ^ mixed >> 31
     }
 
-    /// True once in so many times.
+    /// True once in this number of times.
     mutating func once(in times: Int) -> Bool { Int.random(in: 0..<times, using: &self) == 0 }
 
     mutating func pick<Element>(_ elements: [Element]) -> Element {

@@ -9,7 +9,7 @@ import Testing
 
     private func at(_ hours: Int64) -> Timestamp { Timestamp(milliseconds: hours * Self.hour) }
 
-    /// A month that ends in ten hours, renewal off, and a clock that was set by contact at 0.
+    /// A month that ends in ten hours, with renewal off, and a clock that a contact set at 0.
     private func isOpen(at now: Timestamp) -> Bool {
         var evidence = Evidence(
             person: nil, store: StoreEvidence(isTrusted: true), meanings: Situation.meanings,
@@ -29,7 +29,7 @@ import Testing
         return clock
     }
 
-    @Test func `a clock that is wound back a year does not open what is over`() {
+    @Test func `a clock set back a year does not reopen an ended period`() {
         var clock = contacted()
         let wound = Timestamp(milliseconds: -Self.year)
         let now = clock.now(deviceClock: wound, monotonic: 11 * Self.hour, bootID: "a")
@@ -39,14 +39,14 @@ import Testing
         #expect(restarted == at(11) && !isOpen(at: restarted))
     }
 
-    @Test func `a clock that is wound forward a year shuts nobody while the device runs`() {
+    @Test func `a clock set forward a year closes nothing while the device runs`() {
         let clock = contacted()
         let now = clock.now(
             deviceClock: Timestamp(milliseconds: Self.year), monotonic: Self.hour, bootID: "a")
         #expect(now == at(1) && isOpen(at: now))
     }
 
-    @Test func `after a restart a clock that is wound forward counts until the first contact`() {
+    @Test func `after a restart a clock set forward counts until the first contact`() {
         var clock = contacted()
         let forward = Timestamp(milliseconds: Self.year)
         #expect(!isOpen(at: clock.now(deviceClock: forward, monotonic: 5, bootID: "b")))
@@ -55,20 +55,20 @@ import Testing
         #expect(now == at(2) && isOpen(at: now))
     }
 
-    @Test func `contact replaces the anchor, backwards too`() {
+    @Test func `a contact replaces the anchor, even with an earlier time`() {
         var clock = contacted()
         clock.anchor(signed: at(20), monotonic: 0, bootID: "a", isContact: true)
         clock.anchor(signed: at(3), monotonic: 0, bootID: "a", isContact: true)
         #expect(clock.now(deviceClock: at(50), monotonic: 0, bootID: "a") == at(3))
     }
 
-    /// An anchor of the past, in a file that somebody has edited.
+    /// An anchor in the past, from a file that somebody has edited.
     private func forged() -> ReckonedClock {
         ReckonedClock(
             anchor: .init(signed: at(0), monotonic: 11 * Self.hour, bootID: "a"), isProven: false)
     }
 
-    @Test func `a forged anchor opens nothing, neither before it is found out nor after`() {
+    @Test func `a forged anchor opens nothing, before and after it is detected`() {
         var clock = forged()
         for _ in 1...2 {
             let now = clock.now(deviceClock: at(11), monotonic: 11 * Self.hour, bootID: "a")
@@ -80,7 +80,7 @@ import Testing
         #expect(wound == at(0), "it stays a lower limit")
     }
 
-    @Test func `an anchor counts from when it is proven, or a contact has replaced it`() {
+    @Test func `an anchor counts once it is proven, or once a contact has replaced it`() {
         var proven = forged()
         proven.confirm()
         var contacted = forged()
@@ -95,7 +95,7 @@ import Testing
         }
     }
 
-    @Test func `what was signed earlier does not replace it`() {
+    @Test func `a document signed earlier does not replace the anchor`() {
         var clock = contacted()
         clock.anchor(signed: at(-5), monotonic: 0, bootID: "a", isContact: false)
         clock.anchor(signed: at(-5), monotonic: 0, bootID: "b", isContact: false)
@@ -104,7 +104,7 @@ import Testing
         #expect(clock.now(deviceClock: at(-9), monotonic: Self.hour, bootID: "a") == at(5))
     }
 
-    @Test func `an old signed time stops no clock`() {
+    @Test func `an old signed time does not stop the clock`() {
         var clock = ReckonedClock()
         #expect(clock.now(deviceClock: at(7), monotonic: 0, bootID: "a") == at(7))
         clock.anchor(signed: at(2), monotonic: 0, bootID: "a", isContact: false)
@@ -112,7 +112,7 @@ import Testing
         #expect(clock.now(deviceClock: at(1), monotonic: 0, bootID: "a") == at(2))
     }
 
-    @Test func `while the device runs, no device clock changes the time, and it never goes back`() {
+    @Test func `while the device runs, its clock changes nothing, and the time never goes back`() {
         var dice = Dice(announcedBy: "clock")
         for _ in 0..<300 {
             var clock = contacted()

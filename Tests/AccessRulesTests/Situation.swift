@@ -3,7 +3,7 @@ import Foundation
 import PerennialContract
 import Testing
 
-/// One row of the table of situations: what was heard, and the decision of the right `pro`.
+/// One row of the table of situations: the evidence, and the decision about the right `pro`.
 struct Situation: Sendable, CustomTestStringConvertible {
     var claim: String
     var heard: String
@@ -38,7 +38,7 @@ struct Situation: Sendable, CustomTestStringConvertible {
             }
     }
 
-    /// What was heard, as evidence of now, which is the moment 0.
+    /// The evidence at now, which is the moment 0.
     func evidence() throws -> Evidence {
         var evidence = Evidence(
             person: nil, store: StoreEvidence(isTrusted: true), meanings: Self.meanings,
@@ -77,7 +77,7 @@ struct Situation: Sendable, CustomTestStringConvertible {
         return evidence
     }
 
-    /// The decision, as the table writes it; only of the parts that the row expects.
+    /// The decision as the table writes it, but only the parts that the row expects.
     func decided() throws -> String {
         let decision = AccessRules.decision(on: "pro", by: try evidence())
         var words = [!decision.isKnown ? "unknown" : decision.isActive ? "open" : "shut"]
@@ -122,7 +122,7 @@ struct Words {
         return Timestamp(milliseconds: count * unit)
     }
 
-    /// Nil if the words do not go on with this one.
+    /// Nil if the next word is another one.
     mutating func time(after word: String) throws -> Timestamp? {
         skip(word) ? try time() : nil
     }

@@ -4,17 +4,17 @@ import Testing
 
 @Suite struct SituationTests {
     @Test(arguments: try Situation.rows())
-    func `each situation is decided as the table says`(row: Situation) throws {
+    func `each situation has the decision of the table`(row: Situation) throws {
         #expect(try row.decided() == row.expected)
     }
 
-    @Test func `each claim of the table is made once`() throws {
+    @Test func `each claim of the table occurs once`() throws {
         let claims = try Situation.rows().map(\.claim)
         #expect(claims.count > 60)
         #expect(Set(claims).count == claims.count)
     }
 
-    @Test func `every right that any evidence names is decided`() {
+    @Test func `every right that any evidence names has a decision`() {
         var evidence = Evidence(
             person: nil, store: StoreEvidence(isTrusted: true), meanings: Situation.meanings,
             now: Timestamp(milliseconds: 0))
@@ -29,7 +29,7 @@ import Testing
         }
     }
 
-    @Test func `each step is a sentence with the number of its rule`() throws {
+    @Test func `each step of an explanation is a sentence with the number of its rule`() throws {
         for row in try Situation.rows() {
             let steps = AccessRules.decision(on: "pro", by: try row.evidence()).steps
             #expect(!steps.isEmpty, "\(row.claim)")

@@ -19,7 +19,7 @@ import Testing
 
     // MARK: - Documents
 
-    @Test func `what the server has of a purchase does not stand for its refund`() {
+    @Test func `the server's record of a purchase does not count as one of its refund`() {
         var dice = Dice(announcedBy: "acknowledged")
         var bought = dice.transaction("1", in: "1", "month")
         bought.revokedAt = nil
@@ -45,7 +45,7 @@ import Testing
                 var document = dice.transaction(id, in: "1", "month")
                 document.signedAt = second(Int64(number / 2) * 10)
                 document.isAcknowledged = true
-                // The same moment and the same refund is the same document.
+                // The same moment with the same refund is the same document.
                 document.purchasedAt = second(Int64(id) ?? 0)
                 document.expiresAt = document.purchasedAt
                 document.revokedAt = document.revokedAt.map { _ in document.purchasedAt }
@@ -78,7 +78,7 @@ import Testing
         }
     }
 
-    @Test func `a refund shuts under the same id, until a later document is without it`() {
+    @Test func `a refund closes access under the same id, until a later document lacks it`() {
         var dice = Dice(announcedBy: "refund")
         for _ in 0..<500 {
             var document = dice.transaction("1", in: "1", dice.pick(["month", "guide"]))
@@ -90,7 +90,7 @@ import Testing
             #expect(isActive(store, at: now))
             var refund = document
             refund.revokedAt = document.signedAt
-            // At the same time the refund counts, in either order.
+            // At the same time the refund wins, in either order.
             for step in [0, Int64.random(in: 1...9, using: &dice)] {
                 var refunded = store
                 refund.signedAt = Timestamp(
@@ -108,7 +108,7 @@ import Testing
         }
     }
 
-    @Test func `a renewal stays with the customer for whom the purchase was first seen`() {
+    @Test func `a renewal belongs to the customer for whom the purchase was first seen`() {
         var store = StoreEvidence(isTrusted: true)
         var first = StoreTransaction.bought("1", "month", from: -40, to: -10)
         first.firstSeenFor = "anna"
@@ -141,7 +141,7 @@ import Testing
         #expect(store.statuses["1"]?.isConfirmed == true)
     }
 
-    @Test func `a lapse of an instant is forgotten`() {
+    @Test func `a momentary lapse is forgotten`() {
         var store = StoreEvidence()
         store.record(status(.expired), at: second(0), launch: 1)
         store.record(status(.subscribed), at: second(1), launch: 1)
@@ -169,7 +169,7 @@ import Testing
         }
     }
 
-    @Test func `what two lists do not contain is absent, and comes back with one that does`() {
+    @Test func `a purchase missing from two lists is absent until a list contains it`() {
         var store = StoreEvidence(isTrusted: true)
         store.record(.bought("1", "guide", from: -9, to: 0))
         store.record(.bought("2", "season", from: -9, to: 0))
@@ -186,7 +186,7 @@ import Testing
         #expect(store.answeredAt == second(33))
     }
 
-    @Test func `a renewal ends the absence, and an old document does not`() {
+    @Test func `a renewal ends an absence, and an old document does not`() {
         var store = StoreEvidence(isTrusted: true)
         store.record(.bought("2", in: "1", "month", from: -30, to: 0))
         store.absent = ["1"]
@@ -196,7 +196,7 @@ import Testing
         #expect(store.absent.isEmpty)
     }
 
-    @Test func `what a list contains is not held any more`() {
+    @Test func `a purchase that a list contains is no longer held`() {
         var store = StoreEvidence(isTrusted: true)
         var bought = StoreTransaction.bought("1", "month", from: 0, to: 30)
         bought.isHeld = true

@@ -3,7 +3,7 @@ import Foundation
 import PerennialContract
 import Testing
 
-/// The server's own table of terms: a device that computes other ends shows other days.
+/// The server's own table of terms: a device that computes other ends would show other days.
 @Suite struct TermRulesTests {
     struct Row: Sendable, CustomTestStringConvertible {
         var claim: String
@@ -44,7 +44,7 @@ import Testing
                 quantity: match.2.flatMap { Int($0) } ?? 1, signedAt: from)
         }
 
-        /// By a formatter, so that the rows are not read with what they test.
+        /// Uses a formatter, so that rows are not read with the code that they test.
         func moment(_ text: String) throws -> Timestamp {
             let isUTC = text.hasSuffix("Z")
             let format = DateFormatter()
@@ -90,7 +90,7 @@ import Testing
     }
 
     @Test(arguments: try rows())
-    func `a device computes the terms that the server's table says`(row: Row) throws {
+    func `a device computes the terms of the server's table`(row: Row) throws {
         let expected: [String] =
             row.expected == "nothing"
             ? []
@@ -113,7 +113,7 @@ import Testing
 
     @Test func `the table has many rows`() throws { #expect(try Self.rows().count > 60) }
 
-    @Test func `what is no term, or has no length, is left out`() throws {
+    @Test func `a product that is not a term, or has no length, is ignored`() throws {
         let row = try #require(try Self.rows().first)
         let others: [StoreTransaction] = [
             .bought("1", "season", from: 0, to: 1), .bought("2", "month", from: 0, to: 1),

@@ -16,14 +16,14 @@ struct FirstPurchaseTests {
         return String(rest[..<(rest.range(of: "\n## ")?.lowerBound ?? rest.endIndex)])
     }
 
-    /// The commands of the section, but the first, which starts the world.
+    /// The commands of the section, except the first, which starts the world.
     private static func commands() throws -> [String] {
         try section().components(separatedBy: "\n").filter { $0.hasPrefix("    ") }
             .map { String($0.dropFirst(4)) }
             .filter { $0.hasPrefix("curl") || $0.hasPrefix("export") || $0.hasPrefix("XDG") }
     }
 
-    @Test func `the app that the guide shows is the example`() throws {
+    @Test func `the guide shows the code of the example app`() throws {
         let example = try Self.text("Examples/FirstPurchase/main.swift")
         #expect(try Self.section().contains("```swift\n\(example)```\n"))
     }
@@ -50,7 +50,7 @@ struct FirstPurchaseTests {
         let answers = output.text.components(separatedBy: "\n=\n")
         try #require(output.status == 0 && answers.count == 7, "\(output.text)")
         #expect(answers[2].contains("\npurchase: bought\n"), "\(answers[2])")
-        // A month later nothing is bought, and it is still open.
+        // A month later there is no purchase, and access is still open.
         #expect(!answers[4].contains("purchase:"), "\(answers[4])")
         #expect(answers[4].contains("open"), "\(answers[4])")
         #expect(answers[5].contains("\"active\": true"), "\(answers[5])")
@@ -64,7 +64,7 @@ struct FirstPurchaseTests {
             "It is not known yet whether pro is open. Does a server answer at http://127.0.0.1:1?"
         ),
     ])
-    func `an app that cannot buy says why and what to do, and fails`(
+    func `an app that cannot buy names the reason and the remedy, and fails`(
         variables: String, says: String
     ) throws {
         let app = Toolchain.modules.deletingLastPathComponent()

@@ -6,12 +6,12 @@ struct Snippet: Sendable, CustomStringConvertible {
     var page: String
     /// The line of the page on which the code begins.
     var line: Int
-    /// Without the indentation of a list.
+    /// The code, without the indentation of a list.
     var lines: [String]
 
     var description: String { "\(page):\(line)" }
 
-    /// The examples of a page. A manifest is none: it is read by another tool.
+    /// The examples of a page. A manifest is not one: another tool reads it.
     static func all(in text: String, of page: String) -> [Snippet] {
         var found: [Snippet] = []
         var open: (line: Int, indentation: Int, lines: [String])?
@@ -47,7 +47,7 @@ struct Snippet: Sendable, CustomStringConvertible {
         }
     }
 
-    /// Every page for people who write apps, with an example.
+    /// Every page with an example for people who write apps.
     static func pages() throws -> [String] {
         let files = FileManager.default
         let docs = try files.contentsOfDirectory(
@@ -75,7 +75,7 @@ struct Snippet: Sendable, CustomStringConvertible {
         lines.contains { $0 == "import SwiftUI" || $0 == "import PerennialUI" }
     }
 
-    /// The example as a file. Statements stand in a function, declarations for themselves. The
+    /// The example as a file. Statements are put into a function, declarations are not. The
     /// compiler names the lines of the page.
     func source(number: Int) -> String {
         let imports = lines.filter { $0.hasPrefix("import ") || $0.hasPrefix("@testable ") }

@@ -22,7 +22,7 @@ import Testing
 
     @Test(arguments: try Snippet.steps())
     func `every step of a tutorial compiles`(step: Snippet) throws {
-        // Statements stand in a function there, and hide the stage's names.
+        // Statements are put into a function there, and hide the names of the stage.
         guard !step.hasViews || Toolchain.hasStubs else { return }
         let output = try Snippet.compile(
             [step], modules: step.hasViews ? Toolchain.stubs : Toolchain.modules)
@@ -30,14 +30,14 @@ import Testing
     }
 
     @Test(arguments: try Snippet.pages().flatMap { try Snippet.all(of: $0) } + Snippet.steps())
-    func `what views need is given around them`(snippet: Snippet) {
-        // `perennial(_:)` gives it to what is inside, so no modifier that needs it may follow.
+    func `no modifier that needs Perennial follows the one that provides it`(snippet: Snippet) {
+        // `perennial(_:)` provides it to the views inside, so no modifier that needs it may follow.
         let wrong = snippet.lines.joined(separator: "\n").firstMatch(
             of: #/\.perennial\([^)]*\)\s*\.(perennial|paywall)/#)
         #expect(wrong == nil, "\(snippet.page):\(snippet.line)")
     }
 
-    @Test func `SDK and server have one version, and the API's page names it`() throws {
+    @Test func `SDK and server have the same version, and the API's page names it`() throws {
         func versions(in path: String, _ pattern: Regex<(Substring, Substring)>) throws -> [String]
         {
             let file = Toolchain.root.appendingPathComponent(path)
@@ -91,7 +91,7 @@ import Testing
         #expect(output.status != 0)
     }
 
-    @Test func `manifests and other languages are no examples`() {
+    @Test func `manifests and other languages are not examples`() {
         let page = """
             ```swift
             import PackageDescription

@@ -11,7 +11,7 @@ struct Surface: Equatable {
 
     init(lines: [String]) { self.lines = lines }
 
-    /// What the compiler says of a module that it has built.
+    /// What the compiler reports about a module that it has built.
     init(of module: String, modules: URL) throws {
         let graphs = try Toolchain.symbolGraphs(of: module, modules: modules)
             .map { try JSONDecoder().decode(Graph.self, from: $0) }
@@ -39,7 +39,7 @@ struct Surface: Equatable {
 
     static let folder = Toolchain.root.appendingPathComponent("Tests/DocsTests/Surface")
 
-    /// What the repository says of a module.
+    /// The declarations of a module that the repository has recorded.
     init(fileOf module: String) throws {
         let text = try String(contentsOf: Self.file(of: module), encoding: .utf8)
         lines = text.split(separator: "\n").map(String.init)
@@ -54,7 +54,7 @@ struct Surface: Equatable {
         folder.appendingPathComponent("\(module).txt")
     }
 
-    /// What has gone, and what has come, as a person reads it. Nil if nothing has.
+    /// The removed and the added declarations, as a person reads them. Nil if there are none.
     func difference(to other: Surface) -> String? {
         let gone = Set(lines).subtracting(other.lines).map { "- \($0)" }
         let new = Set(other.lines).subtracting(lines).map { "+ \($0)" }
@@ -64,7 +64,7 @@ struct Surface: Equatable {
     }
 }
 
-/// As much of a symbol graph as we read.
+/// The parts of a symbol graph that we read.
 private struct Graph: Decodable {
     var symbols: [Symbol]
     var relationships: [Relationship]

@@ -8,7 +8,7 @@ import Testing
 
     private func check(_ module: String, modules: URL) throws {
         let now = try Surface(of: module, modules: modules)
-        // A tool that says nothing must not pass for a module without declarations.
+        // A tool that prints nothing must not count as a module without declarations.
         try #require(now.lines.count > 10)
         if Self.isUpdating { try now.write(as: module) }
         let written = try Surface(fileOf: module)
@@ -32,7 +32,7 @@ import Testing
         try check("PerennialUI", modules: Toolchain.stubs)
     }
 
-    @Test func `every word of the SDK is its own description`() throws {
+    @Test func `every type of the SDK with a raw value is described by it`() throws {
         let lines = try Surface(of: "Perennial", modules: Toolchain.modules).lines
         func types(_ ending: String) -> Set<String> {
             Set(lines.filter { $0.hasSuffix(ending) }.map { String($0.dropLast(ending.count)) })
@@ -42,7 +42,7 @@ import Testing
         #expect(words.subtracting(types(" is Swift.CustomStringConvertible")).sorted() == [])
     }
 
-    @Test func `a difference says what has gone and what has come`() {
+    @Test func `a difference lists removed and added declarations`() {
         let before = Surface(lines: ["A.x: var x: Int", "A.y: var y: Int"])
         let after = Surface(lines: ["A.x: var x: Int?", "A.y: var y: Int", "B: struct B"])
         #expect(

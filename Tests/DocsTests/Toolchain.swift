@@ -1,7 +1,7 @@
 import Eventually
 import Foundation
 
-/// The compiler that built these tests, run over more sources.
+/// The compiler that built these tests, used for more sources.
 enum Toolchain {
     struct Output: Sendable {
         var status: Int32
@@ -27,7 +27,7 @@ enum Toolchain {
     /// Type-checks files as one module.
     static func typeCheck(_ files: [URL], module: String, modules: URL) throws -> Output {
         let compiler = try tool("swiftc").path
-        // The macro of `#expect` is in a folder where the compiler does not look by itself.
+        // The macro of `#expect` is in a folder that the compiler does not search by itself.
         let macros = URL(fileURLWithPath: compiler).resolvingSymlinksInPath()
             .deletingLastPathComponent()
             .appendingPathComponent("../lib/swift/host/plugins/testing").standardized.path
@@ -64,7 +64,7 @@ enum Toolchain {
         return try body(folder)
     }
 
-    /// Runs commands as somebody would paste them.
+    /// Runs commands as a reader would paste them.
     static func shell(_ script: String) throws -> Output { try run("/bin/sh", ["-c", script]) }
 
     private static var target: String {
@@ -92,7 +92,7 @@ enum Toolchain {
     }
 }
 
-/// What a tool of the compiler said before it failed.
+/// The output of a compiler tool that failed.
 struct ToolFailure: Error, CustomStringConvertible {
     var text: String
     var description: String { text }

@@ -6,13 +6,13 @@ import PerennialTesting
 //
 //     KilledApp SIMULATOR SERVER KEY DEVICE ACCOUNT FOLDER CUSTOMER [PRODUCT]
 //
-// With a product it buys that, and prints `tap` before and `finished` after. Without one it brings
-// in order what an earlier process has left, and prints `done`.
+// With a product it buys that, and prints `tap` before and `finished` after. Without one it
+// finishes what an earlier process has left, and prints `done`.
 
-/// How often the app comes to the foreground until nothing is unfinished.
+/// The number of times that the app comes to the foreground until no transaction is unfinished.
 let foregroundsMax = 100
 
-/// Not by `print`, whose buffer a kill would lose.
+/// Not with `print`, whose buffer would be lost in a kill.
 func say(_ word: String) {
     FileHandle.standardOutput.write(Data("\(word)\n".utf8))
 }

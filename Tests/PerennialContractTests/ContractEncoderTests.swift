@@ -2,7 +2,7 @@ import Foundation
 import PerennialContract
 import Testing
 
-/// The bytes that a server answers.
+/// The bytes that a server sends.
 @Suite struct ContractEncoderTests {
     private func text(_ value: some Encodable, isIndented: Bool = false) throws -> String {
         String(
@@ -29,13 +29,13 @@ import Testing
         isTame: true, toys: [.init(kind: "ball", lives: nil), .init(kind: "mouse", lives: 9)],
         best: .init(kind: "ball"), friends: ["z": 1, "a": 2, "m": 3])
 
-    @Test func `members come as they are declared, and nil is null`() throws {
+    @Test func `members have the order of their declaration, and nil is null`() throws {
         #expect(
             try text(Cat(age: nil)) == #"{"name":"Tom","age":null,"weight":4.5,"isTame":null,"#
                 + #""toys":[],"best":null,"friends":{},"born":"1970-01-01T00:00:00.000Z"}"#)
     }
 
-    @Test func `what is nested keeps its order, and dictionaries have that of their keys`() throws {
+    @Test func `nested members keep their order, and dictionaries are sorted by key`() throws {
         #expect(
             try text(Self.cat) == #"{"name":"Tom","age":3,"weight":4.5,"isTame":true,"#
                 + #""toys":[{"kind":"ball","lives":null},{"kind":"mouse","lives":9}],"#
@@ -43,7 +43,7 @@ import Testing
                 + #""born":"1970-01-01T00:00:00.000Z"}"#)
     }
 
-    @Test func `indented it says the same, an empty list on its line`() throws {
+    @Test func `indented text has the same content, and an empty list stays on its line`() throws {
         let expected = """
             {
               "name": "Tom",
@@ -64,12 +64,12 @@ import Testing
         let cat = Cat(isTame: true, toys: [.init(kind: "{[,:]}\"\\")])
         let indented = try ContractEncoder(isIndented: true).encode(cat)
         #expect(String(decoding: indented, as: UTF8.self) == expected)
-        // What is indented already is not changed.
+        // Text that is already indented is not changed.
         #expect(ContractEncoder.indented(indented) == indented)
     }
 
     @Test(arguments: [false, true])
-    func `what is written is read as the same value`(isIndented: Bool) throws {
+    func `an encoded value is decoded as the same value`(isIndented: Bool) throws {
         func check<Value: Codable & Equatable>(_ value: Value) throws {
             let bytes = try ContractEncoder(isIndented: isIndented).encode(value)
             #expect(try JSONDecoder().decode(Value.self, from: Data(bytes)) == value)
@@ -87,7 +87,7 @@ import Testing
         try check([Bool?.none, true])
     }
 
-    @Test func `text is escaped where it must be, and slashes are not`() throws {
+    @Test func `text is escaped only where necessary, and slashes are not`() throws {
         let all = String(String.UnicodeScalarView((0..<0x20).compactMap(Unicode.Scalar.init)))
         for sample in ["", "a/b", "\"\\", all, "é\u{1F426}\u{7F}\u{2028}", "日本\u{0}語"] {
             let bytes = try ContractEncoder().encode([sample])
@@ -97,7 +97,7 @@ import Testing
         #expect(try text(["a/b\n\u{1}\u{1F}\""]) == #"["a/b\n\u0001\u001f\""]"#)
     }
 
-    @Test func `whole numbers have no point, and what is no number is refused`() throws {
+    @Test func `whole numbers have no decimal point, and NaN and infinity are refused`() throws {
         #expect(try text([50.0, 4.5]) == "[50,4.5]")
         for wrong in [Double.nan, .infinity, -.infinity] {
             #expect(throws: EncodingError.self) { try ContractEncoder().encode([wrong]) }
@@ -108,11 +108,11 @@ import Testing
         func encode(to encoder: any Encoder) {}
     }
 
-    @Test func `a value that writes nothing is refused`() {
+    @Test func `a value that encodes nothing is refused`() {
         #expect(throws: EncodingError.self) { try ContractEncoder().encode([Silent()]) }
     }
 
-    /// Containers by hand, one after the other.
+    /// Containers that are made explicitly, one after the other.
     private struct Nested: Encodable {
         enum Key: String, CodingKey {
             case list, object, last
@@ -132,7 +132,7 @@ import Testing
         }
     }
 
-    @Test func `containers end where the next one goes on`() throws {
+    @Test func `a container ends where its parent continues`() throws {
         #expect(
             try text([Nested()]) == #"[{"list":[1,{"last":null},"two"],"object":{"last":true},"#
                 + #""last":3}]"#)

@@ -1,8 +1,8 @@
 import PerennialContract
 import Testing
 
-/// What the server says of documents and of notifications, compared with files that other programs
-/// are written against.
+/// The server's responses about documents and notifications, compared with files that other
+/// programs rely on.
 @Suite struct DocumentGoldenTests {
     private static let noon = Timestamp(milliseconds: 1_795_694_400_000)
     private static let afterNoon = Timestamp(milliseconds: 1_795_694_401_250)
@@ -72,7 +72,7 @@ import Testing
         try check(summary, against: "notifications-summary")
     }
 
-    @Test func `what the App Store is asked is written as the golden file`() throws {
+    @Test func `inquiries to the App Store are written as the golden file`() throws {
         let inquiries = StoreInquiries(
             environment: .production, notifications: 41, backfilled: 2,
             longestDelayMilliseconds: 61_000, complete: false,

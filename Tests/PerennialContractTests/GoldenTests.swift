@@ -2,7 +2,7 @@ import Foundation
 import PerennialContract
 import Testing
 
-/// What goes over the wire, compared with files that other programs are written against.
+/// Everything that is sent over the wire, compared with files that other programs rely on.
 @Suite struct GoldenTests {
     static let until = Timestamp(milliseconds: 1_798_286_400_000)
 
@@ -152,7 +152,7 @@ import Testing
         try check(Self.events, against: "events")
     }
 
-    @Test func `notifications that are sent on are written as the golden file`() throws {
+    @Test func `forwarded notifications are written as the golden file`() throws {
         let forward = Forward(
             documentID: "00ff", url: "https://staging.example.com/apple",
             environment: .production, state: .waiting,
@@ -162,7 +162,7 @@ import Testing
         try check(ForwardList(items: [forward], nextCursor: "c1"), against: "forwards")
     }
 
-    @Test func `what was done by hand is written as the golden file`() throws {
+    @Test func `audit entries are written as the golden file`() throws {
         let entry = AuditEntry(
             auditID: "aud_00ff", at: Timestamp(milliseconds: 1_795_694_400_000), author: "mira",
             act: "webhooks.pause", subject: "wh_1", before: ["is_paused": "false"],
@@ -171,7 +171,7 @@ import Testing
     }
 
     @Test func `the requests are written as the golden files`() throws {
-        // As apps write them: what is left out is absent.
+        // As apps write them: missing values are absent.
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .prettyPrinted, .withoutEscapingSlashes]
         func check<Value: Codable & Equatable>(_ value: Value, against name: String) throws {
@@ -183,7 +183,7 @@ import Testing
         try check(AliasRequest(customerID: "anna@example.com"), against: "alias-request")
     }
 
-    @Test func `words and members of a later version do not break a reader`() throws {
+    @Test func `unknown words and members of a later version are read`() throws {
         let later = """
             {"active": true, "until": null, "state": "borrowed", "reason": "Borrowed.",
              "product_id": "x", "purchase_id": "y", "lender": "cleo"}
@@ -193,15 +193,15 @@ import Testing
         #expect(entitlement.willRenew == nil)
     }
 
-    /// Programs that were written against earlier files read the present ones, too.
+    /// Programs that were written for earlier files can read the present ones, too.
     @Test(arguments: ["customer", "customer-empty", "problem", "events", "forwards"])
-    func `golden files have changed by added members only`(name: String) throws {
+    func `golden files differ from earlier ones only by added members`(name: String) throws {
         let before = try Self.json(of: "before/\(name)")
         let lost = Self.lost(from: before, in: try Self.json(of: name), at: name)
         #expect(lost.isEmpty, "\(lost)")
     }
 
-    /// An earlier server answers without the members that came last.
+    /// An earlier server's responses lack the latest members.
     @Test func `answers without the latest members are read`() throws {
         func read<Value: Decodable>(_ name: String, as type: Value.Type) throws -> Value {
             let json = Self.without(
@@ -228,7 +228,7 @@ import Testing
         try JSONSerialization.jsonObject(with: try Data(contentsOf: file(name)))
     }
 
-    /// What was there and is not, or is something else.
+    /// Members that are missing or have another value.
     private static func lost(from old: Any, in new: Any?, at path: String) -> [String] {
         if let members = old as? [String: Any] {
             let now = new as? [String: Any] ?? [:]
@@ -254,7 +254,7 @@ import Testing
         try Self.check(value, against: name)
     }
 
-    /// As the server answers it with `?pretty`.
+    /// As the server sends it with `?pretty`.
     static func check<Value: Codable & Equatable>(_ value: Value, against name: String) throws {
         let encoded = Data(try ContractEncoder(isIndented: true).encode(value))
         try check(encoded, of: value, against: name)

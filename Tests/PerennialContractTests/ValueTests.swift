@@ -13,7 +13,7 @@ import Testing
             (4_107_542_400_000, "2100-03-01T00:00:00.000Z"),
             (-62_135_596_800_000, "0001-01-01T00:00:00.000Z"),
         ] as [(Int64, String)])
-    func `a time and its text say the same`(milliseconds: Int64, text: String) {
+    func `a time is written as its text and read back`(milliseconds: Int64, text: String) {
         #expect(Timestamp(milliseconds: milliseconds).description == text)
         #expect(Timestamp(text)?.milliseconds == milliseconds)
     }
@@ -33,7 +33,7 @@ import Testing
         ("2026-11-21T08:30:00+02:00", "2026-11-21T06:30:00.000Z"),
         ("2026-11-21t08:30:00-08:30", "2026-11-21T17:00:00.000Z"),
     ])
-    func `any way of RFC 3339 to write a time is read`(text: String, same: String) {
+    func `every RFC 3339 form of a time is read`(text: String, same: String) {
         #expect(Timestamp(text)?.description == same)
     }
 
@@ -42,7 +42,7 @@ import Testing
         "2026-04-31T00:00:00Z", "2026-11-21T24:00:00Z", "2026-11-21T08:30:00.Z",
         "2026-11-21T08:30:00Zjunk", "２026-11-21T08:30:00Z",
     ])
-    func `what is not a time is refused`(text: String) {
+    func `a text that is not a time is refused`(text: String) {
         #expect(Timestamp(text) == nil)
     }
 
@@ -52,7 +52,7 @@ import Testing
             (50, "0.05"), (500, "0.50"), (-1500, "-1.50"), (-5, "-0.005"),
             (Int64.max, "9223372036854775.807"), (Int64.min, "-9223372036854775.808"),
         ] as [(Int64, String)])
-    func `money is exact, with the places of its currency at least`(
+    func `money is exact and has at least the decimal places of its currency`(
         milliunits: Int64, amount: String
     ) {
         #expect(Money(milliunits: milliunits, currency: "USD").amount == amount)
@@ -75,15 +75,15 @@ import Testing
         ("anna", "/v1/customers/anna"), ("a/b?c", "/v1/customers/a%2Fb%3Fc"),
         ("ü @", "/v1/customers/%C3%BC%20%40"), ("A-z_0.9~", "/v1/customers/A-z_0.9~"),
     ])
-    func `an id in a path can hold anything`(id: String, path: String) {
+    func `a path can contain any id`(id: String, path: String) {
         #expect(Paths.customer(id) == path)
         #expect(Paths.aliases(of: id) == path + "/aliases")
     }
 }
 
-/// Responses of servers of an earlier version.
+/// Responses from servers of an earlier version.
 @Suite struct EarlierResponseTests {
-    @Test func `a report that does not say whether it is restated is read`() throws {
+    @Test func `a report without the member is_restated is read`() throws {
         let text = """
             {"id":"perennial.mrr","name":"mrr","version":1,"title":"MRR","sentence":"",
             "environment":"production","from":"2026-11-01","to":"2026-11-30","by":"month",
@@ -94,9 +94,9 @@ import Testing
     }
 }
 
-/// Values that mean something to an app alone.
+/// Values that only an app understands.
 @Suite struct MetadataValueTests {
-    @Test func `metadata is read as it was written, whatever it is`() throws {
+    @Test func `metadata of any kind is read and written unchanged`() throws {
         let text = """
             {"a":null,"b":true,"c":2,"d":0.5,"e":"x","f":[1,["y"]],"g":{"h":{}}}
             """

@@ -3,7 +3,7 @@ import Perennial
 import PerennialTesting
 import Testing
 
-/// A store that plays a script: what an app's own unit tests see of it.
+/// A scripted store, as an app's own unit tests use it.
 @Suite(.timeLimit(.minutes(1)))
 struct ScriptedStoreTests {
     private static let monthly = Perennial.Product(
@@ -30,7 +30,7 @@ struct ScriptedStoreTests {
 
     private let store = ScriptedStore(products: Self.all)
 
-    @Test func `a purchase opens what the product gives, and is finished`() async throws {
+    @Test func `a purchase opens the product's entitlement, and is finished`() async throws {
         let perennial = store.perennial()
         #expect(perennial["guide"].isKnown && !perennial["guide"].isActive)
         let purchase = try await perennial.purchase("guide")
@@ -41,9 +41,7 @@ struct ScriptedStoreTests {
         #expect(store.sheets == ["guide"])
     }
 
-    @Test func `a trial, its renewals, and the end after the renewal was switched off`()
-        async throws
-    {
+    @Test func `a trial renews, and ends after its renewal was switched off`() async throws {
         let perennial = store.perennial()
         try await perennial.purchase("pro.monthly")
         #expect(perennial["pro"].state == .trial)
@@ -62,7 +60,7 @@ struct ScriptedStoreTests {
         #expect(try await perennial.offers(for: "pro.monthly").map(\.isEligible) == [false])
         #expect(try await perennial.paywallContent().rows.first?.trial == nil)
         #expect(perennial.now == ScriptedStore.firstNoon.addingTimeInterval(48 * 86_400))
-        // Whoever had a trial gets no second one.
+        // A customer who had a trial gets no second one.
         try await perennial.purchase("pro.monthly")
         #expect(perennial["pro"].state == .paid)
     }
@@ -79,7 +77,7 @@ struct ScriptedStoreTests {
         #expect(perennial["guide"].isActive)
     }
 
-    @Test func `what waits for a parent arrives, or is declined`() async throws {
+    @Test func `a purchase that waits for a parent arrives, or is declined`() async throws {
         let perennial = store.perennial()
         store.answersNext(.pending)
         store.answersNext(.pending)
@@ -102,7 +100,7 @@ struct ScriptedStoreTests {
         await #expect(throws: Perennial.Failure.self) { try await perennial.purchase("nothing") }
     }
 
-    @Test func `offline, what is known stays, and calls fail for a time`() async throws {
+    @Test func `offline, known access stays, and calls fail temporarily`() async throws {
         let perennial = store.perennial()
         try await perennial.purchase("guide")
         store.isOffline(true)
@@ -116,7 +114,7 @@ struct ScriptedStoreTests {
         #expect(perennial["guide"].state == .refunded)
     }
 
-    @Test func `silent, nothing is known until the store answers`() async throws {
+    @Test func `while the store is silent, nothing is known, and calls wait`() async throws {
         store.isSilent(true)
         let perennial = store.perennial()
         #expect(!perennial["guide"].isKnown)
@@ -132,7 +130,7 @@ struct ScriptedStoreTests {
         #expect(store.sheets == ["guide"])
     }
 
-    @Test func `changes are published, and equal ones are not`() async throws {
+    @Test func `changes are published, and unchanged snapshots are not`() async throws {
         let perennial = store.perennial()
         var changes = perennial.changes(of: "guide").makeAsyncIterator()
         #expect(await changes.next()?.isActive == false)
@@ -147,7 +145,7 @@ struct ScriptedStoreTests {
         let perennial = store.perennial()
         try await perennial.purchase("season")
         try await perennial.purchase("season")
-        // From the 2nd of June to the 2nd of December, and two days.
+        // From June 2 to December 2, and two days more.
         #expect(perennial["season"].daysRemaining(at: perennial.now, calendar: .utc) == 185)
         store.advance(days: 185)
         #expect(perennial["season"].state == .expired)
@@ -168,7 +166,7 @@ struct ScriptedStoreTests {
         #expect(perennial["pro"].isActive && perennial["pro"].product == "pro.monthly")
     }
 
-    /// A year that can be paid at once, or by the month, with a week for nothing.
+    /// A year that can be paid at once or by the month, with a free week.
     private static let promise: Perennial.Product = {
         let week = Perennial.Offer(
             id: nil, kind: .introductory, isEligible: true, paymentMode: .freeTrial, price: 0,
@@ -187,7 +185,7 @@ struct ScriptedStoreTests {
             group: "promise", entitlements: ["promise"])
     }()
 
-    @Test func `a plan is paid by the month, and ends after its last one if it was cancelled`()
+    @Test func `a monthly plan is paid by the month, and ends after the last one if cancelled`()
         async throws
     {
         let store = ScriptedStore(products: [Self.promise])
@@ -197,7 +195,7 @@ struct ScriptedStoreTests {
         }
         let monthly = try #require(Self.promise.plans.last)
         try await perennial.purchase("promise", .init(plan: monthly))
-        // The plan's own offer comes first.
+        // The plan's own offer is used first.
         #expect(perennial["promise"].state == .trial && commitment() == nil)
         store.advance(days: 8)
         #expect(commitment()?.month == 1 && commitment()?.months == 12)
@@ -217,7 +215,7 @@ struct ScriptedStoreTests {
         #expect(perennial["promise"].state == .expired)
     }
 
-    @Test func `a promise begins anew unless it is cancelled, and waits with what was ordered`()
+    @Test func `a commitment starts again unless it is cancelled, and a pending one has its plan`()
         async throws
     {
         let store = ScriptedStore(products: [Self.promise])
@@ -235,7 +233,7 @@ struct ScriptedStoreTests {
         #expect(second.month == 1 && second.until ?? .distantPast > first.until ?? .distantFuture)
     }
 
-    @Test func `the whole period at once is no promise`() async throws {
+    @Test func `a year that is paid at once is not a commitment`() async throws {
         let store = ScriptedStore(products: [Self.promise])
         let perennial = store.perennial()
         let upFront = try #require(Self.promise.plans.first)
@@ -245,7 +243,7 @@ struct ScriptedStoreTests {
         #expect(perennial["promise"].daysRemaining(at: perennial.now, calendar: .utc) == 365)
     }
 
-    @Test func `a plan that the product lacks is refused before the sheet`() async throws {
+    @Test func `a plan that the product lacks is refused before a sheet is shown`() async throws {
         let perennial = store.perennial()
         let monthly = try #require(Self.promise.plans.last)
         let failure = await #expect(throws: Perennial.Failure.self) {
@@ -255,7 +253,7 @@ struct ScriptedStoreTests {
         #expect(store.sheets.isEmpty && !perennial["pro"].isActive)
     }
 
-    @Test func `a payment that fails ends access as retry`() async throws {
+    @Test func `a failed payment ends access as retry`() async throws {
         let perennial = store.perennial()
         try await perennial.purchase("pro.yearly")
         store.failsToRenew("pro.yearly")
@@ -263,7 +261,9 @@ struct ScriptedStoreTests {
         #expect(perennial["pro"].state == .retry && !perennial["pro"].isActive)
     }
 
-    @Test func `wallets are credited, spent once for a key, and never below zero`() async throws {
+    @Test func `a wallet is credited, debited once for each key, and never below zero`()
+        async throws
+    {
         let perennial = store.perennial()
         try await perennial.purchase("seeds.100", .init(quantity: 2))
         #expect(perennial.wallet("seeds").balance == 200)
@@ -278,7 +278,7 @@ struct ScriptedStoreTests {
         #expect(try await perennial.spend(51, from: "seeds", for: "another tree").balance == 0)
     }
 
-    @Test func `somebody else has nothing of it`() async throws {
+    @Test func `another customer gets none of the purchases`() async throws {
         let perennial = store.perennial()
         try await perennial.purchase("guide")
         try await perennial.purchase("seeds.100")
@@ -294,7 +294,7 @@ struct ScriptedStoreTests {
         #expect(try await perennial.restore().outcome == .nothingNew)
     }
 
-    @Test func `a restore asks for consent, and does what was shown`() async throws {
+    @Test func `a restore asks for consent, and then does what its preview showed`() async throws {
         let perennial = store.perennial()
         #expect(try await perennial.restore().outcome == .nothingFound)
         store.restoresNext(.needsConsent, ["guide"], from: "a…@e…")
@@ -306,7 +306,7 @@ struct ScriptedStoreTests {
         #expect(perennial["guide"].isActive)
     }
 
-    @Test func `offline somebody can sign in, and gets nothing that another one was given`()
+    @Test func `offline a customer can sign in, and gets no grant of another customer`()
         async throws
     {
         let perennial = store.perennial()
@@ -322,7 +322,7 @@ struct ScriptedStoreTests {
         #expect(perennial["pro"].isActive)
     }
 
-    @Test func `what the developer gives opens, and ends`() async throws {
+    @Test func `a grant of the developer opens access, and ends`() async throws {
         let perennial = store.perennial()
         store.grants("pro", until: store.now.addingTimeInterval(86_400))
         #expect(perennial["pro"].state == .granted && perennial["pro"].isActive)
@@ -333,7 +333,7 @@ struct ScriptedStoreTests {
         #expect(perennial["pro"].state == .revoked)
     }
 
-    @Test func `what is chosen in the App Store waits for its reader`() async throws {
+    @Test func `a purchase chosen in the App Store waits until the app reads it`() async throws {
         let perennial = store.perennial()
         store.requests("guide")
         var requests = perennial.requests.makeAsyncIterator()
@@ -342,7 +342,9 @@ struct ScriptedStoreTests {
         #expect(await requests.next()?.offerID == "comeback")
     }
 
-    @Test func `what is owned already is open at once, and is not sold again`() async throws {
+    @Test func `a product that is owned already is open at once and is not sold again`()
+        async throws
+    {
         let store = ScriptedStore(products: Self.all, owns: ["guide"])
         let perennial = store.perennial()
         #expect(perennial["guide"].isActive)
@@ -354,14 +356,14 @@ struct ScriptedStoreTests {
         #expect(paywall.rows.first { $0.id == "guide" }?.action == .owned)
     }
 
-    @Test func `there is one Perennial for a store, and explanations say why`() async throws {
+    @Test func `a store has one Perennial, and explanations have steps`() async throws {
         let perennial = store.perennial()
         #expect(store.perennial() === perennial)
         try await perennial.purchase("guide")
         #expect(perennial.explain("guide").steps.isEmpty == false)
     }
 
-    @Test func `a preview shows what it was given`() async throws {
+    @Test func `a preview shows the values that it was given`() async throws {
         let open = Perennial.Access(entitlement: "pro", isActive: true, state: .paid)
         let offering = Perennial.Offering(id: "paywall", products: [Self.monthly])
         let perennial = Perennial.preview(

@@ -2,7 +2,7 @@ import Perennial
 import Testing
 
 @Suite struct DescriptionTests {
-    @Test func `in a text, a word is itself`() {
+    @Test func `a raw value is its own description`() {
         #expect("\(Perennial.Purchase.Outcome.planChangeScheduled)" == "plan_change_scheduled")
         #expect("\(Perennial.EntitlementID(rawValue: "pro"))" == "pro")
         #expect("\(Perennial.AccessState(rawValue: "of 2030"))" == "of 2030")

@@ -3,7 +3,7 @@ import Perennial
 import RageCore
 import Testing
 
-/// The classic app, played through.
+/// The complete original app.
 @Suite(.enabled(if: RageProgram.isThere, "skipped: no program"), .serialized)
 struct RageStories {
     private static let buy = Array(repeating: "Buy", count: 6)
@@ -24,7 +24,7 @@ struct RageStories {
         return "Subscribed: \(days) days left"
     }
 
-    @Test func `all nine products, from not subscribed to a plan`() async throws {
+    @Test func `all nine products can be bought, from no subscription to a plan`() async throws {
         try await play { program in
             let phone = try await RagePhone(program, account: "anna")
             #expect(try await phone.screen() == [])
@@ -68,19 +68,20 @@ struct RageStories {
         #expect(try await phone.screen() == [daysLeft(program)] + renew)
         #expect(try await phone.status(of: "3monthlyrageface") == "Ends on 2 April 2026")
 
-        // Added to the end, not to today.
+        // Added after the end, not after today.
         #expect(try await phone.buy("6monthlyrageface") == .bought)
         #expect(try await phone.screen() == [daysLeft(program)] + renew)
         #expect(try await phone.status(of: "6monthlyrageface") == "Ends on 3 October 2026")
 
-        // Free while subscribed, and nothing is spent.
+        // The purchase is free while subscribed, and nothing is spent.
         #expect(try await phone { try await $0.look() } != nil)
         #expect(try await phone { $0.timesRemaining } == 4)
     }
 
     private func playPlan(_ phone: RagePhone, _ program: RageProgram) async throws {
-        // The last hour of the terms is still a day; then they are over.
-        // In hours: a day of the simulator is one of California, where clocks change in between.
+        // The last hour of the terms counts as a day; then they are over.
+        // In hours, because a simulator's day is one in California, where the clocks change in
+        // between.
         try await program.advance("PT6359H")
         try await phone.refresh()
         #expect(try await phone.screen()[0] == "Subscribed: 1 day left")

@@ -43,7 +43,7 @@ extension StoreTests {
             }
         }
 
-        @Test func `without a simulator, reads are what it answered last`() async throws {
+        @Test func `without a simulator, reads return its last answers`() async throws {
             let program = try await SimulatorProgram()
             let world = try await World(on: program)
             let phone = try await world.device()
@@ -69,7 +69,7 @@ extension StoreTests {
             }
         }
 
-        @Test func `a device has a clock of its own`() async throws {
+        @Test func `a device has its own clock`() async throws {
             let world = try await World()
             let phone = try await world.device()
             let store = Date(timeIntervalSince1970: 1_767_268_800)
@@ -84,7 +84,7 @@ extension StoreTests {
             #expect(restarted.sinceBoot == .zero && restarted.bootID != clock.bootID)
         }
 
-        @Test func `a password is asked for only by sync and refresh`() async throws {
+        @Test func `only sync and refresh ask for a password`() async throws {
             let world = try await World()
             let phone = try await world.device()
             try await phone.use {
@@ -98,7 +98,7 @@ extension StoreTests {
             #expect(causes == ["sync", "refresh"])
         }
 
-        @Test func `a device without a name throws an error that says so`() async throws {
+        @Test func `a device without a name throws an error that explains it`() async throws {
             let nameless = SimulatedDevice(simulator: try await World().url, id: "")
             await nameless.use {
                 do {

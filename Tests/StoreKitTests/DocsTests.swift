@@ -27,7 +27,7 @@ private let package = URL(fileURLWithPath: #filePath).deletingLastPathComponent(
             .filter { !$0.isEmpty }.joined(separator: "\n")
     }
 
-    @Test func `the page's code is code that tests compile and run`() throws {
+    @Test func `tests compile and run the page's code`() throws {
         let sources = try [
             "Examples/StoreKitOnLinux/main.swift", "Tests/StoreKitTests/DocsTests.swift",
         ]
@@ -39,7 +39,7 @@ private let package = URL(fileURLWithPath: #filePath).deletingLastPathComponent(
         }
     }
 
-    @Test func `the page's manifest is one`() throws {
+    @Test func `the page's manifest is valid`() throws {
         let manifest = try #require(snippets().first { $0.contains("PackageDescription") })
         let folder = FileManager.default.temporaryDirectory
             .appendingPathComponent("manifest-\(UUID().uuidString)", isDirectory: true)
@@ -59,7 +59,7 @@ private let package = URL(fileURLWithPath: #filePath).deletingLastPathComponent(
 
 extension StoreTests {
     @Suite struct TwoPhonesOfThePage {
-        @Test func `what one phone buys, the other one has`() async throws {
+        @Test func `a purchase on one phone is on the other one, too`() async throws {
             let world = try await World()
             try await world.post("devices", ["account": "anna"])
             try await world.post("devices", ["account": "anna"])

@@ -48,7 +48,7 @@ extension StoreTests {
         }
 
         @Test(arguments: general)
-        func `each call throws the StoreKitError that was ordered`(word: String) async throws {
+        func `each call throws the requested StoreKitError`(word: String) async throws {
             let world = try await World()
             let phone = try await world.device()
             let bought = try await phone.buy("guide")
@@ -68,7 +68,7 @@ extension StoreTests {
         }
 
         @Test(arguments: purchase)
-        func `a purchase throws the PurchaseError that was ordered`(
+        func `a purchase throws the requested PurchaseError`(
             word: String, error: Product.PurchaseError
         ) async throws {
             let world = try await World()
@@ -81,7 +81,7 @@ extension StoreTests {
             }
         }
 
-        @Test func `a sheet fails with the error that was ordered for it, once`() async throws {
+        @Test func `a sheet fails once with the error requested for it`() async throws {
             let world = try await World()
             let phone = try await world.device()
             try await world.post(
@@ -120,7 +120,7 @@ extension StoreTests {
             }
         }
 
-        @Test func `a wrong device is explained`() async throws {
+        @Test func `an unknown device is refused with a remedy`() async throws {
             let world = try await World()
             let nobody = SimulatedDevice(simulator: world.url, id: "nobody-1")
             await nobody.use {

@@ -7,7 +7,7 @@ import Testing
     private static let text = "event: a\nid: 7\ndata: {\"x\":1}\n\n: keep-alive\n\ndata: b\r\n\r\n"
 
     @Test(arguments: [1, 2, 3, 5, 100])
-    func `events are the same in whatever portions the bytes come`(size: Int) {
+    func `events do not depend on how their bytes are split`(size: Int) {
         let bytes = Data(Self.text.utf8)
         var parser = EventParser()
         var events: [EventParser.Event] = []
@@ -21,7 +21,7 @@ import Testing
             ])
     }
 
-    @Test func `an event that is cut off is none`() {
+    @Test func `an incomplete event is not returned`() {
         var parser = EventParser()
         #expect(parser.events(in: Data("id: 1\ndata: half\n".utf8)).isEmpty)
     }
@@ -45,7 +45,7 @@ import Testing
     }
 
     @Test(arguments: [1, 2, 3, 7, 1000])
-    func `a body is the same in whatever portions it comes`(size: Int) {
+    func `a body does not depend on how its bytes are split`(size: Int) {
         let chunks = "5\r\nhello\r\nc;x=1\r\n, cruel\nworl\r\n1\r\nd\r\n0\r\n\r\n"
         #expect(bodyText(of: Self.head + chunks, by: size) == "hello, cruel\nworld")
         #expect(bodyText(of: "HTTP/1.1 200 OK\r\n\r\na\r\nb", by: size) == "a\r\nb")

@@ -13,7 +13,9 @@ extension StoreTests {
             return tests.deletingLastPathComponent().appendingPathComponent("StoreKitOnLinux")
         }()
 
-        @Test func `a program with Apple's calls only buys, renews and is refunded`() async throws {
+        @Test func `a program that only uses Apple's API buys, renews and is refunded`()
+            async throws
+        {
             let world = try await World()
             let phone = try await world.device()
             let program = Process()

@@ -55,7 +55,7 @@ extension StoreTests {
             }
         }
 
-        @Test func `finishing a transaction removes it from what is unfinished`() async throws {
+        @Test func `a finished transaction is no longer listed as unfinished`() async throws {
             let phone = try await World().device()
             let bought = try await phone.buy("seeds.100", [.quantity(3)])
             #expect(bought.purchasedQuantity == 3)
@@ -70,7 +70,7 @@ extension StoreTests {
             #expect(await curious.ids { Transaction.all } == [bought.id])
         }
 
-        @Test func `a purchase that a parent approves arrives by updates`() async throws {
+        @Test func `a purchase that a parent approves arrives as an update`() async throws {
             let world = try await World()
             let phone = try await world.device(with: ["ask_to_buy": true])
             try await phone.use {
@@ -101,7 +101,7 @@ extension StoreTests {
             #expect(await phone.ids { Transaction.all } == [])
         }
 
-        @Test func `a purchase goes on when its task is cancelled`() async throws {
+        @Test func `a purchase continues when its task is cancelled`() async throws {
             let world = try await World()
             let phone = try await world.device()
             try await world.post("devices/\(phone.id)/next-sheet", ["hold": true])
@@ -133,7 +133,7 @@ extension StoreTests {
             #expect(try await read.value == 0)
         }
 
-        @Test func `a device may not make payments`() async throws {
+        @Test func `a device can forbid payments`() async throws {
             let world = try await World()
             let phone = try await world.device()
             #expect(phone.canMakePayments)

@@ -7,7 +7,7 @@ extension StoreTests {
     @Suite struct StatusTests {
         private static let group = "21400001"
 
-        @Test func `a status says what the subscription is and how it goes on`() async throws {
+        @Test func `a status names the state of the subscription and its renewal`() async throws {
             let world = try await World()
             let phone = try await world.device()
             try await phone.use {
@@ -59,7 +59,7 @@ extension StoreTests {
             #expect(await phone.ids { Transaction.currentEntitlements } == [])
         }
 
-        @Test func `changes of a status arrive by updates`() async throws {
+        @Test func `changes of a status arrive in its updates`() async throws {
             let world = try await World()
             let phone = try await world.device()
             try await phone.buy("pro.monthly")
@@ -74,7 +74,7 @@ extension StoreTests {
             }
         }
 
-        @Test func `offers are listed with who may have them`() async throws {
+        @Test func `offers are listed with the customer's eligibility`() async throws {
             let world = try await World(shop: "full")
             let phone = try await world.device()
             try await phone.use {
@@ -99,7 +99,9 @@ extension StoreTests {
             }
         }
 
-        @Test func `a promotional offer applies to who was subscribed before`() async throws {
+        @Test func `a promotional offer is for customers who were subscribed before`()
+            async throws
+        {
             let world = try await World(shop: "full")
             let phone = try await world.device()
             try await phone.buy("tiers.gold")
@@ -116,7 +118,7 @@ extension StoreTests {
             #expect(try await other.buy("tiers.gold", options).offer?.id == "loyal")
         }
 
-        @Test func `a plan by the month is a commitment for a year`() async throws {
+        @Test func `a monthly plan is a commitment for a year`() async throws {
             let phone = try await World(shop: "full").device()
             let terms = try #require(try await phone.product("years.promised").subscription)
             #expect(terms.pricingTerms.map(\.billingPlanType) == [.upFront, .monthly])

@@ -26,7 +26,8 @@ extension StoreTests {
             try await relaunch(pad, in: world, expecting: "seeds.100")
         }
 
-        /// Launches the app anew, and expects nothing on its stream before a purchase elsewhere.
+        /// Launches the app again, and expects nothing on its stream before a purchase on another
+        /// device.
         private func relaunch(
             _ device: SimulatedDevice, in world: World, expecting product: String
         ) async throws {
@@ -40,7 +41,7 @@ extension StoreTests {
             }
         }
 
-        @Test func `what is unfinished is announced at each launch`() async throws {
+        @Test func `an unfinished transaction is announced at each launch`() async throws {
             let world = try await World()
             let phone = try await world.device()
             let bought = try await phone.buy("guide")
@@ -69,7 +70,7 @@ extension StoreTests {
             }
         }
 
-        @Test func `every listener of a process hears every event`() async throws {
+        @Test func `every listener of a process receives every event`() async throws {
             let world = try await World()
             let phone = try await world.device()
             let pad = try await world.device(of: phone.account)
@@ -83,7 +84,7 @@ extension StoreTests {
             }
         }
 
-        @Test func `what happens while nobody listens is heard by the next listener, once`()
+        @Test func `events without a listener are delivered to the next listener, once`()
             async throws
         {
             let world = try await World()
@@ -104,7 +105,7 @@ extension StoreTests {
             }
         }
 
-        @Test func `a broken connection loses and repeats nothing`() async throws {
+        @Test func `a broken connection neither loses nor repeats an event`() async throws {
             let world = try await World()
             let phone = try await world.device()
             let proxy = try FlakyProxy(to: world.url)
@@ -133,7 +134,7 @@ extension StoreTests {
             await listening.value
         }
 
-        @Test func `two phones are in one test`() async throws {
+        @Test func `one test can have two phones`() async throws {
             let world = try await World()
             let (anna, ben) = (try await world.device(), try await world.device())
             async let first = anna.buy("guide")
@@ -184,7 +185,7 @@ extension StoreTests {
             #expect((left["messages"] as? [Any])?.isEmpty == true)
         }
 
-        @Test func `an intent has its win-back offer`() async throws {
+        @Test func `an intent contains its win-back offer`() async throws {
             let world = try await World(shop: "full")
             let phone = try await world.device()
             try await phone.buy("tiers.gold")

@@ -9,7 +9,7 @@ import Testing
         ("Thu, 29 Feb 2024 23:59:59 GMT", 1_709_251_199_000),
         ("Sat, 31 Dec 2016 23:59:60 GMT", 1_483_228_800_000),
     ])
-    func `a date of HTTP is read`(text: String, milliseconds: Int64) {
+    func `an HTTP date is read`(text: String, milliseconds: Int64) {
         #expect(HTTPDate.moment(text)?.milliseconds == milliseconds)
     }
 
@@ -22,7 +22,7 @@ import Testing
         "Sun, 06 Nov +994 08:49:37 GMT", "Sun, 06 Nov 1994 08:49 GMT",
         "Sun,  06 Nov 1994 08:49:37 GMT", "Sun, 00 Nov 1994 08:49:37 GMT",
     ])
-    func `what is no date of HTTP is none`(text: String) {
+    func `a text that is not an HTTP date has no value`(text: String) {
         #expect(HTTPDate.moment(text) == nil)
     }
 }

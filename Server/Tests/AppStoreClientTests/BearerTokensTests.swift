@@ -16,7 +16,9 @@ import Testing
         return try JSON(parsing: try #require(jws.payload))
     }
 
-    @Test func `a token says who asks, for which app, and for under an hour`() async throws {
+    @Test func `a token names its issuer and app and is valid for less than an hour`()
+        async throws
+    {
         let bench = try Bench(.transaction)
         _ = try await bench.client.transaction("1", in: .production)
         let request = try #require(bench.script.requests.first)
@@ -28,9 +30,9 @@ import Testing
         #expect(begins < now && now < ends && ends - begins <= 3600)
     }
 
-    /// Seconds between two calls, and whether the second has the first one's token.
+    /// Seconds between two calls, and whether both calls send the same token.
     @Test(arguments: [(0, true), (1400, true), (1500, false), (86_400, false), (-300, false)])
-    func `a token serves until shortly before it ends`(
+    func `a token is reused until shortly before it expires`(
         seconds: Int64, isSame: Bool
     ) async throws {
         let bench = try Bench(.transaction, .transaction)
@@ -44,9 +46,10 @@ import Testing
         #expect((claims["exp"]?.integer ?? 0) >= now + BearerTokens.remainingSecondsMin)
     }
 
-    /// Seconds between the making of a token and its refusal, and whether it is used again.
+    /// Seconds between the creation of a token and its refusal, and whether the token is used
+    /// again.
     @Test(arguments: [(0, true), (59, true), (60, false), (600, false)])
-    func `a token that was not accepted is made anew, unless it is new itself`(
+    func `a refused token is replaced, unless it was just made`(
         seconds: Int64, isKept: Bool
     ) async throws {
         let bench = try Bench(.transaction, AppStoreResponse(status: 401), .transaction)
@@ -60,13 +63,13 @@ import Testing
         #expect((tokens[1] == tokens[2]) == isKept)
     }
 
-    /// Seconds that each call sleeps on its way, what it is answered with, and the calls it takes.
+    /// Seconds that each call takes to arrive, its responses, and the number of calls.
     @Test(arguments: [
         (0, [AppStoreResponse(status: 401)], 1, false),
         (1800, [AppStoreResponse(status: 401), .transaction], 2, true),
         (1800, [AppStoreResponse(status: 401), AppStoreResponse(status: 401)], 2, false),
     ])
-    func `a token that ran out on its way is replaced, once`(
+    func `a token that expires on its way is replaced once`(
         asleep: Int64, answers: [AppStoreResponse], calls: Int, isAnswered: Bool
     ) async throws {
         let bench = try Bench(Script(answers))
@@ -80,7 +83,7 @@ import Testing
         #expect(tokens.count == calls && Set(tokens).count == calls)
     }
 
-    @Test func `a refusal that comes late leaves the newer token alone`() async throws {
+    @Test func `a late refusal of an old token does not discard the newer one`() async throws {
         let bench = try Bench(.transaction)
         let tokens = BearerTokens(bench.client.credentials)
         let old = try tokens.authorization(at: bench.clock.now())
@@ -93,7 +96,7 @@ import Testing
         #expect(try tokens.authorization(at: bench.clock.now()) != new)
     }
 
-    @Test func `credentials never show their key`() throws {
+    @Test func `the description of credentials never contains their key`() throws {
         let pem = P256.Signing.PrivateKey().pemRepresentation
         let credentials = try AppStoreCredentials(
             keyID: "KEY1", issuerID: "I", bundleID: "B", privateKey: pem)
@@ -104,7 +107,7 @@ import Testing
     }
 
     @Test(arguments: ["", "no key", "-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----"])
-    func `what is no private key makes no credentials`(pem: String) {
+    func `a text that is not a private key is refused as credentials`(pem: String) {
         #expect(throws: AppStoreCredentials.UnusableKey.self) {
             try AppStoreCredentials(keyID: "K", issuerID: "I", bundleID: "B", privateKey: pem)
         }

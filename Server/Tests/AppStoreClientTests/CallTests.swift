@@ -3,7 +3,7 @@ import Testing
 
 @testable import AppStoreClient
 
-/// What is sent, and what is read out of the answer.
+/// Which request is sent, and which values are read from the response.
 @Suite struct CallTests {
     private func check(
         _ request: AppStoreRequest?, _ line: String, query: String = "", body: JSON? = nil
@@ -14,7 +14,7 @@ import Testing
         #expect(try request.body.map { try JSON(parsing: $0) } == body)
     }
 
-    @Test func `statuses are those of all groups`() async throws {
+    @Test func `statuses of all subscription groups are returned`() async throws {
         func chain(_ id: String, _ status: JSON) -> JSON {
             [
                 "originalTransactionId": .string(id), "status": status,
@@ -35,7 +35,7 @@ import Testing
         try check(bench.script.requests.first, "GET /inApps/v1/subscriptions/7")
     }
 
-    @Test func `a history goes on after a revision`() async throws {
+    @Test func `a history request continues after a given revision`() async throws {
         let bench = try Bench(
             .ok(["signedTransactions": ["a", "b"], "revision": "5_6", "hasMore": true]))
         let page = try await bench.client.history(of: "7", in: .production, revision: "3_4")
@@ -46,7 +46,9 @@ import Testing
             query: "sort=ASCENDING&revision=3_4")
     }
 
-    @Test func `an order has transactions, or is none`() async throws {
+    @Test func `a known order returns its transactions, and an unknown order returns none`()
+        async throws
+    {
         let bench = try Bench(
             .ok(["status": 0, "signedTransactions": ["a", "b"]]), .ok(["status": 1]),
             .ok(["status": 2]))
@@ -60,7 +62,7 @@ import Testing
         #expect(bench.script.requests.first?.environment == .production)
     }
 
-    @Test func `notifications are asked for by time`() async throws {
+    @Test func `notifications are requested by a range of time`() async throws {
         let bench = try Bench(
             .ok([
                 "hasMore": true, "paginationToken": "next",
@@ -76,7 +78,7 @@ import Testing
             body: ["startDate": 1, "endDate": 2, "onlyFailures": true, "transactionId": "7"])
     }
 
-    @Test func `a test notification is sent and followed`() async throws {
+    @Test func `a test notification is requested, and its status is read`() async throws {
         let bench = try Bench(
             .ok(["testNotificationToken": "abc_12"]),
             .ok([
@@ -90,7 +92,7 @@ import Testing
         try check(bench.script.requests.last, "GET /inApps/v1/notifications/test/abc_12")
     }
 
-    @Test func `consumption is told in Apple's words`() async throws {
+    @Test func `consumption is sent in Apple's vocabulary`() async throws {
         let bench = try Bench(AppStoreResponse(status: 202), AppStoreResponse(status: 202))
         try await bench.client.sendConsumption(
             Consumption(
@@ -115,7 +117,7 @@ import Testing
             ])
     }
 
-    @Test func `an extension says when the subscription renews`() async throws {
+    @Test func `the response to an extension contains the new renewal date`() async throws {
         let bench = try Bench(.ok(["success": true, "effectiveDate": 1_767_000_000_000]))
         let wish = RenewalExtension(days: 30, reason: .outage, requestID: "r")
         let renews = try await bench.client.extend("7", by: wish, in: .production)
@@ -153,7 +155,7 @@ import Testing
     ]
 
     @Test(arguments: places)
-    func `production is asked first, and the sandbox where it does not know`(
+    func `production is asked first, and the sandbox if production does not know the id`(
         row: Places
     ) async throws {
         let bench = try Bench(Script(row.answers))
@@ -168,7 +170,7 @@ import Testing
 
     // MARK: - Budgets
 
-    @Test func `a call over the budget is not sent`() async throws {
+    @Test func `a call that exceeds its budget is not sent`() async throws {
         let answers = Array(repeating: AppStoreResponse.transaction, count: 20)
         let bench = try Bench(Script(answers), pacing: .inProcess())
         for _ in 0..<10 { _ = try await bench.client.transaction("1", in: .production) }
@@ -177,12 +179,12 @@ import Testing
             try await bench.client.transaction("1", in: .production)
         }
         #expect(bench.script.requests.count == 10)
-        // The sandbox has a budget of its own, and so has each call.
+        // The sandbox has its own budget, and so has each endpoint.
         _ = try await bench.client.transaction("1", in: .sandbox)
         #expect(bench.script.requests.count == 11)
     }
 
-    @Test func `after a refusal nothing is sent until the moment that Apple named`() async throws {
+    @Test func `after a refusal no call is sent until the time that Apple named`() async throws {
         let bench = try Bench(
             .error(4_290_000, retryAfter: "1767268860000"), .transaction, pacing: .inProcess())
         for _ in 0..<3 {

@@ -3,9 +3,9 @@ import Testing
 
 @testable import AppStoreClient
 
-/// What the time in the store's answers shows of our clock.
+/// The difference between the App Store's clock and ours, from the date in its responses.
 @Suite struct ClockDistanceTests {
-    /// The clock at which a question is put, whose answer comes so many seconds later.
+    /// A clock that starts when the request is sent; the response arrives after this many seconds.
     private static let asked: Int64 = 1_767_268_800_000
 
     private func distance(
@@ -26,14 +26,14 @@ import Testing
         return distance.ahead
     }
 
-    /// By how much the store's date is behind the question, how long the answer takes, and what
-    /// that shows, in seconds.
+    /// Seconds by which the store's date is behind the request, seconds until the response, and the
+    /// difference that is reported.
     @Test(
         arguments: [
             (0, 0, 0), (2, 0, 0), (602, 0, 600), (602, 20, 600), (3, 0, 1),
             (-1, 1, 0), (-20, 20, 0), (-620, 20, -600), (-600, 0, -600),
         ] as [(Int64, Int64, Int64)])
-    func `only what seconds and the way of an answer do not explain is a difference`(
+    func `latency and whole seconds are not reported as a clock difference`(
         behind: Int64, takes: Int64, shows: Int64
     ) async throws {
         let date = Self.asked - behind * 1000
@@ -41,19 +41,17 @@ import Testing
         #expect(found == .seconds(shows))
     }
 
-    @Test func `a clock that is set back while an answer is on its way makes no difference`()
-        async throws
-    {
+    @Test func `a clock that is set back during a request causes no difference`() async throws {
         let found = try await distance(of: Self.asked - 300_000, after: -600)
         #expect(found == .zero)
     }
 
-    @Test func `an answer that refuses has the time as well`() async throws {
+    @Test func `a refused request also reports the clock difference`() async throws {
         let found = try await distance(of: Self.asked - 602_000, after: 0, status: 401)
         #expect(found == .seconds(600))
     }
 
-    @Test func `without a date nothing is shown`() async throws {
+    @Test func `a response without a date reports no clock difference`() async throws {
         #expect(try await distance(of: nil, after: 0) == nil)
     }
 }

@@ -3,7 +3,7 @@ import Testing
 
 @testable import AppStoreClient
 
-/// What each answer of the store means.
+/// The failure that each response of the App Store causes.
 @Suite struct FailureTests {
     struct Row: Sendable, CustomTestStringConvertible {
         var response: AppStoreResponse
@@ -50,7 +50,7 @@ import Testing
             means: "unreadable"),
     ]
 
-    @Test(arguments: rows) func `an answer that is none has one meaning`(row: Row) async throws {
+    @Test(arguments: rows) func `each failed response has one meaning`(row: Row) async throws {
         let bench = try Bench(row.response)
         let failure = await #expect(throws: AppStoreFailure.self) {
             try await bench.client.transaction("1", in: .production)
@@ -70,7 +70,7 @@ import Testing
         }
     }
 
-    @Test func `a network that fails is a store that is not to be had`() async throws {
+    @Test func `a network failure is reported as an unavailable App Store`() async throws {
         let bench = try Bench(Script(failing: Script.Ended()))
         let failure = await #expect(throws: AppStoreFailure.self) {
             try await bench.client.statuses(of: "1", in: .production)
@@ -78,7 +78,7 @@ import Testing
         #expect(failure.map(Self.word) == "unavailable")
     }
 
-    /// At 1767268800000.
+    /// The clock is at 1767268800000.
     @Test(
         arguments: [
             ("1767268830000", 30_000), ("1767268800001", 1000), ("1767268700000", 1000),
@@ -87,7 +87,7 @@ import Testing
             ("Thu, 01 Jan 2026 12:00:45 GMT", 45_000), ("Thu, 01 Jan 2026 11:00:00 GMT", 1000),
             ("Fri, 02 Jan 2026 12:00:00 GMT", 3_600_000), ("Thu, 01 Jan 2026", 60_000),
         ] as [(String?, Int64)])
-    func `a refusal for now ends at the moment that Apple names, within an hour`(
+    func `a rate limit ends at the time that Apple names, within an hour`(
         header: String?, wait: Int64
     ) async throws {
         let bench = try Bench(.error(4_290_000, retryAfter: header))
@@ -98,7 +98,7 @@ import Testing
     }
 
     @Test(arguments: ["", "1/2", "..", "1?x=1", "ä", String(repeating: "1", count: 129)])
-    func `what is no id is never sent`(id: String) async throws {
+    func `an invalid transaction id is never sent`(id: String) async throws {
         let bench = try Bench(.transaction)
         let failure = await #expect(throws: AppStoreFailure.self) {
             try await bench.client.transaction(id, in: .production)

@@ -7,7 +7,7 @@ import Testing
 
 @testable import AppStoreClient
 
-/// Over the loopback, against a server with a path for each bad manner.
+/// Sends over the loopback to a server that has a path for each kind of misbehaviour.
 @Suite(.serialized) struct HTTPSenderTests {
     private typealias Send = @Sendable (AppStoreRequest) async throws -> AppStoreResponse
 
@@ -71,7 +71,7 @@ import Testing
         try result.get()
     }
 
-    @Test func `a request arrives as it was meant`() async throws {
+    @Test func `a request arrives unchanged`() async throws {
         try await withServer { send in
             let answer = try await send(Self.request("/echo"))
             #expect(answer.status == 429 && answer.retryAfter == "1767268830000")
@@ -83,24 +83,24 @@ import Testing
         }
     }
 
-    @Test func `an answer says when it was written`() async throws {
+    @Test func `a response has the date at which it was written`() async throws {
         try await withServer { send in
             let before = Date.now.timeIntervalSince1970
             let answer = try await send(Self.request("/echo"))
             let written = Double(try #require(answer.date).milliseconds) / 1000
-            // Cut to seconds, and written anew once a second.
+            // The date has whole seconds, and the server renews it once a second.
             #expect((before - 5...Date.now.timeIntervalSince1970).contains(written))
         }
     }
 
-    @Test func `a token is not carried to where a redirect leads`() async throws {
+    @Test func `a token is not sent to the target of a redirect`() async throws {
         try await withServer { send in
             let answer = try await send(Self.request("/redirect"))
             #expect(answer.status == 307)
         }
     }
 
-    @Test func `an answer over the limit is not read to its end`() async throws {
+    @Test func `a response that exceeds the limit is not read to its end`() async throws {
         try await withServer { send in
             await #expect(
                 throws: AppStoreFailure.unreadable(
@@ -109,7 +109,7 @@ import Testing
         }
     }
 
-    @Test func `an answer whose body does not end is given up`() async throws {
+    @Test func `a response whose body never ends fails after the timeout`() async throws {
         let timeout = Duration.milliseconds(300)
         try await withServer(timeout: timeout) { send in
             await #expect(
@@ -118,9 +118,9 @@ import Testing
         }
     }
 
-    @Test func `where nobody listens it is told`() async throws {
+    @Test func `a refused connection throws an error`() async throws {
         let client = HTTPClient(eventLoopGroupProvider: .singleton, configuration: .appStore)
-        // Port 1 is nobody's.
+        // Nothing listens on port 1.
         let send = httpSender(client, hosts: .simulator("http://127.0.0.1:1"))
         await #expect(throws: (any Error).self) { try await send(Self.request("/echo")) }
         try await client.shutdown()

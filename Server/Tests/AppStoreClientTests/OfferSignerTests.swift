@@ -5,7 +5,7 @@ import Testing
 
 @testable import AppStoreClient
 
-/// Our signatures of offers beside those of Apple's own library, made with the same key.
+/// Our signatures of offers, compared with those of Apple's own library for the same key.
 @Suite struct OfferSignerTests {
     private let key: P256.Signing.PrivateKey
     private let signer: OfferSigner
@@ -23,7 +23,7 @@ import Testing
                 privateKey: key.pemRepresentation))
     }
 
-    /// What Apple's library made, by its name in the file.
+    /// Reads a signature that Apple's library made, by its name in the file.
     private func apples(_ name: String) throws -> String {
         let file = URL(filePath: #filePath).deletingLastPathComponent()
             .appending(path: "Tables/apple-offers.txt")
@@ -43,7 +43,7 @@ import Testing
         )
     }
 
-    @Test func `the first form signs what Apple's library signs`() throws {
+    @Test func `a version 1 signature covers the same text as Apple's library`() throws {
         let text = signer.signedText(
             product: "pro.monthly", offer: "stay", token: Self.token, nonce: Self.nonce,
             at: Self.now)
@@ -57,7 +57,9 @@ import Testing
         }
     }
 
-    @Test func `the others say what Apple's library says, but for the time and the nonce`() throws {
+    @Test func `our tokens equal those of Apple's library, except for the time and the nonce`()
+        throws
+    {
         let ours = [
             "promotional": try signer.promotionalToken(
                 product: "pro.monthly", offer: "stay", transaction: "2000001", nonce: Self.nonce,
@@ -83,7 +85,7 @@ import Testing
         }
     }
 
-    @Test func `the key is in no text of the signer`() {
+    @Test func `no description of the signer contains its key`() {
         var text = "\(signer)"
         dump(signer, to: &text)
         #expect(text.contains("K1") && !text.contains("PRIVATE") && !text.contains("EFzN"))

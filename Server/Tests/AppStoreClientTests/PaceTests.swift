@@ -11,7 +11,7 @@ import Testing
         AppStoreDate(milliseconds: 1_767_268_800_000 + milliseconds)
     }
 
-    @Test func `after a rest a few go at once, and then one in an interval`() {
+    @Test func `after a pause a burst of calls may be sent, and then one call per interval`() {
         var pace = Pace()
         let burst = (0..<3).map { _ in pace.consumeCall(Self.budget, at: date(0)) }
         #expect(burst == [nil, nil, nil])
@@ -21,7 +21,7 @@ import Testing
         #expect(pace.consumeCall(Self.budget, at: date(100)) == date(200))
     }
 
-    @Test func `the moment that is told is one at which the call may go`() {
+    @Test func `a refused call may be sent at the time that the refusal names`() {
         var pace = Pace()
         for _ in 0..<Self.budget.burst { _ = pace.consumeCall(Self.budget, at: date(0)) }
         var now = date(0)
@@ -32,7 +32,7 @@ import Testing
         #expect(now == date(20 * 100))
     }
 
-    @Test func `whoever has time is given the next call, in turn`() {
+    @Test func `reservations are given out in order`() {
         var pace = Pace()
         let turns = (0..<5).map { _ in pace.reserve(Self.budget, at: date(0)) }
         #expect(turns == [date(0), date(0), date(0), date(100), date(200)])
@@ -42,7 +42,7 @@ import Testing
         #expect(pace.reserve(Self.budget, at: date(300)) == date(5100))
     }
 
-    @Test func `a patient one waits until its turn, and is refused nothing`() async throws {
+    @Test func `a waiting limiter delays calls until their turn and refuses none`() async throws {
         let waits = Mutex<[Duration]>([])
         let pacing = RateLimiter.waiting { wait in waits.withLock { $0.append(wait) } }
         let budget = Endpoint.order.budget(in: .sandbox)
@@ -55,7 +55,9 @@ import Testing
         #expect(waited.suffix(2) == [call, call * 2])
     }
 
-    @Test func `who waits already takes the rest that Apple asks for meanwhile`() async throws {
+    @Test func `a waiting call also waits for a pause that Apple requests meanwhile`()
+        async throws
+    {
         let waits = Mutex<[Duration]>([])
         let begun = Mutex<RateLimiter?>(nil)
         let pacing = RateLimiter.waiting { wait in
@@ -72,14 +74,14 @@ import Testing
         #expect(waits.withLock { $0 }.reduce(.zero, +) == .seconds(5))
     }
 
-    @Test func `what is stored goes on where it was`() {
+    @Test func `a restored pace continues from its stored state`() {
         var pace = Pace()
         for _ in 0..<3 { _ = pace.consumeCall(Self.budget, at: date(0)) }
         var other = Pace(fullAt: pace.fullAt)
         #expect(other.consumeCall(Self.budget, at: date(10)) == date(100))
     }
 
-    @Test func `nothing goes before the end of a rest`() {
+    @Test func `no call is sent before the end of a pause`() {
         var pace = Pace()
         pace.pause(Self.budget, until: date(5000))
         #expect(pace.consumeCall(Self.budget, at: date(0)) == date(5000))
@@ -88,15 +90,15 @@ import Testing
         #expect(pace.consumeCall(Self.budget, at: date(5000)) == date(5100))
     }
 
-    @Test func `a clock that was put back is waited for an hour at most`() {
+    @Test func `after the clock was set back, the wait is at most an hour`() {
         var pace = Pace(fullAt: date(86_400_000))
         #expect(pace.consumeCall(Self.budget, at: date(0)) == nil)
         #expect(pace.fullAt == date(100))
     }
 
-    /// As the store counts: by whole seconds, and by any second.
+    /// The store may count by calendar seconds or by any interval of one second.
     @Test(arguments: Endpoint.allCases, [StoreEnvironment.production, .sandbox])
-    func `in no second more calls go than Apple allows`(
+    func `no second contains more calls than Apple allows`(
         endpoint: Endpoint, environment: StoreEnvironment
     ) {
         let budget = endpoint.budget(in: environment)
@@ -113,7 +115,7 @@ import Testing
             went.count { (start..<(start + 1000)).contains($0) }
         }.max()
         #expect(busiest.map { Int64($0) <= allowed } == true)
-        // It does not starve either: in 5 seconds, at least two thirds of what is allowed.
+        // It does not starve: in 5 seconds at least two thirds of the allowed calls are sent.
         #expect(Int64(went.count) * 3 * tenth >= 5 * endpoint.allowedPerSecond * 2)
     }
 }

@@ -34,7 +34,7 @@ import Testing
         }
     }
 
-    @Test func `pages follow one another to the last`() async throws {
+    @Test func `pages are read in order to the last one`() async throws {
         let bench = try Bench(
             Self.history(["a"], "1", hasMore: true), Self.history(["b"], "2", hasMore: false))
         var pages = bench.client.historyPages(of: "7", in: .production)
@@ -44,7 +44,7 @@ import Testing
         #expect(Self.revisions(bench) == [nil, "1"])
     }
 
-    @Test func `a failure in between is no end`() async throws {
+    @Test func `a failed page is requested again at the next read`() async throws {
         let bench = try Bench(
             Self.history(["a"], "1", hasMore: true), AppStoreResponse(status: 500),
             Self.history(["b"], "2", hasMore: false))
@@ -55,7 +55,9 @@ import Testing
         #expect(Self.revisions(bench) == [nil, "1", "1"])
     }
 
-    @Test func `a revision that Apple no longer knows begins the list anew, once`() async throws {
+    @Test func `if Apple no longer knows a revision, the list is read again from the start, once`()
+        async throws
+    {
         let bench = try Bench(
             .error(4_000_005), Self.history(["a"], "1", hasMore: true), .error(4_000_005))
         var pages = bench.client.historyPages(of: "7", in: .production, after: "old")
@@ -66,7 +68,7 @@ import Testing
         #expect(Self.revisions(bench) == ["old", nil, "1"])
     }
 
-    @Test func `a page that leads to itself is no page`() async throws {
+    @Test func `a page that names itself as the next page is an error`() async throws {
         let page = Self.history(["a"], "1", hasMore: true)
         let bench = try Bench(page, page, page)
         var pages = bench.client.historyPages(of: "7", in: .production)
@@ -74,7 +76,9 @@ import Testing
         await #expect(throws: AppStoreFailure.self) { try await pages.next() }
     }
 
-    @Test func `a page that does not say whether there are more is read on from`() async throws {
+    @Test func `if a page does not say whether there are more, the next page is read`()
+        async throws
+    {
         let bench = try Bench(
             Self.history(["a"], "1", hasMore: nil), Self.history(["b"], "2", hasMore: nil),
             Self.history([], "3", hasMore: nil))
@@ -84,14 +88,16 @@ import Testing
         #expect(try await pages.next()?.revision == "3")
         #expect(try await pages.next() == nil)
         #expect(Self.revisions(bench) == [nil, "1", "2"])
-        // The same revision again is where it stands.
+        // A repeated revision marks the end of the list.
         let still = try Bench(Self.history(["b"], "2", hasMore: nil))
         var rest = still.client.historyPages(of: "7", in: .production, after: "2")
         #expect(try await rest.next()?.signedTransactions == ["b"])
         #expect(try await rest.next() == nil)
     }
 
-    @Test func `notifications are read on from while a token leads on`() async throws {
+    @Test func `notification pages are read as long as they have a token for the next page`()
+        async throws
+    {
         let bench = try Bench(
             Self.notifications(["a"], "x", saysWhetherMore: false),
             Self.notifications([], "y", saysWhetherMore: false),
@@ -111,7 +117,9 @@ import Testing
         #expect(try await only.next() == nil)
     }
 
-    @Test func `a list has an end, also where the store says otherwise`() async throws {
+    @Test func `reading stops at the page limit, even if the store announces more pages`()
+        async throws
+    {
         let answers = (0...HistoryPage.pagesMax).map {
             Self.history([], "\($0)", hasMore: true)
         }
@@ -122,7 +130,9 @@ import Testing
         #expect(bench.script.requests.count == HistoryPage.pagesMax)
     }
 
-    @Test func `notifications follow by token, with the same question`() async throws {
+    @Test func `the next page of notifications is requested by its token and the same query`()
+        async throws
+    {
         let bench = try Bench(
             Self.notifications(["a"], "x"), .error(4_000_017), Self.notifications(["a"], "y"),
             Self.notifications(["b"], nil))
@@ -139,11 +149,11 @@ import Testing
         let bodies = Set(bench.script.requests.map(\.body))
         #expect(bodies.count == 1)
         let body = try JSON(parsing: try #require(bodies.first ?? nil))
-        // Thirty days of the sandbox, less an hour.
+        // Thirty days of the sandbox, minus an hour.
         #expect(body["startDate"]?.integer == now.milliseconds - 30 * 86_400_000 + 3_600_000)
     }
 
-    @Test func `no time has no notifications, and asks nobody`() async throws {
+    @Test func `an empty range of time has no notifications and sends no request`() async throws {
         let bench = try Bench()
         let now = bench.clock.now()
         var pages = bench.client.notificationPages(

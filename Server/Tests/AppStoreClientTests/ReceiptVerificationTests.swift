@@ -5,7 +5,7 @@ import Testing
 
 @testable import AppStoreClient
 
-/// A store that answers what it is told, and remembers what it was asked.
+/// A store with fixed responses, which records its requests.
 private final class StubStore: Sendable {
     let asked = Mutex<[AppStoreRequest]>([])
     private let answers: [StoreEnvironment: [UInt8]]
@@ -39,7 +39,7 @@ private final class StubStore: Sendable {
         } catch { return error }
     }
 
-    @Test func `the question has receipt and secret, and no key`() async throws {
+    @Test func `the request contains the receipt and the shared secret, but no key`() async throws {
         let store = StubStore([.production: #"{"status": 0}"#])
         let answer = try await store.verification.response(
             about: "MIIB", excludesOldTransactions: true)
@@ -58,7 +58,7 @@ private final class StubStore: Sendable {
     }
 
     @Test(arguments: [StoreEnvironment.production, .sandbox])
-    func `a receipt of the other store is asked about there`(first: StoreEnvironment) async throws {
+    func `a receipt of the other environment is sent there`(first: StoreEnvironment) async throws {
         let other: StoreEnvironment = first == .production ? .sandbox : .production
         let status = first == .production ? 21007 : 21008
         let store = StubStore([first: "{\"status\": \(status)}", other: #"{"status": 0}"#])
@@ -66,7 +66,7 @@ private final class StubStore: Sendable {
         #expect(answer.environment == other && store.environments == [first, other])
     }
 
-    @Test func `stores that name each other are asked once each`() async throws {
+    @Test func `two environments that refer to each other are asked once each`() async throws {
         let store = StubStore([
             .production: #"{"status": 21007}"#, .sandbox: #"{"status": 21008}"#,
         ])
@@ -95,7 +95,7 @@ private final class StubStore: Sendable {
         (#"{}"#, .unreadable), ("<html>", .unreadable), ("", .unreadable),
     ]
 
-    @Test func `each status says whether to use the answer, to ask again, or to give up`() async {
+    @Test func `each status means use the response, ask again, or give up`() async {
         for (body, expected) in Self.statuses {
             let found: Kind =
                 switch await failure(StubStore([.production: body])) {
@@ -115,7 +115,7 @@ private final class StubStore: Sendable {
         (#"{"status": 21004}"#, 200, "App-Specific Shared Secret"),
         (#"{"status": 21003}"#, 200, "verifyReceipt"), ("{}", 401, "proxy"),
     ])
-    func `a remedy is of what was asked, and names no key`(
+    func `a remedy refers to the request and names no key`(
         body: String, status: Int, says: String
     ) async throws {
         let failure = try #require(await failure(StubStore([.production: body], status: status)))
@@ -123,7 +123,7 @@ private final class StubStore: Sendable {
         #expect(!"\(failure) \(failure.remedy)".contains("key"))
     }
 
-    @Test func `trouble of HTTP is the store's trouble`() async {
+    @Test func `an HTTP error means that the store is unavailable`() async {
         for (status, isTooMany) in [(500, false), (503, false), (429, true)] {
             switch await failure(StubStore([.production: "{}"], status: status)) {
             case .unavailable?: #expect(!isTooMany)

@@ -4,7 +4,7 @@ import Synchronization
 
 @testable import AppStoreClient
 
-/// A store of a few lines: answers in their order, and what was asked for.
+/// A store with scripted responses, which records its requests.
 final class Script: Sendable {
     struct Ended: Error {}
 
@@ -35,7 +35,7 @@ final class Script: Sendable {
     }
 }
 
-/// A clock that is set.
+/// A clock that the test sets.
 final class Clock: Sendable {
     private let moment: Mutex<Int64>
 
@@ -46,7 +46,7 @@ final class Clock: Sendable {
     func advance(seconds: Int64) { moment.withLock { $0 += seconds * 1000 } }
 }
 
-/// A client before a script, with a key of its own.
+/// A client of a script, with its own key.
 struct Bench {
     let key = P256.Signing.PrivateKey()
     let clock = Clock()

@@ -20,7 +20,9 @@ struct ApplePayloadTests {
         ("advancedCommerceOffer", AdvancedCommerceOffer.self),
     ]
 
-    @Test func `every field of Apple's examples is known, and comes back`() throws {
+    @Test func `Apple's example payloads have no unknown field and are written back unchanged`()
+        throws
+    {
         for (name, payload) in Self.payloads {
             let json = try JSON(parsing: Vectors.bytes("apple-library/models/\(name).json"))
             let read = payload.init(json: json)
@@ -31,7 +33,7 @@ struct ApplePayloadTests {
         }
     }
 
-    /// Keys that stayed unread, in the value and in all values within it.
+    /// Keys that were not read, in the value and in all nested values.
     private func unknownKeys(in value: Any) -> [String] {
         Mirror(reflecting: value).children.flatMap { label, child -> [String] in
             if label == "unknown", let members = child as? [JSON.Member] {
@@ -41,13 +43,13 @@ struct ApplePayloadTests {
         }
     }
 
-    @Test func `the search for unknown keys finds them`() throws {
+    @Test func `unknown keys are found at every depth`() throws {
         let text = #"{"x":1,"advancedCommerceInfo":{"items":[{"y":1}]}}"#
         let payload = try TransactionPayload(parsing: text.utf8)
         #expect(unknownKeys(in: payload).sorted() == ["x", "y"])
     }
 
-    @Test func `all of Apple's example texts are read and written alike`() throws {
+    @Test func `all of Apple's example texts are written back with the same values`() throws {
         let models = try Vectors.models()
         #expect(models.count >= 75)
         for model in models {
@@ -56,7 +58,7 @@ struct ApplePayloadTests {
         }
     }
 
-    @Test func `Xcode's documents are read, with their fractions and what is new in them`() throws {
+    @Test func `Xcode's documents are read, including fractional times and new fields`() throws {
         func payload(_ name: String) throws -> [UInt8] {
             let jws = try CompactJWS(Vectors.bytes("apple-library/xcode/xcode-signed-" + name))
             return try #require(jws?.payload)
@@ -72,7 +74,7 @@ struct ApplePayloadTests {
         #expect(app.unknown == [.init("requestDate", .decimal("1697680122257.447"))])
     }
 
-    @Test func `Apple's signed examples come back whole from packing`() throws {
+    @Test func `Apple's signed examples are unchanged after packing and unpacking`() throws {
         for name in ["transactionInfo", "renewalInfo", "testNotification"] {
             let jws = try Vectors.bytes("apple-library/mock_signed_data/" + name)
             let packed = PackedDocument(packing: jws)

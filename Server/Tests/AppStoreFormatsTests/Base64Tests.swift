@@ -9,7 +9,7 @@ import Testing
         ("", ""), ("f", "Zg=="), ("fo", "Zm8="), ("foo", "Zm9v"), ("foob", "Zm9vYg=="),
         ("fooba", "Zm9vYmE="), ("foobar", "Zm9vYmFy"),
     ])
-    func `the RFC's examples hold in both alphabets`(plain: String, standard: String) {
+    func `the RFC's examples are converted in both alphabets`(plain: String, standard: String) {
         let url = standard.filter { $0 != "=" }
         #expect(text(Base64.standard.encode(plain.utf8)) == standard)
         #expect(text(Base64.url.encode(plain.utf8)) == url)
@@ -37,7 +37,7 @@ import Testing
         #expect(Base64.url.decode(text.utf8) == nil)
     }
 
-    @Test func `every length and every byte comes back`() {
+    @Test func `every length and every byte survives encoding and decoding`() {
         for length in 0...256 {
             let bytes = (0..<length).map { UInt8(($0 * 31 + length) & 255) }
             for alphabet in [Base64.url, .standard] {
@@ -46,8 +46,8 @@ import Testing
         }
     }
 
-    /// Packed documents count on it: what was decoded is kept in the place of its text.
-    @Test func `no two texts stand for the same bytes`() {
+    /// Packed documents rely on this: they store the decoded bytes instead of the text.
+    @Test func `no two accepted texts have the same bytes`() {
         let head = Array("Zm9v".utf8)
         for first in UInt8.min...(.max) {
             for second in UInt8.min...(.max) {
@@ -70,7 +70,7 @@ import Testing
         }
     }
 
-    @Test func `a lazy collection is read like an array`() {
+    @Test func `a lazy collection is decoded like an array`() {
         let text = "Zm9v YmFy".utf8.lazy.filter { $0 != UInt8(ascii: " ") }
         #expect(Base64.standard.decode(text) == Array("foobar".utf8))
     }

@@ -2,7 +2,7 @@ import AppStoreFormats
 import Testing
 
 @Suite struct CompactJWSTests {
-    @Test func `three segments are taken apart and decoded`() throws {
+    @Test func `three segments are split and decoded`() throws {
         let jws = try #require(CompactJWS("e30.WzFd.AAH_"))
         #expect(jws.header == Array("{}".utf8))
         #expect(jws.payload == Array("[1]".utf8))
@@ -11,18 +11,18 @@ import Testing
     }
 
     @Test(arguments: ["", "a", "a.b", "a.b.c.d", "a.b.c.", ".a.b", "a..b", "a.b.", "..", "..."])
-    func `another number of segments, or an empty one, is no JWS`(text: String) {
+    func `a text with a missing, empty or additional segment is not a JWS`(text: String) {
         #expect(CompactJWS(text) == nil)
     }
 
-    @Test func `a segment that is no base64url is not decoded`() throws {
+    @Test func `a segment that is not base64url is not decoded`() throws {
         let jws = try #require(CompactJWS("e3+.e30=.Zh"))
         #expect(jws.header == nil)
         #expect(jws.payload == nil)
         #expect(jws.signature == nil)
     }
 
-    @Test func `a text is made of what was signed, and of the signature`() throws {
+    @Test func `a new JWS consists of the signed bytes and the signature`() throws {
         var signed: [UInt8] = []
         let text = CompactJWS.text(["sub": "anna"], by: "k") { bytes in
             signed = bytes
@@ -35,7 +35,7 @@ import Testing
         #expect(jws.signature == [0, 1, 255])
     }
 
-    @Test func `Apple's header names algorithm and certificates`() throws {
+    @Test func `the algorithm and the certificates are read from Apple's header`() throws {
         let text = #"{"alg":"ES256","x5c":["QQ==","Qg=="],"typ":"JWT"}"#
         let header = try JWSHeader(parsing: text.utf8)
         #expect(header.algorithm == "ES256")

@@ -26,7 +26,7 @@ import Testing
         #expect(try JSON(parsing: value.bytes) == value)
     }
 
-    @Test func `for people each member and each element has a line of its own`() throws {
+    @Test func `indented text has a line for each member and element`() throws {
         let json: JSON = ["a": [1, [:], [], "x\"y"], "b": ["c": .null], "d": .decimal("1.50")]
         let text = """
             {
@@ -66,7 +66,7 @@ import Testing
             [0x22, 0xED, 0xA0, 0x80, 0x22], [0x22, 0xF4, 0x90, 0x80, 0x80, 0x22],
             [0x22, 0x5C, 0x6E, 0xFF, 0x22], [0x22, 0xE2, 0x82, 0x22],
         ] as [[UInt8]])
-    func `a string that is no UTF-8 is refused`(bytes: [UInt8]) {
+    func `a string that is not UTF-8 is refused`(bytes: [UInt8]) {
         #expect(throws: JSONFailure.self) { try JSON(parsing: bytes) }
     }
 
@@ -78,7 +78,7 @@ import Testing
         #expect(failure?.description == "expected a value at byte 14")
     }
 
-    @Test func `nesting is read to the limit and no further`() throws {
+    @Test func `nesting is read up to the limit`() throws {
         func nested(_ depth: Int, _ content: String) -> String {
             String(repeating: "[", count: depth) + content + String(repeating: "]", count: depth)
         }
@@ -93,7 +93,7 @@ import Testing
         }
     }
 
-    @Test func `of a repeated key the last counts`() throws {
+    @Test func `the last value of a repeated key is returned`() throws {
         let json = try JSON(parsing: #"{"a":1,"b":2,"a":3}"#.utf8)
         #expect(json["a"] == 3)
         #expect(json["c"] == nil)
@@ -105,7 +105,7 @@ import Testing
     }
 
     @Test(arguments: ["\"", "\\", "\n", "\u{1F}", "\u{0}"])
-    func `what must be escaped is escaped wherever it stands in a long text`(mark: String) throws {
+    func `a character is escaped at every position in a long text`(mark: String) throws {
         for place in 0..<100 {
             let text =
                 String(repeating: "é", count: place) + mark + String(repeating: "x", count: 40)

@@ -3,7 +3,7 @@ import Dice
 import Foundation
 import Testing
 
-/// Random damage to real texts. Prints its seed, and takes it back from PERENNIAL_SEED.
+/// Random damage to real texts. Prints its seed; PERENNIAL_SEED sets it.
 @Suite struct MutationTests {
     private static let rounds = 4000
 
@@ -58,7 +58,7 @@ import Testing
         #expect(value.json.members?.count == json.members?.count)
     }
 
-    @Test func `damaged signed text comes back whole from packing`() {
+    @Test func `damaged signed text is unchanged after packing and unpacking`() {
         var generator = Dice(seed: Self.seed)
         var decodedCount = 0
         for _ in 0..<Self.rounds {
@@ -77,7 +77,7 @@ import Testing
         #expect((1..<3 * Self.rounds).contains(decodedCount))
     }
 
-    @Test func `random bytes come back whole from packing`() {
+    @Test func `random bytes are unchanged after packing and unpacking`() {
         var generator = Dice(seed: Self.seed)
         let pieces = [Array("eyJ".utf8), Array(".".utf8), Array("e30".utf8), Self.jws]
         for _ in 0..<Self.rounds / 8 {
@@ -92,7 +92,7 @@ import Testing
         }
     }
 
-    @Test func `damaged parts never trap`() {
+    @Test func `reading damaged parts never traps`() {
         var generator = Dice(seed: Self.seed)
         let packed = PackedDocument(packing: Self.jws)
         var readable = 0
@@ -101,7 +101,7 @@ import Testing
             let damaged = PackedDocument(parts: parts, headers: packed.headers)
             if damaged.unpacked != nil { readable += 1 }
         }
-        // Some damage hits only literal bytes; some makes the parts unreadable.
+        // Some damage changes only literal bytes; other damage makes the parts unreadable.
         #expect((1..<Self.rounds).contains(readable))
     }
 }

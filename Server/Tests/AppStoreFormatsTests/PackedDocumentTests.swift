@@ -42,13 +42,13 @@ import Testing
         Array(jws(notification(.string(jws(transaction)), .string(jws(renewal)))).utf8)
     }
 
-    @Test func `a notification comes back whole, its headers kept once`() {
+    @Test func `a notification is unchanged after unpacking, and its header is stored once`() {
         let packed = PackedDocument(packing: Self.notificationBytes)
         #expect(packed.unpacked == Self.notificationBytes)
         #expect(packed.headers.count == 1)
     }
 
-    @Test func `a packed notification is hardly larger than what it says`() {
+    @Test func `a packed notification is hardly larger than its content`() {
         let said =
             Self.notification("", "").bytes.count + Self.transaction.bytes.count
             + Self.renewal.bytes.count + 3 * 64
@@ -57,7 +57,7 @@ import Testing
         #expect(packed.parts.count * 8 < Self.notificationBytes.count)
     }
 
-    @Test func `the posted body is packed like the document in it`() {
+    @Test func `a posted body is packed as well as the document in it`() {
         let body = Array(#"{"signedPayload":""#.utf8) + Self.notificationBytes + Array("\"}".utf8)
         let packed = PackedDocument(packing: body)
         #expect(packed.unpacked == body)
@@ -65,7 +65,7 @@ import Testing
         #expect(packed.parts.count * 8 < body.count)
     }
 
-    @Test func `JWS with different headers and deeper nesting come back whole`() {
+    @Test func `JWS with different headers and deeper nesting are unchanged after unpacking`() {
         var text = Self.jws(["a": 1], header: ["alg": "none"])
         for level in 0..<6 {
             text = Self.jws(["level": .integer(Int64(level)), "in": .string(text)])
@@ -87,11 +87,11 @@ import Testing
         "", "x", "eyJ", "eyJ.eyJ.eyJ", "eyJhIjoxfQ.e30.AB", "eyJhIjoxfQ.e30=.AA",
         "eyJhIjoxfQ.e30.AA.", "..eyJhIjoxfQ.e30.AA", "{\"a\":\"eyJhIjoxfQ.e30.AA\"}",
     ])
-    func `text that only resembles a JWS comes back whole`(text: String) {
+    func `text that only resembles a JWS is unchanged after unpacking`(text: String) {
         #expect(PackedDocument(packing: Array(text.utf8)).unpacked == Array(text.utf8))
     }
 
-    @Test func `parts cut short never give the document`() {
+    @Test func `truncated parts never return the document`() {
         let packed = PackedDocument(packing: Self.notificationBytes)
         for length in 0..<packed.parts.count {
             let cut = PackedDocument(
@@ -106,7 +106,7 @@ import Testing
             [0], [0, 5, 1, 2], [1], [1, 0], [2, 3, 0, 5, 1], [3, 0], [255, 1, 0], [0, 128],
             [0, 255, 255, 255, 255, 255, 1], [2, 10, 2, 8, 2, 6, 2, 4, 2, 2, 2, 0],
         ] as [[UInt8]])
-    func `damaged parts are no document`(parts: [UInt8]) {
+    func `damaged parts return no document`(parts: [UInt8]) {
         #expect(PackedDocument(parts: parts, headers: []).unpacked == nil)
     }
 }

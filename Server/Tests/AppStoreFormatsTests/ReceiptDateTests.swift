@@ -13,7 +13,7 @@ import Testing
             "2017-04-10 17:22:23 America/Los_Angeles"
         ),
     ])
-    func `a moment has its spellings, and is read from each`(
+    func `each spelling of a date is read as the same moment`(
         milliseconds: Int64, text: String, greenwich: String, pacific: String
     ) {
         let moment = AppStoreDate(milliseconds: milliseconds)
@@ -25,12 +25,12 @@ import Testing
         }
     }
 
-    /// Found by damage: a number that only a forger writes ended the program.
+    /// Found by a test with damaged receipts: a number that only a forger writes ended the program.
     @Test(arguments: [
         (Int64.min, "0001-01-02T00:00:00Z"), (.max, "9999-12-31T00:00:00Z"),
         (-1, "1969-12-31T23:59:59Z"),
     ])
-    func `a moment before or after all four-digit years is spelled as the nearest`(
+    func `a moment outside the four-digit years is written as the nearest representable one`(
         milliseconds: Int64, text: String
     ) throws {
         let moment = AppStoreDate(milliseconds: milliseconds)
@@ -54,7 +54,7 @@ import Testing
         ("٢٠٢٠-07-22T17:33:15Z", nil),
         ("2020-07-22T17:33:15 Etc/GMT ", nil), ("x020-07-22T17:33:15Z", nil),
     ])
-    func `offsets are read with and without a colon, and nonsense is not`(
+    func `offsets are read with and without a colon, and invalid ones are refused`(
         text: String, milliseconds: Int64?
     ) {
         #expect(ReceiptDate.moment(text)?.milliseconds == milliseconds)

@@ -13,14 +13,16 @@ import Testing
     ]
 
     @Test(arguments: numbers)
-    func `whole numbers are as short as DER wants, and are read again`(
+    func `integers have the shortest DER form and are read back`(
         number: Int64, bytes: [UInt8]
     ) {
         let attribute = ReceiptAttribute.integer(Field.counter, number)
         #expect(attribute.value == bytes && attribute.integer == number)
     }
 
-    @Test func `what is unknown is kept, and the order is that of the encodings`() throws {
+    @Test func `unknown attributes are kept, and attributes are sorted by their encodings`()
+        throws
+    {
         let strange = ReceiptAttribute(4711, version: 3, value: [1, 2, 3])
         let receipt = AppReceipt(
             attributes: [.text(Field.bundleID, "com.example.birds"), strange],
@@ -28,7 +30,7 @@ import Testing
         let again = try AppReceipt(parsing: receipt.bytes)
         #expect(again.attributes.contains(strange))
         #expect(again.bytes == receipt.bytes)
-        // The shorter comes first.
+        // The shorter encoding comes first.
         #expect(again.attributes.map(\.number) == [4711, 2])
         #expect(again[.bundleID]?.text == "com.example.birds")
         #expect(again.purchases.first?[.quantity]?.integer == 1)
@@ -40,7 +42,7 @@ import Testing
         #expect(try AppReceipt(parsing: receipt.bytes)[.bundleID]?.text == text)
     }
 
-    @Test func `a value of another kind is no value`() {
+    @Test func `an attribute returns no value of another type`() {
         let text = ReceiptAttribute.text(Field.bundleID, "7")
         #expect(text.integer == nil && text.date == nil)
         #expect(ReceiptAttribute.integer(Field.counter, 7).text == nil)
@@ -49,7 +51,7 @@ import Testing
         #expect(ReceiptAttribute.date(Field.expires, nil).text == "")
     }
 
-    @Test func `bytes that are cut or changed never stop the reader`() throws {
+    @Test func `reading truncated or changed bytes never traps`() throws {
         let receipt = AppReceipt(
             attributes: [.text(Field.bundleID, "com.example.birds")],
             purchases: [InAppReceipt(attributes: [.integer(InAppReceipt.Field.quantity, 1)])])
@@ -72,7 +74,9 @@ import Testing
         #expect((1..<8 * bytes.count).contains(readable))
     }
 
-    @Test func `a list of texts comes back, with quotes and backslashes in them`() throws {
+    @Test func `a transaction receipt with quotes and backslashes is written and read back`()
+        throws
+    {
         var receipt = TransactionReceipt()
         receipt.productID = #"a "b" \ c"#
         receipt.expires = AppStoreDate(milliseconds: 1_768_075_200_000)
@@ -86,7 +90,7 @@ import Testing
         }
     }
 
-    @Test func `a receipt file that is damaged is refused`() throws {
+    @Test func `a damaged receipt file is refused`() throws {
         let signature = TransactionReceiptSignature(
             version: 3, signature: [UInt8](repeating: 7, count: 256), certificate: [1, 2, 3])
         #expect(try TransactionReceiptSignature(parsing: signature.bytes) == signature)

@@ -38,7 +38,7 @@ import Testing
         }
     }
 
-    @Test func `the rows of all regions are read, and written byte for byte`() throws {
+    @Test func `rows of all regions are read and written byte for byte`() throws {
         let file = Self.file(Self.table)
         let report = try SalesReport<FinancialRow>(parsing: file)
         #expect(report.rows.map(\.countryOfSale) == ["US", "DE", "FR"])
@@ -46,7 +46,7 @@ import Testing
         #expect(try report.bytes() == file)
     }
 
-    /// What is changed in the table, then the line and the column that the message names.
+    /// The change to the table, then the line and the column that the message names.
     private static let changes: [(from: String, to: String, line: Int, column: Int)] = [
         ("US\tUSD\t2\t6.98", "US\tUSD\t2\t6.99", 9, 4),
         ("US\tUSD\t2\t6.98", "US\tUSD\t3\t6.98", 9, 3),
@@ -56,28 +56,28 @@ import Testing
     ]
 
     @Test(arguments: changes)
-    func `a line that is not the sum of its rows is refused with its place`(
+    func `a country line that differs from the sum of its rows is refused with its place`(
         from: String, to: String, line: Int, column: Int
     ) {
         let failure = Self.failure(Self.table.map { $0 == from ? to : $0 })
         #expect(failure?.code == .totals && failure?.line == line && failure?.column == column)
     }
 
-    @Test func `rows of a country that has no line are named, and the remedy claims no more`() {
+    @Test func `rows of a country without a sum line are named in the error`() {
         let failure = Self.failure(Self.table.dropLast())
         #expect(failure?.code == .incomplete && failure?.line == 9)
         #expect(failure?.found == "no line for US USD")
         #expect(failure?.remedy.contains("not about the same countries") == true)
     }
 
-    @Test func `lines of countries without rows are named, and the remedy claims no more`() {
+    @Test func `sum lines of a country without rows are named in the error`() {
         let failure = Self.failure(
             ["Total_Rows\t2"] + Self.table.dropFirst(), rows: Array(Self.rows.dropLast()))
         #expect(failure?.code == .totals && failure?.found == "FR EUR")
         #expect(failure?.remedy.contains("not about the same countries") == true)
     }
 
-    @Test func `a line with another number of cells is refused`() {
+    @Test func `a line with the wrong number of cells is refused`() {
         let failure = Self.failure(Self.table.map { $0.hasPrefix("DE") ? "DE\tEUR\t1" : $0 })
         #expect(failure?.code == .cellCount && failure?.line == 7)
     }
@@ -89,22 +89,22 @@ import Testing
         }
     }
 
-    /// Apple does not document whether the sums contain what cost nothing.
+    /// Apple does not document whether the sums include free units.
     @Test(arguments: ["DE\tEUR\t1\t3.20", "DE\tEUR\t3\t3.20"])
-    func `free units may be counted or not`(line: String) throws {
+    func `country sums are accepted with and without free units`(line: String) throws {
         let free = Self.row(2, "0.00", "0.00", "EUR", "DE", price: "0.00")
         let lines = Self.table.map { $0.hasPrefix("DE") ? line : $0 }
         let file = Self.file(["Total_Rows\t4"] + lines.dropFirst(), rows: Self.rows + [free])
         #expect(try SalesReport<FinancialRow>(parsing: file).rows.count == 4)
     }
 
-    @Test func `a country with nothing but free units may be missing`() throws {
+    @Test func `a country that has only free units may lack a sum line`() throws {
         let free = Self.row(1, "0.00", "0.00", "EUR", "AT", price: "0.00")
         let file = Self.file(["Total_Rows\t4"] + Self.table.dropFirst(), rows: Self.rows + [free])
         #expect(try SalesReport<FinancialRow>(parsing: file).rows.count == 4)
     }
 
-    @Test func `the sums of a file of one region stay a checksum`() throws {
+    @Test func `a file of one region still verifies its totals`() throws {
         let totals = ["Total_Rows\t1", "Total_Amount\t6.98", "Total_Units\t2"]
         let file = Self.file(totals, rows: Array(Self.rows.prefix(1)))
         let report = try SalesReport<FinancialRow>(parsing: file)

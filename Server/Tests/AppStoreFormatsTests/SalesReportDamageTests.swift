@@ -3,7 +3,7 @@ import Dice
 import Foundation
 import Testing
 
-/// Files that were cut, changed or saved in another encoding, of every kind.
+/// Files of every kind that were truncated, changed or saved in another encoding.
 @Suite struct SalesReportDamageTests {
     private static let files: [[UInt8]] = SalesReportKind.allCases.map(file)
 
@@ -52,13 +52,13 @@ import Testing
 
     private static func lines(of file: [UInt8]) -> Int { file.count { $0 == UInt8(ascii: "\n") } }
 
-    @Test func `the files that are damaged here are good`() throws {
+    @Test func `the test files are valid before they are damaged`() throws {
         let kinds = try Self.files.map { try AnySalesReport(parsing: $0).kind }
         #expect(kinds == SalesReportKind.allCases)
     }
 
-    /// Why a file is refused; nil if it is read. For loops of thousands: `#expect(throws:)`
-    /// searches all errors that tests have thrown, each time.
+    /// Why a file is refused; nil if it is read. It is for loops of thousands, where
+    /// `#expect(throws:)` is slow: each time it searches all errors that tests have thrown.
     private static func failure(of bytes: [UInt8]) -> SalesReportFailure? {
         do throws(SalesReportFailure) { _ = try AnySalesReport(parsing: bytes) } catch {
             return error
@@ -66,7 +66,7 @@ import Testing
         return nil
     }
 
-    @Test func `a file that was cut within a line is refused, wherever it was cut`() {
+    @Test func `a file that is truncated within a line is refused, wherever it ends`() {
         for file in Self.files {
             for count in file.indices where count == 0 || file[count - 1] != UInt8(ascii: "\n") {
                 let failure = Self.failure(of: Array(file[..<count]))
@@ -77,7 +77,7 @@ import Testing
         }
     }
 
-    @Test func `a financial report that was cut at the end of a line is refused`() throws {
+    @Test func `a financial report that is truncated at the end of a line is refused`() throws {
         let file = try #require(Self.files.last)
         for count in file.indices where count > 0 && file[count - 1] == UInt8(ascii: "\n") {
             let failure = #expect(throws: SalesReportFailure.self) {
@@ -88,15 +88,15 @@ import Testing
         }
     }
 
-    /// It cannot be seen in the text; the checksum of the download protects against it.
-    @Test func `of other reports a cut at the end of a line leaves whole rows`() throws {
+    /// The text does not show the missing rows; the checksum of the download protects against it.
+    @Test func `other reports that end after a whole line are read as they are`() throws {
         for file in Self.files.dropLast() {
             let end = try #require(file.dropLast().lastIndex(of: UInt8(ascii: "\n")))
             _ = try AnySalesReport(parsing: Array(file[...end]))
         }
     }
 
-    @Test func `a line that is missing from a financial report is noticed`() throws {
+    @Test func `a missing line of a financial report is noticed`() throws {
         let file = try #require(Self.files.last)
         let lines = file.split(separator: UInt8(ascii: "\n"))
         for missing in lines.indices {
@@ -117,7 +117,7 @@ import Testing
     ]
 
     @Test(arguments: totals)
-    func `totals that do not agree with the rows are refused`(
+    func `totals that differ from the rows are refused`(
         from: String, to: String, code: SalesReportFailure.Code
     ) throws {
         let text = String(decoding: try #require(Self.files.last), as: UTF8.self)
@@ -128,13 +128,13 @@ import Testing
         #expect(failure?.code == code)
     }
 
-    @Test func `totals that were filled up with blank cells are read`() throws {
+    @Test func `totals that are padded with empty cells are read`() throws {
         let text = String(decoding: try #require(Self.files.last), as: UTF8.self)
             .replacing("Total_Rows\t3", with: "Total_Rows\t3\t\t \t")
         #expect(throws: Never.self) { try AnySalesReport(parsing: Array(text.utf8)) }
     }
 
-    @Test func `a tab that became another character is noticed, wherever it was`() {
+    @Test func `a tab that became another character is noticed at every place`() {
         for file in Self.files {
             for place in file.indices where file[place] == UInt8(ascii: "\t") {
                 for other in [UInt8(ascii: " "), UInt8(ascii: "x"), UInt8(ascii: "\n"), 0x08] {
@@ -146,7 +146,7 @@ import Testing
         }
     }
 
-    @Test func `a character that became a tab is noticed, wherever it was`() {
+    @Test func `a character that became a tab is noticed at every place`() {
         for file in Self.files {
             for place in file.indices where file[place] != UInt8(ascii: "\t") {
                 var damaged = file
@@ -156,7 +156,7 @@ import Testing
         }
     }
 
-    @Test func `a line with another number of cells is named with both numbers`() {
+    @Test func `the error about a line of the wrong length names both cell counts`() {
         let file = Self.files[0] + Array("a\tb\n".utf8)
         let failure = #expect(throws: SalesReportFailure.self) { try AnySalesReport(parsing: file) }
         #expect(failure?.code == .cellCount && failure?.line == 5)
@@ -165,7 +165,7 @@ import Testing
 
     // MARK: - Encodings
 
-    @Test func `other encodings are refused with what to do`() throws {
+    @Test func `other encodings are refused with a remedy`() throws {
         for file in Self.files {
             let text = String(decoding: file, as: UTF8.self)
             for encoding in [
@@ -182,7 +182,7 @@ import Testing
         }
     }
 
-    @Test func `a byte that is not UTF-8 is named with its line and column`() throws {
+    @Test func `a byte that is not UTF-8 is reported with its line and column`() throws {
         let latin = Array(
             try #require(
                 String(decoding: Self.files[0], as: UTF8.self).data(using: .isoLatin1)))
@@ -193,7 +193,7 @@ import Testing
         #expect(failure?.description.contains("F\u{FFFD}r immer") == true)
     }
 
-    @Test func `compressed data is refused with what to do`() {
+    @Test func `compressed data is refused with a remedy`() {
         for start in [[0x1F, 0x8B, 8, 0], [0x50, 0x4B, 3, 4]] as [[UInt8]] {
             let failure = #expect(throws: SalesReportFailure.self) {
                 try AnySalesReport(parsing: start + Self.files[0])
@@ -202,7 +202,7 @@ import Testing
         }
     }
 
-    @Test func `a byte order mark and the line ends of Windows change nothing`() throws {
+    @Test func `a byte order mark and Windows line ends change nothing`() throws {
         for file in Self.files {
             let text = String(decoding: file, as: UTF8.self).replacing("\n", with: "\r\n")
             let marked = [0xEF, 0xBB, 0xBF] + Array(text.utf8)
@@ -210,7 +210,7 @@ import Testing
         }
     }
 
-    @Test func `the line ends of the old Mac are refused`() {
+    @Test func `classic Mac line ends are refused`() {
         let text = String(decoding: Self.files[0], as: UTF8.self).replacing("\n", with: "\r")
         let failure = #expect(throws: SalesReportFailure.self) {
             try AnySalesReport(parsing: Array(text.utf8))

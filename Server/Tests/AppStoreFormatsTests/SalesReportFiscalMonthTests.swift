@@ -2,7 +2,8 @@ import AppStoreFormats
 import Testing
 
 @Suite struct SalesReportFiscalMonthTests {
-    /// As published by several sites that track Apple's calendar, and named in financial reports.
+    /// As published by several sites that track Apple's calendar, and as named in financial
+    /// reports.
     private static let known: [(String, Int, (Int, Int, Int), (Int, Int, Int))] = [
         ("2012-03", 5, (2011, 11, 27), (2011, 12, 31)),
         ("2014-12", 4, (2014, 8, 31), (2014, 9, 27)),
@@ -27,7 +28,7 @@ import Testing
     ]
 
     @Test(arguments: known)
-    func `a month begins and ends as Apple's does`(
+    func `a fiscal month begins and ends on Apple's dates`(
         text: String, weeks: Int, from: (Int, Int, Int), to: (Int, Int, Int)
     ) throws {
         let month = try #require(AppleFiscalMonth(text))
@@ -51,14 +52,14 @@ import Testing
         #expect(last == CivilDate(year: year, month: month, day: day))
     }
 
-    @Test func `three years until today had 53 weeks`() {
+    @Test func `three fiscal years so far had 53 weeks`() {
         let long = (2008...2026).filter {
             AppleFiscalMonth(year: $0, number: 1)?.hasLongYear == true
         }
         #expect(long == [2012, 2017, 2023])
     }
 
-    @Test func `the months follow each other without a gap`() throws {
+    @Test func `fiscal months follow each other without a gap`() throws {
         var month = try #require(AppleFiscalMonth(year: 2008, number: 1))
         var count = 1
         while let next = month.next {
@@ -73,12 +74,12 @@ import Testing
         #expect(count == 12 * AppleFiscalMonth.years.count)
     }
 
-    @Test func `the first month is October`() throws {
+    @Test func `the first fiscal month is October`() throws {
         let first = try #require(AppleFiscalMonth("2019-01"))
         #expect(first.calendarMonth == 10 && first.calendarYear == 2018)
         let december = try #require(AppleFiscalMonth("2019-03"))
         #expect(december.calendarMonth == 12 && december.calendarYear == 2018)
-        // Asked for 2018-12, Apple sends September 2018.
+        // If 2018-12 is requested, Apple sends September 2018.
         let last = try #require(AppleFiscalMonth("2018-12"))
         #expect(last.calendarMonth == 9 && last.calendarYear == 2018)
     }
@@ -87,11 +88,11 @@ import Testing
         "", "2026", "2026-13", "2026-00", "2026-1", "26-01", "2007-12", "2101-01",
         "2026-01-01", "2026_01", "٢٠٢٦-01", "+202-01",
     ])
-    func `another text is no fiscal month`(text: String) {
+    func `a text of another form is not a fiscal month`(text: String) {
         #expect(AppleFiscalMonth(text) == nil)
     }
 
-    @Test func `a day before the App Store is in no month`() {
+    @Test func `a day before the App Store existed is in no fiscal month`() {
         #expect(AppleFiscalMonth(containing: CivilDate(year: 2007, month: 9, day: 29)) == nil)
         let first = AppleFiscalMonth(containing: CivilDate(year: 2007, month: 9, day: 30))
         #expect(first == AppleFiscalMonth(year: 2008, number: 1))

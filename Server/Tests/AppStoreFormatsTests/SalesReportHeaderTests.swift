@@ -25,17 +25,17 @@ import Testing
             let names = form == .tabs ? layout.header : layout.header.map(Self.snakeCase)
             let report = try Self.recognised(names, form)
             #expect(report.kind == kind && report.version == layout.version)
-            // The order does not count.
+            // The order of the columns does not matter.
             let shuffled = try Self.recognised(names.reversed(), form)
             #expect(shuffled.kind == kind && shuffled.version == layout.version)
         }
     }
 
     @Test(arguments: layouts)
-    func `a header without one of its columns is refused, and the column is named`(
+    func `a header that lacks a column is refused with the name of that column`(
         kind: SalesReportKind, layout: SalesReportLayout
     ) throws {
-        // Files of earlier years lack the last column of sales.
+        // Sales files of earlier years lack the last column.
         for place in layout.header.indices where kind != .sales || place < 27 {
             var names = layout.header
             let name = names.remove(at: place)
@@ -49,7 +49,7 @@ import Testing
 
     /// The yearly files of 2013, 2014 and 2015 have 21, 22 and 24 columns.
     @Test(arguments: 21...28)
-    func `a sales file of earlier years lacks columns at its end, which say nothing`(
+    func `an earlier sales file that lacks columns at its end is read without them`(
         count: Int
     ) throws {
         var row = SalesRow()
@@ -64,27 +64,27 @@ import Testing
         #expect(try report.bytes() == Array(text.utf8))
     }
 
-    @Test func `a sales file that is older still is refused, and no upgrade is advised`() throws {
+    @Test func `an even older sales file is refused without advice to upgrade`() throws {
         let header = try #require(SalesRow.layouts.first?.header)
         let older = Array(header.prefix(20))
         let failure = #expect(throws: SalesReportFailure.self) { try Self.recognised(older) }
         #expect(failure?.code == .version && failure?.found == "no column \"Category\"")
         #expect(failure?.remedy.contains("upgrade") == false)
-        // With a column that nobody knows it may be newer.
+        // With an unknown column it may be a newer file.
         let newer = #expect(throws: SalesReportFailure.self) {
             try Self.recognised(older + ["Moon Phase"])
         }
         #expect(newer?.remedy.contains("upgrade") == true)
     }
 
-    @Test func `a column in the middle is not a column at the end`() throws {
+    @Test func `a sales file that lacks a column in the middle is refused`() throws {
         var header = try #require(SalesRow.layouts.first?.header)
         header.remove(at: 24)
         let failure = #expect(throws: SalesReportFailure.self) { try Self.recognised(header) }
         #expect(failure?.found == "no column \"Proceeds Reason\"")
     }
 
-    @Test func `newer columns of a sales report are kept after the known ones only`() throws {
+    @Test func `newer columns of a sales report are kept only after the known columns`() throws {
         let header = try #require(SalesRow.layouts.first?.header)
         guard case .sales(let report) = try Self.recognised(header + ["Moon Phase"]) else {
             Issue.record("not recognised")
@@ -111,7 +111,7 @@ import Testing
     }
 
     @Test(arguments: ["", "1", "1_", "_4", "1.4", "1_4_1", "1_four", "12345_1", "-1_4"])
-    func `another text is no version`(text: String) {
+    func `a text of another form is not a version`(text: String) {
         #expect(SalesReportVersion(text) == nil)
     }
 
@@ -131,7 +131,7 @@ import Testing
         #expect(failure?.columnName == "Moon Phase")
     }
 
-    @Test func `the columns of a newer version are retained as texts`() throws {
+    @Test func `the columns of a newer version are kept as text`() throws {
         let layout = SubscriptionRow.layouts[1]
         var row = SubscriptionRow()
         (row.offerCodeFreeTrial, row.offerCodePayUpFront, row.offerCodePayAsYouGo) = (0, 0, 7)
@@ -145,7 +145,9 @@ import Testing
         #expect(try report.bytes() == Array(text.utf8))
     }
 
-    @Test func `what data loaders add is retained in their form only`() throws {
+    @Test func `additional columns of data loaders are kept only in the loaders' own format`()
+        throws
+    {
         let names = SubscriberRow.layouts[1].header
         let added = ["_loader_id"] + names.map(Self.snakeCase) + ["vendor_number", "date"]
         guard case .subscriber(let report) = try Self.recognised(added, .commas) else {
@@ -166,14 +168,14 @@ import Testing
     ]
 
     @Test(arguments: strangers)
-    func `what is no report is refused`(text: String) {
+    func `a text that is not a report is refused`(text: String) {
         let failure = #expect(throws: SalesReportFailure.self) {
             try AnySalesReport(parsing: Array(text.utf8))
         }
         #expect(failure?.code == .header)
     }
 
-    @Test func `a column that is there twice is refused`() {
+    @Test func `a column that occurs twice is refused`() {
         let header = PreOrderRow.layouts[0].header
         let failure = #expect(throws: SalesReportFailure.self) {
             try Self.recognised(header + ["Title"])
@@ -186,7 +188,7 @@ import Testing
         #expect(unknown?.code == .header && unknown?.column == subscription.count)
     }
 
-    @Test func `a column that is there under both of its names is refused`() {
+    @Test func `a column that occurs under both of its names is refused`() {
         let header = SubscriberRow.layouts[1].header
         let both = header + ["Promotional Offer Name"]
         for (names, form) in [(both, SalesReportForm.tabs), (both.map(Self.snakeCase), .commas)] {
@@ -197,14 +199,14 @@ import Testing
         }
     }
 
-    @Test func `a column of another version is refused`() {
+    @Test func `a column that belongs to another version is refused`() {
         let header = SubscriptionEventRow.layouts[0].header + ["Paid Service Days Recovered"]
         let failure = #expect(throws: SalesReportFailure.self) { try Self.recognised(header) }
         #expect(failure?.code == .version && failure?.column == header.count)
         #expect(failure?.found == "a column of another version")
     }
 
-    @Test func `data loaders may mix the spellings of versions`() throws {
+    @Test func `data loaders may mix the column names of versions`() throws {
         let names = SubscriptionEventRow.layouts[1].header.map(Self.snakeCase)
             .map { $0 == "subscription_offer_name" ? "promotional_offer_name" : $0 }
         #expect(try Self.recognised(names, .commas).version == SalesReportVersion(1, 3))
@@ -216,7 +218,7 @@ import Testing
         }
     }
 
-    @Test func `the file of another report is refused`() throws {
+    @Test func `a file of another report than requested is refused`() throws {
         let file = try SalesReport<PreOrderRow>(rows: []).bytes()
         let failure = #expect(throws: SalesReportFailure.self) {
             try SalesReport<SalesRow>(parsing: file)

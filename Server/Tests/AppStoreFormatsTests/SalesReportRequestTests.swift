@@ -56,7 +56,7 @@ import Testing
     ]
 
     @Test(arguments: refused)
-    func `what Apple does not have cannot be requested`(
+    func `a request for a report that Apple does not offer is refused`(
         kind: SalesReportKind, period: SalesReportRequest.Period, vendorNumber: String
     ) {
         #expect(throws: ReportRequestFailure.self) {
@@ -64,10 +64,10 @@ import Testing
         }
     }
 
-    /// When a report can exist first, when it is expected, and when Apple has deleted it. Pacific
-    /// time is 8 hours behind UTC in winter, 7 in summer.
+    /// When a report can first exist, when it is expected, and when Apple deletes it. Pacific time
+    /// is 8 hours behind UTC in winter and 7 in summer.
     private static let moments: [(SalesReportRequest.Period, String, String, String)] = [
-        // The night in which summer time begins.
+        // The night in which daylight saving time begins.
         (
             .day(day), "2026-03-08T08:00:00Z", "2026-03-08T15:00:00Z", "2027-03-08T08:00:00Z"
         ),
@@ -93,7 +93,7 @@ import Testing
     ]
 
     @Test(arguments: moments)
-    func `a report exists from the end of its period in Pacific time`(
+    func `a report can exist after the end of its period in Pacific time`(
         period: SalesReportRequest.Period, earliest: String, expected: String, end: String
     ) throws {
         let request = try SalesReportRequest(.sales, period, vendorNumber: "80012345")
@@ -125,7 +125,7 @@ import Testing
     }
 
     @Test(arguments: ["", "us", "USA", "U1", "Ü1", "*"])
-    func `a region is two capital letters`(region: String) throws {
+    func `a region must be two capital letters`(region: String) throws {
         let month = try #require(AppleFiscalMonth("2024-01"))
         #expect(throws: ReportRequestFailure.self) {
             try FinanceReportRequest(month, regionCode: region, vendorNumber: "80012345")

@@ -4,7 +4,7 @@ import Testing
 @Suite struct SalesReportTests {
     private static let salesHeader = SalesRow.layouts[0].header.joined(separator: "\t")
 
-    /// A sale of two, and a refund of one, in Apple's spelling.
+    /// A sale of two units, and a refund of one, in Apple's spelling.
     private static let sale =
         "APPLE\tUS\tpro.monthly\t \tPro\t \tIAY\t2\t3.15\t10/05/2020\t10/05/2020\tUSD\tUA\tUSD\t"
         + "41\t4.49\t \tbirds\tRenewal\t1 Month\tLifestyle\t\tiPhone\tiOS\t"
@@ -21,7 +21,7 @@ import Testing
     }
 
     @Test(arguments: ["\n", "\r\n"])
-    func `a row of a sales report has Apple's values`(ending: String) throws {
+    func `the values of a sales row are read`(ending: String) throws {
         let report = try Self.sales(Self.sale, ending: ending)
         #expect(report.version == SalesReportVersion(1, 0))
         let row = try #require(report.rows.first)
@@ -36,7 +36,7 @@ import Testing
         #expect(row.proceeds == 6300 && row.customerAmount == 8980 && !row.isRefund)
     }
 
-    @Test func `a refund row has negative units and takes back its proceeds`() throws {
+    @Test func `a refund row has negative units and negative proceeds`() throws {
         let row = try #require(try Self.sales(Self.refund).rows.first)
         #expect(row.units == -1 && row.customerPrice == -4490 && row.developerProceeds == 3150)
         #expect(row.isRefund && !row.isPartialRefund && !row.isRenewal)
@@ -44,7 +44,7 @@ import Testing
         #expect(row.orderType?.discount == .payAsYouGo && row.orderType?.type == .introductory)
     }
 
-    @Test func `a refund of a part has no units and takes back its proceeds once`() {
+    @Test func `a partial refund has no units, and its proceeds are negative`() {
         var row = SalesRow()
         (row.units, row.customerPrice, row.developerProceeds) = (0, -85_430, 59_800)
         #expect(row.isRefund && row.isPartialRefund)
@@ -56,7 +56,7 @@ import Testing
         #expect(subscriber.isRefund && subscriber.customerAmount == -85_430)
     }
 
-    @Test func `a free download is no refund`() {
+    @Test func `a free download is not a refund`() {
         var row = SalesRow()
         row.units = 3
         #expect(!row.isRefund && row.proceeds == 0 && row.customerAmount == 0)
@@ -79,7 +79,7 @@ import Testing
         #expect(try Self.sales().rows.isEmpty)
     }
 
-    @Test func `a day is read in both spellings`() throws {
+    @Test func `a date is read in both spellings`() throws {
         let changed = Self.sale.replacing("10/05/2020", with: "2020-10-05")
         #expect(try Self.sales(changed).rows == (try Self.sales(Self.sale).rows))
     }
@@ -99,7 +99,7 @@ import Testing
     ]
 
     @Test(arguments: amounts)
-    func `an amount is read exactly or not at all`(text: String, milliunits: Int64?) throws {
+    func `an amount is read exactly or refused`(text: String, milliunits: Int64?) throws {
         let line = Self.sale.replacing("\t4.49\t", with: "\t\(text)\t")
         guard let milliunits else {
             let failure = #expect(throws: SalesReportFailure.self) { try Self.sales(line) }
@@ -110,7 +110,7 @@ import Testing
         #expect(try Self.sales(line).rows.first?.customerPrice == milliunits)
     }
 
-    /// The column, a text that it does not take, and what the message expects.
+    /// The column, a text that it does not accept, and the value that the message expects.
     private static let refusedCells: [(Int, String, String)] = [
         (7, "", "a text that is not blank"), (8, "1.5", "a whole number"),
         (8, "", "a whole number"),
@@ -122,7 +122,7 @@ import Testing
     ]
 
     @Test(arguments: refusedCells)
-    func `a cell of another kind is refused with its place`(
+    func `a cell with a value of the wrong type is refused with its place`(
         column: Int, text: String, expected: String
     ) {
         var cells = Self.sale.split(separator: "\t", omittingEmptySubsequences: false).map(
@@ -136,7 +136,7 @@ import Testing
         #expect(failure?.expected == expected)
     }
 
-    @Test func `a message says where, what was found, what was expected, and what to do`() {
+    @Test func `an error names the place, the value found, the expected value, and the remedy`() {
         let failure = #expect(throws: SalesReportFailure.self) {
             try Self.sales(Self.sale.replacing("4.49", with: "4,49"))
         }
@@ -147,13 +147,13 @@ import Testing
                 + "it in a spreadsheet before.")
     }
 
-    @Test func `a product of units and price that is too large is refused`() {
+    @Test func `a sale is refused if its units times its price overflow`() {
         let line = Self.sale.replacing("\t2\t3.15\t", with: "\t999999999999\t999999999999.00\t")
         let failure = #expect(throws: SalesReportFailure.self) { try Self.sales(line) }
         #expect(failure?.code == .limit && failure?.line == 2)
     }
 
-    @Test func `a cell that is too long is refused`() {
+    @Test func `a cell that exceeds the length limit is refused`() {
         let long = String(repeating: "x", count: 32_769)
         let failure = #expect(throws: SalesReportFailure.self) {
             try Self.sales(Self.sale.replacing("\tPro\t", with: "\t\(long)\t"))
@@ -164,7 +164,7 @@ import Testing
         }
     }
 
-    @Test func `too many columns are refused`() {
+    @Test func `a file with too many columns is refused`() {
         let text = (0...200).map { "column \($0)" }.joined(separator: "\t") + "\n"
         let failure = #expect(throws: SalesReportFailure.self) {
             try AnySalesReport(parsing: Array(text.utf8))
@@ -172,7 +172,7 @@ import Testing
         #expect(failure?.code == .limit && failure?.line == 1)
     }
 
-    @Test func `unknown words survive`() throws {
+    @Test func `unknown words survive reading and writing`() throws {
         let line = Self.sale.replacing("IAY", with: "IAZ").replacing("iPhone", with: "iCar")
         let report = try Self.sales(line)
         #expect(report.rows.first?.productType.rawValue == "IAZ")

@@ -22,7 +22,7 @@ struct SalesReportVectorTests {
     ]
 
     @Test(arguments: files)
-    func `a file is recognised, read, and written again`(
+    func `a real file is recognised, read, and written back`(
         name: String, kind: SalesReportKind, version: SalesReportVersion, count: Int
     ) throws {
         let bytes = try Vectors.bytes("reports/" + name)
@@ -44,7 +44,7 @@ struct SalesReportVectorTests {
         if name.hasSuffix(".tsv") { #expect(written == bytes) }
     }
 
-    @Test func `no file of the folder is left out`() throws {
+    @Test func `every file of the folder is tested`() throws {
         let folder = Vectors.directory.appending(path: "reports")
         let names = try FileManager.default.contentsOfDirectory(atPath: folder.path)
         let tables = names.filter { $0.hasSuffix(".tsv") || $0.hasSuffix(".csv") }
@@ -63,7 +63,7 @@ struct SalesReportVectorTests {
     ]
 
     @Test(arguments: headers)
-    func `the header that is written is Apple's`(
+    func `the written header equals Apple's`(
         name: String, layouts: [SalesReportLayout]
     ) throws {
         let line = String(decoding: try Vectors.bytes("reports/headers/\(name).tsv"), as: UTF8.self)
@@ -81,7 +81,7 @@ struct SalesReportVectorTests {
         #expect(failure?.code == .header)
     }
 
-    @Test func `the sales report has one refund of a part`() throws {
+    @Test func `the sales report has one partial refund`() throws {
         let report = try SalesReport<SalesRow>(
             parsing: Vectors.bytes("reports/matisiekpl-sales.tsv"))
         let refunds = report.rows.filter(\.isRefund)
@@ -101,7 +101,7 @@ struct SalesReportVectorTests {
         #expect(refunds.map(\.purchaseDate) == [CivilDate(year: 2020, month: 9, day: 30)])
     }
 
-    @Test func `every event of the files has a family`() throws {
+    @Test func `every event of the files belongs to a family`() throws {
         for name in [
             "matisiekpl-subscriptions-events.tsv", "fivetran-sales_subscription_event_summary.csv",
         ] {
@@ -111,7 +111,7 @@ struct SalesReportVectorTests {
         }
     }
 
-    @Test func `the columns of a data loader are retained`() throws {
+    @Test func `the columns of a data loader are kept`() throws {
         let report = try SalesReport<SubscriptionRow>(
             parsing: Vectors.bytes("reports/fivetran-sales_subscription_summary.csv"))
         #expect(
@@ -121,7 +121,7 @@ struct SalesReportVectorTests {
         #expect(report.additional.last?.cells.first == "2024-12-07")
     }
 
-    @Test func `a real file that was cut or of which one tab was lost is refused`() throws {
+    @Test func `a real file that was truncated or lost a tab is refused`() throws {
         for file in Self.files.map(\.0) where file.hasSuffix(".tsv") {
             let bytes = try Vectors.bytes("reports/" + file)
             let tabs = bytes.indices.filter { bytes[$0] == UInt8(ascii: "\t") }

@@ -22,7 +22,7 @@ import Testing
     ]
 
     @Test(arguments: families)
-    func `an event has a family by the beginning of its name`(
+    func `the family of an event follows from the beginning of its name`(
         name: String, family: SalesReportEvent.Family?
     ) {
         #expect(SalesReportEvent(rawValue: name).family == family)
@@ -37,7 +37,7 @@ import Testing
     ]
 
     @Test(arguments: durations)
-    func `a duration is a billing period`(text: String, period: BillingPeriod?) {
+    func `a duration is read as a billing period`(text: String, period: BillingPeriod?) {
         #expect(SalesReportDuration(rawValue: text).period == period)
         if let period { #expect(SalesReportDuration(period).rawValue == text) }
     }
@@ -52,7 +52,7 @@ import Testing
     ]
 
     @Test(arguments: offers)
-    func `an offer is understood in each report's spelling`(
+    func `an offer is recognised in each report's spelling`(
         text: String, discount: OfferDiscountType?, type: OfferType?
     ) {
         let offer = SalesReportOffer(rawValue: text)
@@ -66,7 +66,7 @@ import Testing
     ]
 
     @Test(arguments: products)
-    func `a product type says whether something was sold within an app`(
+    func `a product type shows whether the sale was an in-app purchase`(
         text: String, isAutoRenewable: Bool, isInAppPurchase: Bool
     ) {
         let type = SalesReportProductType(rawValue: text)

@@ -2,11 +2,11 @@ import AppStoreFormats
 import Dice
 import Testing
 
-/// Random reports. Prints its seed, and takes it back from PERENNIAL_SEED.
+/// Random reports. Prints its seed; PERENNIAL_SEED sets it.
 @Suite struct SalesReportWriterTests {
     private static let rounds = 60
 
-    @Test func `what is written is read as the same report, whatever is in it`() throws {
+    @Test func `a random report is written and read back unchanged`() throws {
         var dice = Dice(announcedBy: "SalesReportWriterTests")
         for _ in 0..<Self.rounds {
             try check(SalesRow.self, &dice)
@@ -19,7 +19,7 @@ import Testing
         }
     }
 
-    /// Random rows come from random cells; from then on the typed values are what is compared.
+    /// Random rows come from random cells; after that the typed values are compared.
     private func check<Row: SalesReportRow>(_: Row.Type, _ dice: inout Dice) throws {
         for layout in Row.layouts {
             let names = layout.header.shuffled(using: &dice)
@@ -61,7 +61,7 @@ import Testing
             + "Total_Units\t\(sum("Quantity"))\n"
     }
 
-    @Test func `rows that are made here are written in Apple's spelling`() throws {
+    @Test func `new rows are written in Apple's spelling`() throws {
         var row = SubscriberRow()
         row.eventDate = CivilDate(year: 2026, month: 1, day: 9)
         row.subscriptionName = "Pro"
@@ -94,7 +94,7 @@ import Testing
             (179_000, "179"), (206_890, "206.89"), (34_600, "34.6"), (-12_170, "-12.17"),
             (0, "0"), (-5, "-0.005"),
         ] as [(Int64, String)])
-    func `a total has no more decimals than it needs`(amount: Int64, text: String) throws {
+    func `a total has no more decimals than necessary`(amount: Int64, text: String) throws {
         var row = FinancialRow()
         (row.productType, row.extendedPartnerShare) = (.app, amount)
         let file = String(decoding: try SalesReport(rows: [row]).bytes(), as: UTF8.self)
@@ -102,7 +102,7 @@ import Testing
         #expect(throws: Never.self) { try AnySalesReport(parsing: Array(file.utf8)) }
     }
 
-    @Test func `a value that a file cannot hold is refused`() throws {
+    @Test func `a value that a file cannot hold is refused when writing`() throws {
         func code(_ change: (inout SalesRow) -> Void, form: SalesReportForm = .tabs) -> String? {
             var row = SalesRow()
             row.productType = .app
@@ -130,7 +130,7 @@ import Testing
             code { $0.begin = CivilDate(year: 2026, month: 2, day: 30) } == "unwritable Begin Date")
     }
 
-    @Test func `a value for which the version has no column is refused`() {
+    @Test func `a value without a column in the version is refused when writing`() {
         var row = SubscriptionEventRow()
         row.event = .renew
         row.paidServiceDaysRecovered = 3
@@ -142,7 +142,7 @@ import Testing
 }
 
 extension Dice {
-    /// A cell that a column takes, by what its messages expect.
+    /// A cell that the column accepts, chosen by what its messages expect.
     fileprivate mutating func cell(_ expected: String) -> String {
         if expected.hasSuffix("or a blank cell"), Bool.random(using: &self) {
             return Bool.random(using: &self) ? "" : " "

@@ -1,7 +1,7 @@
 import Foundation
 
-/// Documents of third parties, which are not part of this repository. Tests that need them say
-/// "skipped: no vectors" where they are absent.
+/// Documents of third parties, which are not part of this repository. If they are missing, the
+/// tests that need them print "skipped: no vectors".
 enum Vectors {
     static let directory = URL(
         filePath: ProcessInfo.processInfo.environment["PERENNIAL_VECTORS"] ?? "../shared/vectors",
@@ -21,7 +21,7 @@ enum Vectors {
 }
 
 extension Vectors {
-    /// The JSON texts that come with Apple's server library, by file name.
+    /// The JSON texts from Apple's server library, by file name.
     static func models() throws -> [(name: String, text: [UInt8])] {
         let folder = directory.appending(path: "apple-library/models")
         return try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted().map {

@@ -21,7 +21,7 @@ import Testing
         #"{"commitmentInfo":{"later":null,"commitmentPrice":0}}"#,
         #"{"advancedCommerceInfo":{"items":[]}}"#,
     ])
-    func `the text of an object is that of its value`(text: String) throws {
+    func `an object is written back with the values it was read from`(text: String) throws {
         let payload = try transaction(text)
         #expect(payload.bytes == payload.json.bytes)
         #expect(try transaction(String(decoding: payload.bytes, as: UTF8.self)) == payload)
@@ -35,7 +35,7 @@ import Testing
             (#"{"signedPayload":"x","signedPayload":"y"}"#, nil), (#"{"signedPayload":"ü"}"#, nil),
             ("{\"signedPayload\":\"x\u{1}\"}", nil), (#"{"signedPayload":"}"#, nil), ("", nil),
         ] as [(String, String?)])
-    func `a plain notification is taken out of its body, any other is left to be parsed`(
+    func `the payload of a plain body is found without parsing; any other body is parsed`(
         body: String, payload: String?
     ) {
         let taken = Array(body.utf8).withUnsafeBytes {
@@ -62,7 +62,7 @@ import Testing
         #"{"advancedCommerceInfo":{"items":[{"SKU":1}]}}"#,
         #"{"advancedCommerceInfo":{"items":[7]}}"#, #"{"price":9223372036854775808}"#,
     ])
-    func `a known field of another type is kept raw`(text: String) throws {
+    func `a known field of the wrong type is kept unparsed`(text: String) throws {
         let payload = try transaction(text)
         #expect(payload.price == nil && payload.isUpgraded == nil && payload.bundleId == nil)
         #expect(payload.environment == nil && payload.offerType == nil)
@@ -70,7 +70,9 @@ import Testing
         #expect(payload.json == (try JSON(parsing: text.utf8)))
     }
 
-    @Test func `of a repeated key the last is read, and is still the last when written`() throws {
+    @Test func `the last value of a repeated key is read, and it stays the last when written`()
+        throws
+    {
         let payload = try transaction(#"{"price":1,"price":2}"#)
         #expect(payload.price == 2)
         let again = try transaction(payload.json.text)
@@ -89,13 +91,13 @@ import Testing
     }
 
     @Test(arguments: ["[]", "1", "null", "", "{"])
-    func `what is no object cannot be read`(text: String) {
+    func `a text that is not an object is refused`(text: String) {
         #expect(throws: JSONFailure.self) { try TransactionPayload(parsing: text.utf8) }
     }
 }
 
 extension JSON {
-    /// The same value with members in the order of their keys.
+    /// The same value with members sorted by their keys.
     var sorted: JSON {
         switch self {
         case .object(let members):

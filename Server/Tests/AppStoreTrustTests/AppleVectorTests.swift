@@ -27,7 +27,7 @@ struct AppleVectorTests {
         try Vectors.bytes("apple-library/certs-extracted/\(name).der")
     }
 
-    @Test func `the transaction is verified, though its third certificate is not the root`()
+    @Test func `the transaction is verified although its third certificate is not the root`()
         async throws
     {
         let outcome = try await verifier().transaction(
@@ -43,7 +43,7 @@ struct AppleVectorTests {
     }
 
     @Test(arguments: [Int64(1234), 1235])
-    func `the test notification is verified in the sandbox, whatever the app's number`(
+    func `the test notification is verified in the sandbox, whatever the app's Apple id`(
         id: Int64
     ) async throws {
         let outcome = try await verifier().notification(
@@ -51,32 +51,32 @@ struct AppleVectorTests {
         #expect(outcome.contents?.notification.payload.notificationType == .test)
     }
 
-    @Test func `the test notification is refused as production`() async throws {
+    @Test func `the test notification is refused in production`() async throws {
         let outcome = try await verifier().notification(
             mock("testNotification"), for: example([.production]), at: Self.now)
         #expect(outcome.refusal?.reason == .wrongEnvironment)
     }
 
-    @Test func `the notification for another bundle is refused`() async throws {
+    @Test func `a notification for another bundle is refused`() async throws {
         let outcome = try await verifier().notification(
             mock("wrongBundleId"), for: example(), at: Self.now)
         #expect(outcome.refusal?.reason == .wrongBundle)
         #expect(outcome.refusal?.found == "com.example.wrong")
     }
 
-    @Test func `the header without certificates is refused`() async throws {
+    @Test func `a header without certificates is refused`() async throws {
         let outcome = try await verifier().notification(
             mock("missingX5CHeaderClaim"), for: example(), at: Self.now)
         #expect(outcome.refusal?.reason == .certificateCount)
     }
 
-    @Test func `none of the examples is trusted under Apple's real roots`() async throws {
+    @Test func `Apple's real roots verify none of the examples`() async throws {
         let outcome = await AppStoreTrust.Verifier(roots: .apple).transaction(
             try mock("transactionInfo"), for: example(), at: Self.now)
         #expect(outcome.refusal?.reason == .untrustedChain)
     }
 
-    @Test func `documents that Xcode signed are always refused`() async throws {
+    @Test func `documents signed by Xcode are always refused`() async throws {
         let everything: Set<StoreEnvironment> = [.production, .sandbox, .xcode, .localTesting]
         let app = AppIdentity(
             bundleID: "com.example.naturelab.backyardbirds.example", appAppleID: nil,
@@ -104,7 +104,7 @@ struct AppleVectorTests {
         }
     }
 
-    @Test func `the good example chain gives its leaf's key, until it expires`() async throws {
+    @Test func `the valid example chain returns its leaf's key until it expires`() async throws {
         let root = try TrustRoots(der: [certificate("root_ca")])
         let chain = try await ChainVerifier(roots: root).chain(
             leaf: certificate("leaf_cert"), intermediate: certificate("intermediate_ca"))
@@ -119,7 +119,7 @@ struct AppleVectorTests {
         ("leaf_cert_invalid_oid", "intermediate_ca"),
         ("leaf_cert_for_intermediate_ca_invalid_oid", "intermediate_ca_invalid_oid"),
     ])
-    func `example chains without Apple's marks are refused`(
+    func `example chains without Apple's marker extensions are refused`(
         leaf: String, intermediate: String
     ) async throws {
         let chains = ChainVerifier(roots: try TrustRoots(der: [certificate("root_ca")]))

@@ -2,7 +2,7 @@ import AppStoreFormats
 import AppStoreTrust
 import Signing
 
-/// The app that all tests are about, and documents for it.
+/// The app that all tests use, and documents for it.
 enum Cast {
     static let bundleID = "com.example.garden"
     static let appAppleID: Int64 = 1234

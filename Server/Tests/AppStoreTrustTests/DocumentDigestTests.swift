@@ -4,13 +4,15 @@ import Testing
 
 @testable import AppStoreTrust
 
-/// What a document is known by: what is signed, whatever stands around it.
+/// The digest that identifies a document covers what is signed, and nothing around it.
 @Suite struct DocumentDigestTests {
     private static func receiptVerifier() throws -> AppStoreTrust.Verifier {
         try AppStoreTrust.Verifier(roots: TrustRoots(der: [ReceiptMaker.shared.get().root.der]))
     }
 
-    @Test func `both signatures that fit a JWS make one document`() async throws {
+    @Test func `a JWS has the same digest with either of its two valid ECDSA signatures`()
+        async throws
+    {
         let jws = try Authority.shared.get().signer().jws(Cast.transaction())
         let other = try #require(OtherSignature.jws(jws))
         let verifier = try Cast.verifier()
@@ -23,7 +25,9 @@ import Testing
         #expect(DocumentDigest(jws: other) == two.digest)
     }
 
-    @Test func `what a signature does not fit has no document, whatever its digest`() async throws {
+    @Test func `a document with a wrong signature is refused although its digest is the same`()
+        async throws
+    {
         let jws = try Authority.shared.get().signer().jws(Cast.transaction())
         let verifier = try Cast.verifier()
         #expect(await verifier.transaction(jws, for: Cast.app, at: Cast.now).verified != nil)
@@ -37,7 +41,9 @@ import Testing
         #expect(refused.refusal?.reason == .badSignature)
     }
 
-    @Test func `another payload, or another signer's certificates, make another document`() throws {
+    @Test func `another payload or another signer's certificates change the digest of a JWS`()
+        throws
+    {
         let authority = try Authority.shared.get()
         let signer = try authority.signer()
         let digests = try [
@@ -48,7 +54,7 @@ import Testing
         #expect(DocumentDigest(jws: Array("no.jws".utf8)) == nil)
     }
 
-    @Test func `what nobody signed in a receipt's file makes no other document`() async throws {
+    @Test func `unsigned parts of a receipt's file do not change its digest`() async throws {
         let maker = try ReceiptMaker.shared.get()
         let verifier = try Self.receiptVerifier()
         let parts = try maker.parts(ReceiptMaker.payload())
@@ -68,7 +74,7 @@ import Testing
         #expect(Set(files.map { DocumentDigest(appReceipt: $0)?.whole }).count == files.count)
     }
 
-    @Test func `another receipt, and another signer, make another document`() throws {
+    @Test func `another receipt or another signer changes the digest of a receipt`() throws {
         let maker = try ReceiptMaker.shared.get()
         let files = try [
             maker.file(ReceiptMaker.payload()),
@@ -79,7 +85,7 @@ import Testing
         #expect(DocumentDigest(appReceipt: [0x30, 0]) == nil)
     }
 
-    @Test func `how much of a receipt nobody has signed is known before it is verified`() throws {
+    @Test func `the number of unsigned bytes in a receipt is known before verification`() throws {
         let maker = try ReceiptMaker.shared.get()
         var parts = try maker.parts(ReceiptMaker.payload())
         let unsigned = AppStoreTrust.Verifier.unsignedBytes(inReceipt: try maker.file(parts))

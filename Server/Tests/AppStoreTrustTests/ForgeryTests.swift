@@ -40,13 +40,13 @@ import X509
     }
 
     @Test(arguments: [1, 2, 4])
-    func `another number of certificates than three is refused`(count: Int) async throws {
+    func `any number of certificates other than three is refused`(count: Int) async throws {
         var signer = try Authority.shared.get().signer()
         signer.certificates = Array((signer.certificates + signer.certificates).prefix(count))
         #expect(try await reason(signer.jws(Cast.transaction())) == .certificateCount)
     }
 
-    @Test func `the third certificate is never looked at`() async throws {
+    @Test func `the third certificate is never read`() async throws {
         var signer = try Authority.shared.get().signer()
         signer.certificates[2] = Array("no certificate".utf8)
         let jws = try signer.jws(Cast.transaction())
@@ -55,11 +55,11 @@ import X509
     }
 
     @Test(arguments: ["", "a", "a.b", "a..c", ".b.c", "a.b.", "a.b.c.d"])
-    func `what is no compact JWS is refused`(text: String) async throws {
+    func `a text that is not a compact JWS is refused`(text: String) async throws {
         #expect(try await reason(Array(text.utf8)) == .notAJWS)
     }
 
-    @Test func `a header that cannot be read is refused`() async throws {
+    @Test func `an unreadable header is refused`() async throws {
         let signer = try Authority.shared.get().signer()
         #expect(try await reason(Array("!.b.c".utf8)) == .headerUnreadable)
         let broken = try signer.jws(payload: [], header: Array("[]".utf8))
@@ -68,7 +68,7 @@ import X509
         #expect(try await reason(list) == .headerUnreadable)
     }
 
-    @Test func `more bytes than the limit are refused unread`() async throws {
+    @Test func `a document over the size limit is refused before it is read`() async throws {
         let signer = try Authority.shared.get().signer()
         let long = JSON.string(String(repeating: "x", count: AppStoreTrust.Verifier.jwsBytesMax))
         #expect(try await reason(signer.jws(["bundleId": long])) == .tooLong)
@@ -85,25 +85,27 @@ import X509
         #expect(refusal?.found == "a certificate of 4097 bytes")
     }
 
-    @Test func `a chain to another root of the same name is refused`() async throws {
+    @Test func `a chain to another root with the same name is refused`() async throws {
         let signer = try Authority().signer()
         #expect(try await reason(signer.jws(Cast.transaction())) == .untrustedChain)
     }
 
-    @Test func `a genuine intermediate does not vouch for a stranger's leaf`() async throws {
+    @Test func `a stranger's leaf beside a genuine intermediate is refused`() async throws {
         var signer = try Authority().signer()
         let genuine = try Authority.shared.get().signer()
         signer.certificates[1...2] = genuine.certificates[1...2]
         #expect(try await reason(signer.jws(Cast.transaction())) == .untrustedChain)
     }
 
-    @Test func `genuine certificates do not help who lacks the key`() async throws {
+    @Test func `genuine certificates are refused if the key does not belong to them`()
+        async throws
+    {
         var signer = try Authority.shared.get().signer()
         signer.key = P256.Signing.PrivateKey()
         #expect(try await reason(signer.jws(Cast.transaction())) == .badSignature)
     }
 
-    @Test func `a leaf straight under the root is refused`() async throws {
+    @Test func `a leaf directly under the root is refused`() async throws {
         let authority = try Authority.shared.get()
         var signer = try authority.signer()
         let leaf = try authority.certificateUnderRoot(
@@ -112,7 +114,9 @@ import X509
         #expect(try await reason(signer.jws(Cast.transaction())) == .untrustedChain)
     }
 
-    @Test func `a leaf without Apple's mark, or with another, is refused`() async throws {
+    @Test func `a leaf without Apple's marker extension, or with another one, is refused`()
+        async throws
+    {
         let authority = try Authority.shared.get()
         for marker in [nil, Authority.otherMarker] {
             let jws = try authority.signer(marker: marker).jws(Cast.transaction())
@@ -120,12 +124,12 @@ import X509
         }
     }
 
-    @Test func `a leaf whose key is not for signing documents is refused`() async throws {
+    @Test func `a leaf whose key usage does not include signatures is refused`() async throws {
         let signer = try Authority.shared.get().signer(usage: KeyUsage(keyAgreement: true))
         #expect(try await reason(signer.jws(Cast.transaction())) == .wrongKeyUsage)
     }
 
-    @Test func `a leaf without key usage may sign`() async throws {
+    @Test func `a leaf without key usage is accepted`() async throws {
         let jws = try Authority.shared.get().signer(usage: nil).jws(Cast.transaction())
         let outcome = try await Cast.verifier().transaction(jws, for: Cast.app, at: Cast.now)
         #expect(outcome.verified != nil)
@@ -138,7 +142,7 @@ import X509
         #expect(try await reason(signer.jws(Cast.transaction())) == .algorithm)
     }
 
-    @Test func `an intermediate that is none of Apple's kind is refused`() async throws {
+    @Test func `an intermediate that Apple would not issue is refused`() async throws {
         let cases: [(Authority, Refusal.Reason)] = [
             (try Authority(intermediateMarker: nil), .missingMarker),
             (try Authority(intermediateMarker: Authority.otherMarker), .missingMarker),
@@ -153,7 +157,7 @@ import X509
         }
     }
 
-    @Test func `no changed byte and no shortened document is ever verified`() async throws {
+    @Test func `no changed byte and no truncated document is ever verified`() async throws {
         let jws = try Authority.shared.get().signer().jws(Cast.transaction())
         let verifier = try Cast.verifier()
         let genuine = await verifier.transaction(jws, for: Cast.app, at: Cast.now)

@@ -6,7 +6,7 @@ import Testing
 @testable import AppStoreTrust
 
 @Suite struct KnownChainsTests {
-    @Test func `a chain is remembered once, and gives the same answers`() async throws {
+    @Test func `a chain is cached once, and its verdicts stay the same`() async throws {
         let signer = try Authority.shared.get().signer()
         let verifier = try Cast.verifier()
         let payloads = [
@@ -25,7 +25,9 @@ import Testing
         }
     }
 
-    @Test func `a remembered chain still needs the leaf's own signature`() async throws {
+    @Test func `a cached chain does not replace the check of the document's signature`()
+        async throws
+    {
         var signer = try Authority.shared.get().signer()
         let verifier = try Cast.verifier()
         let genuine = try signer.jws(Cast.transaction())
@@ -37,7 +39,7 @@ import Testing
         #expect(outcome.refusal?.reason == .badSignature)
     }
 
-    @Test func `who cannot sign leaves nothing in memory`() async throws {
+    @Test func `a document with a wrong signature leaves no chain in the cache`() async throws {
         var signer = try Authority.shared.get().signer()
         signer.key = P256.Signing.PrivateKey()
         let verifier = try Cast.verifier()
@@ -46,7 +48,9 @@ import Testing
         #expect(verifier.cachedChainCount == 0)
     }
 
-    @Test func `the memory stays bounded, and the forgotten are still verified`() async throws {
+    @Test func `the cache of chains stays bounded, and evicted chains are still verified`()
+        async throws
+    {
         let signer = try Authority.shared.get().signer()
         let verifier = try Cast.verifier()
         let members = try #require(signer.header.members)

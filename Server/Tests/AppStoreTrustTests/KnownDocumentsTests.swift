@@ -6,7 +6,7 @@ import Testing
 @testable import AppStoreTrust
 
 @Suite struct KnownDocumentsTests {
-    @Test func `a document that comes again is known, and held against the app that expects it`()
+    @Test func `a cached document is returned again, and still checked against the expected app`()
         async throws
     {
         let verifier = try Cast.verifier()
@@ -22,7 +22,9 @@ import Testing
         #expect(first.verified != nil && verifier.cachedDocumentCount == 1)
     }
 
-    @Test func `what is like a known document but for one byte is not known`() async throws {
+    @Test func `a document that differs from a cached one by a byte is verified anew`()
+        async throws
+    {
         let verifier = try Cast.verifier()
         let jws = try Authority.shared.get().signer().jws(Cast.transaction())
         _ = await verifier.transaction(jws, for: Cast.app, at: Cast.now)
@@ -40,7 +42,9 @@ import Testing
         #expect(verifier.cachedDocumentCount == 1)
     }
 
-    @Test func `the memory stays bounded, and the forgotten are still verified`() async throws {
+    @Test func `the cache of documents stays bounded, and evicted ones are still verified`()
+        async throws
+    {
         let signer = try Authority.shared.get().signer()
         let roots = try TrustRoots(der: [Authority.shared.get().root.der])
         let verifier = AppStoreTrust.Verifier(roots: roots, documentsKept: 3)
@@ -52,7 +56,7 @@ import Testing
         }
     }
 
-    @Test func `who wants none keeps none`() async throws {
+    @Test func `a verifier with a cache size of zero caches no document`() async throws {
         let roots = try TrustRoots(der: [Authority.shared.get().root.der])
         let verifier = AppStoreTrust.Verifier(roots: roots, documentsKept: 0)
         let jws = try Authority.shared.get().signer().jws(Cast.transaction())

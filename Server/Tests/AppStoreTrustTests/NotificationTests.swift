@@ -9,7 +9,7 @@ import Testing
         return try await Cast.verifier().notification(jws, for: Cast.app, at: Cast.now)
     }
 
-    /// A notification whose inner documents are signed by nobody: only the outer signature counts.
+    /// A notification whose inner documents are not signed: only the outer signature is verified.
     private func outcome(
         transaction: JSON?, renewal: JSON?, environment: String = "Production"
     ) async throws -> NotificationOutcome {
@@ -23,7 +23,7 @@ import Testing
         return try await outcome(Cast.notification("data", part))
     }
 
-    @Test func `a notification brings its transaction and renewal information`() async throws {
+    @Test func `a notification contains its transaction and renewal information`() async throws {
         let contents = try await outcome(
             transaction: Cast.transaction(), renewal: Cast.renewal()
         ).contents
@@ -33,7 +33,7 @@ import Testing
         #expect(contents?.appTransaction == nil)
     }
 
-    @Test func `an inner document without a date has the notification's`() async throws {
+    @Test func `an inner document without a date has the date of the notification`() async throws {
         let contents = try await outcome(
             transaction: Cast.transaction(signed: nil), renewal: Cast.renewal(signed: .year2025)
         ).contents
@@ -48,7 +48,7 @@ import Testing
             (Cast.transaction(environment: "Xcode"), nil, .environmentNeverTrusted),
             (nil, Cast.renewal(environment: "Sandbox"), .wrongEnvironment),
         ] as [(JSON?, JSON?, Refusal.Reason)])
-    func `an inner document of another app or environment spoils the notification`(
+    func `an inner document of another app or environment makes the notification invalid`(
         transaction: JSON?, renewal: JSON?, reason: Refusal.Reason
     ) async throws {
         let refusal = try await outcome(transaction: transaction, renewal: renewal).refusal
@@ -61,7 +61,7 @@ import Testing
             (Cast.transaction(bundle: nil), nil), (Cast.transaction(environment: nil), nil),
             ([1], nil), (nil, Cast.renewal(environment: nil)), (nil, "text"),
         ] as [(JSON?, JSON?)])
-    func `an inner document of an unknown form is left out and named`(
+    func `an inner document of an unknown form is skipped and reported`(
         transaction: JSON?, renewal: JSON?
     ) async throws {
         let contents = try await outcome(transaction: transaction, renewal: renewal).contents
@@ -70,7 +70,7 @@ import Testing
         #expect(contents?.unread.map(\.subject) == [subject])
     }
 
-    @Test func `renewal information of another purchase is left out`() async throws {
+    @Test func `renewal information of another purchase is skipped`() async throws {
         let contents = try await outcome(
             transaction: Cast.transaction(), renewal: Cast.renewal(original: "2000")
         ).contents
@@ -104,7 +104,7 @@ import Testing
             (Cast.notification("", Cast.part(environment: "Staging")), nil),
             (Cast.transaction(), .fieldMissing), (Cast.renewal(), .fieldMissing),
         ] as [(JSON, Refusal.Reason?)])
-    func `each part of a notification that names an app binds it to that`(
+    func `each part of a notification that names an app must name the expected one`(
         payload: JSON, reason: Refusal.Reason?
     ) async throws {
         let outcome = try await outcome(payload)
@@ -112,14 +112,14 @@ import Testing
         #expect((outcome.contents == nil) == (reason != nil))
     }
 
-    @Test func `what nobody knows beside a known part is not compared`() async throws {
+    @Test func `an unknown part beside a known one is not compared with the app`() async throws {
         let members =
             (Cast.notification("data", Cast.part()).members ?? [])
             + [JSON.Member("clip", Cast.part(bundle: "com.example.garden.clip"))]
         #expect(try await outcome(.object(members)).contents?.unread == [])
     }
 
-    @Test func `an app that only a signed text within names is compared, too`() async throws {
+    @Test func `an app that only a nested signed text names is compared, too`() async throws {
         let stranger = try Authority().signer()
         for (bundle, reason) in [(Cast.bundleID, nil), ("x", Refusal.Reason.wrongBundle)] {
             let inner = JSON.string(try stranger.text(Cast.transaction(bundle: bundle)))
@@ -128,14 +128,14 @@ import Testing
         }
     }
 
-    @Test func `a notification of two environments is refused`() async throws {
+    @Test func `a notification that names two environments is refused`() async throws {
         let members =
             (Cast.notification("data", Cast.part()).members ?? [])
             + [JSON.Member("summary", Cast.part(environment: "Sandbox"))]
         #expect(try await outcome(.object(members)).refusal?.reason == .wrongEnvironment)
     }
 
-    @Test func `a token of an outside purchase tells its environment by its prefix`() async throws {
+    @Test func `the prefix of an external purchase token tells its environment`() async throws {
         for (id, environment) in [("SANDBOX_1", StoreEnvironment.sandbox), ("1", .production)] {
             let token = Cast.part(environment: nil, [("externalPurchaseId", .string(id))])
             let contents = try await outcome(
@@ -145,7 +145,7 @@ import Testing
         }
     }
 
-    @Test func `an app transaction within a notification is checked too`() async throws {
+    @Test func `an app transaction within a notification is checked, too`() async throws {
         let stranger = try Authority().signer()
         for (id, isGood) in [(Cast.appAppleID, true), (1235, false)] {
             let inner = try stranger.text(Cast.appTransaction(appAppleID: id))

@@ -17,7 +17,8 @@ import Testing
     ) async throws {
         let jws = try Authority.shared.get().signer().jws(Cast.transaction(signed: signed))
         let verifier = try Cast.verifier()
-        // Long after: what was signed in time stays good. Twice, the second time from memory.
+        // Much later, a document that was signed in time is still valid. The second check uses the
+        // cache.
         for _ in 1...2 {
             let outcome = await verifier.transaction(
                 jws, for: Cast.app, at: Moment.year2040.onWire)
@@ -26,7 +27,7 @@ import Testing
         }
     }
 
-    @Test func `a remembered chain does not outlive its certificates`() async throws {
+    @Test func `a cached chain is refused after its certificates have expired`() async throws {
         let signer = try Authority.shared.get().signer()
         let verifier = try Cast.verifier()
         let good = try signer.jws(Cast.transaction())
@@ -53,7 +54,7 @@ import Testing
         }
     }
 
-    @Test func `a document from the future asks for another attempt`() async throws {
+    @Test func `a document from the future is reported as a clock mismatch`() async throws {
         let jws = try Authority.shared.get().signer().jws(Cast.transaction())
         let verifier = try Cast.verifier()
         let edge = AppStoreDate(milliseconds: Cast.now.milliseconds - Self.skew)
@@ -65,7 +66,7 @@ import Testing
         #expect(beyond.uncertainty?.sentence.contains("2026-01-01T00:00:00.000Z") == true)
     }
 
-    @Test func `what is forged or for another app is refused also from the future`() async throws {
+    @Test func `a forged document or another app's is refused even if dated later`() async throws {
         let verifier = try Cast.verifier()
         let early = Moment.year2025.onWire
         let forged = try Authority().signer().jws(Cast.transaction())
@@ -76,7 +77,7 @@ import Testing
         #expect(otherOutcome.refusal?.reason == .wrongBundle)
     }
 
-    @Test func `a notification from the future asks for another attempt`() async throws {
+    @Test func `a notification from the future is reported as a clock mismatch`() async throws {
         let payload = Cast.notification("data", Cast.part())
         let jws = try Authority.shared.get().signer().jws(payload)
         let outcome = try await Cast.verifier().notification(

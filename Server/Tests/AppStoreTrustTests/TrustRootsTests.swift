@@ -14,7 +14,9 @@ import Testing
             ])
     }
 
-    @Test func `roots of one's own are trusted only where given`() async throws {
+    @Test func `additional roots are trusted only by the verifier that was given them`()
+        async throws
+    {
         let authority = try Authority.shared.get()
         let own = try TrustRoots(der: [authority.root.der])
         #expect(TrustRoots.apple.adding(own).fingerprints.count == 4)
@@ -27,7 +29,7 @@ import Testing
         #expect(refused.refusal?.reason == .untrustedChain)
     }
 
-    @Test func `what is no certificate is no root`() {
+    @Test func `bytes that are not a certificate are refused as a root`() {
         #expect(throws: Refusal.self) { try TrustRoots(der: [[1, 2, 3]]) }
     }
 }

@@ -1,7 +1,7 @@
 import Foundation
 
-/// Documents of third parties, which are not part of this repository. Tests that need them say
-/// "skipped: no vectors" where they are absent.
+/// Documents of third parties, which are not part of this repository. If they are missing, the
+/// tests that need them print "skipped: no vectors".
 enum Vectors {
     static let directory = URL(
         filePath: ProcessInfo.processInfo.environment["PERENNIAL_VECTORS"] ?? "../shared/vectors",

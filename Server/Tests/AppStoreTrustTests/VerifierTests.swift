@@ -13,7 +13,7 @@ import Testing
         #expect(verified.signedAt == Cast.now)
     }
 
-    @Test func `renewal information is bound by its environment alone`() async throws {
+    @Test func `renewal information is bound only by its environment`() async throws {
         let signer = try Authority.shared.get().signer()
         let verifier = try Cast.verifier()
         let jws = try signer.jws(Cast.renewal(environment: "Sandbox"))
@@ -25,7 +25,7 @@ import Testing
         #expect(refused.refusal?.reason == .wrongEnvironment)
     }
 
-    @Test func `an app transaction is dated by its receipt's creation`() async throws {
+    @Test func `the date of an app transaction is the creation date of its receipt`() async throws {
         let jws = try Authority.shared.get().signer().jws(Cast.appTransaction())
         let outcome = try await Cast.verifier().appTransaction(jws, for: Cast.app, at: Cast.now)
         #expect(outcome.verified?.signedAt == Cast.now)
@@ -48,7 +48,7 @@ import Testing
         payload: JSON, reason: Refusal.Reason
     ) async throws {
         var app = Cast.app
-        // Even an identity that asks for them gets no documents that anybody can sign.
+        // No app gets documents that anybody can sign, even if it accepts all environments.
         app.environments = [.production, .xcode, .localTesting]
         let jws = try Authority.shared.get().signer().jws(payload)
         let outcome = try await Cast.verifier().transaction(jws, for: app, at: Cast.now)
@@ -63,7 +63,7 @@ import Testing
             (Cast.appTransaction(environment: "Sandbox", appAppleID: nil), nil),
             (Cast.appTransaction(), nil),
         ] as [(JSON, Refusal.Reason?)])
-    func `Apple's number for the app counts in production only`(
+    func `the app's Apple id is compared in production only`(
         payload: JSON, reason: Refusal.Reason?
     ) async throws {
         let jws = try Authority.shared.get().signer().jws(payload)
@@ -72,7 +72,9 @@ import Testing
         #expect((outcome.verified == nil) == (reason != nil))
     }
 
-    @Test func `without a number of our own none is compared`() async throws {
+    @Test func `without a configured Apple id, the id in a document is not compared`()
+        async throws
+    {
         var app = Cast.app
         app.appAppleID = nil
         let jws = try Authority.shared.get().signer().jws(Cast.appTransaction(appAppleID: 77))
@@ -80,7 +82,7 @@ import Testing
         #expect(outcome.verified?.payload.appAppleId == 77)
     }
 
-    @Test func `a refusal says what was expected and what was found`() async throws {
+    @Test func `a refusal names the expected and the found value`() async throws {
         let jws = try Authority.shared.get().signer().jws(
             Cast.transaction(bundle: "com.example.wrong"))
         let outcome = try await Cast.verifier().transaction(jws, for: Cast.app, at: Cast.now)
@@ -89,7 +91,7 @@ import Testing
                 == "The document is for bundle com.example.wrong, expected com.example.garden.")
     }
 
-    @Test func `a refusal repeats no control characters and no endless text`() {
+    @Test func `a refusal contains no control characters and no endless text`() {
         let refusal = Refusal(
             .wrongBundle, expected: "a",
             found: "b\n\u{1B}[2J" + String(repeating: "x", count: 9999))
@@ -97,7 +99,7 @@ import Testing
         #expect(refusal.found.count == Refusal.foundCharactersMax)
     }
 
-    @Test func `a claim is read without trust, only to choose the app`() throws {
+    @Test func `claims are read without verification only to choose the app`() throws {
         func claim(_ payload: JSON) throws -> UnverifiedClaim? {
             let stranger = try Authority().signer()
             return AppStoreTrust.Verifier.peek(try stranger.jws(payload))

@@ -16,7 +16,7 @@ THEMES = ["light", "dark"]
 
 
 def program():
-    """The path of the first browser that is there. bin/lib/house.sh installs one."""
+    """The path of the first browser found on this machine. bin/lib/house.sh installs one."""
     for place in filter(None, PLACES):
         found = shutil.which(place)
         if found:
@@ -35,7 +35,8 @@ def axe_script():
     return (pathlib.Path(package.origin).parent / "axe.min.js").read_text()
 
 
-# What axe finds, each as one line. `page.evaluate` is not bound by the page's own policy.
+# Returns the findings of axe, one line each. The page's own policy does not restrict
+# `page.evaluate`.
 RUN_AXE = """async () => {
     const result = await axe.run(document, {resultTypes: ['violations']});
     return result.violations.flatMap(found => found.nodes.map(
@@ -45,12 +46,13 @@ RUN_AXE = """async () => {
 
 
 def look(page, width, theme="light", height=900):
-    """Shows the page at a width, in a theme of the system, without loading it again."""
+    """Shows the page at a width and in a theme of the system, without reloading it."""
     page.set_viewport_size({"width": width, "height": height})
     page.emulate_media(color_scheme=theme, reduced_motion="reduce")
 
 
-# A wide one and a narrow one: a machine of a user may have any other. bin/lib/house.sh installs both.
+# A wide font and a narrow one: users' machines have different fonts. bin/lib/house.sh installs
+# both.
 FONTS = ["DejaVu Sans", "Liberation Sans"]
 
 
@@ -62,7 +64,7 @@ def write_in(page, font):
     )
 
 
-# A text in a missing font is as wide as in each of the generic ones.
+# A text in a missing font has the width that it has in one of the generic fonts.
 HAS_FONT = """font => {
     const pen = document.createElement('canvas').getContext('2d');
     const width = family => {
@@ -74,7 +76,7 @@ HAS_FONT = """font => {
 
 
 def openers(page):
-    """The buttons that open something and are shown, by the id of what they open."""
+    """The visible buttons that open something, by the id of the element that they open."""
     return page.evaluate(
         """() => [...new Set([...document.querySelectorAll('[popovertarget]')]
             .filter(button => button.checkVisibility() && button.popoverTargetAction !== 'hide')
@@ -91,8 +93,8 @@ def is_open(page, target):
 
 
 def tap(page, button):
-    """Taps a button of the phone's page, and waits until the screen was drawn anew."""
-    # A piece that differs is replaced, and so is this one.
+    """Taps a button of the phone's page, and waits until the screen has been redrawn."""
+    # The page replaces each changed piece, and this piece changes.
     page.locator("#screen").evaluate("screen => screen.setAttribute('data-old', '')")
     button.click()
     page.locator("#sim:not([aria-busy=true]) #screen:not([data-old])").wait_for()

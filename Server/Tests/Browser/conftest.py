@@ -1,4 +1,4 @@
-"""What all tests share: worlds, a browser, and how a run is told about.
+"""What all tests share: worlds, a browser, and how a run is reported.
 
 Each test prints its claim and what it did. A test that fails saves a picture of the page and the
 page's HTML in the folder of `PERENNIAL_BROWSER_FAILURES`, which the message names."""
@@ -18,16 +18,16 @@ from world import ROOT, Receiver, World
 FAILURES = pathlib.Path(
     os.environ.get("PERENNIAL_BROWSER_FAILURES", ROOT / ".perennial/browser-failed")
 )
-# For a busy machine.
+# Longer than usual, for a busy machine.
 PAGE_MILLISECONDS_MAX = 30_000
 expect.set_options(timeout=PAGE_MILLISECONDS_MAX)
-# Months that the population of the tests lives.
+# The number of months that the population of the tests lives.
 MONTHS = 3
 
 
 @pytest.fixture(scope="session")
 def world():
-    """A world to act in. Tests use customers of their own."""
+    """A world to act in. Each test uses its own customers."""
     world = World()
     yield world
     world.stop()
@@ -70,7 +70,7 @@ def open_page(browser, request, scripts=True):
 
 
 def note_complaint(page, line):
-    # A page of a problem, and a stream that ends with its page, are reported as failed loads.
+    # The browser reports an error page, and a stream that ends with its page, as failed loads.
     if line.type == "error" and not line.text.startswith("Failed to load resource"):
         page.complaints.append(line.text)
 
@@ -92,7 +92,7 @@ def any_page(browser, request):
     assert not page.complaints, f"the browser complained: {page.complaints}"
 
 
-# How a run is told about.
+# How a run is reported.
 
 
 def claim(item):

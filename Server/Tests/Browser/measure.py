@@ -1,4 +1,4 @@
-"""How fast the dashboard is: the server's time for each page, and from a tap on the phone to the
+"""How fast the dashboard is: the server's time for each page, and the time from a tap on the phone to the
 new picture. Prints a table of medians, in milliseconds.
 
 Wall time is what one waits for, and depends on what else the machine does. Processor time is that of
@@ -21,7 +21,8 @@ ROUNDS = 10
 PHONE_ROUNDS = 5
 PAGE_MILLISECONDS_AIM, CHART_MILLISECONDS_AIM, TAP_MILLISECONDS_AIM = 50, 200, 150
 
-# From the click to the second frame after the first piece was replaced: then it is on the screen.
+# From the click to the second frame after the first piece was replaced: by then it is on the
+# screen.
 LISTEN = """() => {
     window.taps = [];
     let began = 0;
@@ -48,7 +49,7 @@ TAPS = [
 
 
 def processor_milliseconds(world):
-    """What all threads have used until now. Nil where there is no /proc."""
+    """The processor time of all threads until now. None if there is no /proc."""
     tasks = pathlib.Path(f"/proc/{world.process.pid}/task")
     if not tasks.exists():
         return None
@@ -71,7 +72,7 @@ class Times:
 
 
 def page_times(world):
-    """The time until a page's last byte is here, on a connection that is open: by name."""
+    """The time until the last byte of each page has arrived on an open connection, by name."""
     address = urllib.parse.urlsplit(world.server)
     connection = http.client.HTTPConnection(address.hostname, address.port)
 
@@ -105,12 +106,12 @@ def tap_times(world):
 
 
 def tap(page, word):
-    """Returns the time from the click to the new picture, as the browser has it."""
+    """Returns the time from the click to the new picture, as the browser measures it."""
     count = page.evaluate("window.taps.length")
     with page.expect_response(lambda answer: answer.request.method == "POST") as answer:
         page.locator("#sim button[name=act]").filter(has_text=word).first.click()
     answer.value.finished()
-    # The page's policy forbids to wait in the page for what a text says.
+    # The page's policy forbids waiting in the page for the content of a text.
     while page.evaluate("window.taps.length") == count:
         pass
     return page.evaluate("window.taps.at(-1)")

@@ -7,7 +7,7 @@ CHARTS = [
     "retention_days", "ltv", "refund_cohorts", "billing",
 ]  # fmt: skip
 
-# One of each kind. A quick run leaves out the pages that look like these.
+# One page of each kind. A quick run skips the other pages of a kind.
 QUICK = [
     "overview", "chart-mrr", "chart-mrr_movement", "chart-retention", "chart-purchases",
     "customers", "customer-anna-pays", "customer-cleo-grace",

@@ -1,4 +1,4 @@
-"""A shop with some tens of customers over eight months, the same for the same seed.
+"""A shop with some tens of customers over eight months. The same seed gives the same shop.
 
 Among them: anna, who pays and buys seeds; ben, who was refunded; cleo, whose card was refused and
 who is in grace; dora, who got `pro` by hand; emma, whose purchase moved to another account; yola,
@@ -19,7 +19,7 @@ SUBSCRIPTIONS = ["pro.monthly"] * 6 + ["pro.yearly"] * 3 + ["plus.monthly"] * 2 
 
 
 class Population:
-    """Lives `months` months in a world. `receiver` stops answering in the last of them."""
+    """Lives `months` months in a world. `receiver` stops answering in the last month."""
 
     def __init__(self, world, seed=SEED, months=MONTHS):
         self.world = world
@@ -68,7 +68,7 @@ class Population:
         self.world.advance("PT5H")
 
     def _change_minds(self):
-        """Some cancel, some cards fail and recover, some want their money back."""
+        """Some customers cancel, some cards fail and recover, some customers want a refund."""
         for name in sorted(self.devices):
             if name in ("anna", "ben", "cleo", "emma"):
                 continue
@@ -108,7 +108,7 @@ class Population:
             world.act("ben:pro.yearly", "refund")
 
     def _last_days(self):
-        """Cleo's card fails, emma's purchase moves, the second webhook goes down."""
+        """Cleo's card fails, emma's purchase moves, the second webhook starts to fail."""
         world = self.world
         world.act("cleo:pro.monthly", "fail-billing")
         self._until_state("cleo", "grace")
@@ -124,7 +124,7 @@ class Population:
         world.advance("PT2H")
 
     def _found_group(self):
-        """Yola buys five seats and adds two; yuri and somebody with a hostile id join."""
+        """Yola buys five seats and adds two; yuri and a customer with a hostile id join."""
         world = self.world
         bought = self._buy("yola", "pro.monthly", seats=5)
         self._buy("yola", "pro.monthly", seats=7)
@@ -136,7 +136,7 @@ class Population:
             world.api(f"/v1/purchases/{purchase}/invitations", invitation)
 
     def _until_state(self, name, state):
-        """Lets days pass until a purchase of the account is in the state."""
+        """Advances the clock day by day until a purchase of the account is in the state."""
         for _ in range(40):
             purchases = self.world.sim(f"truth/{name}")["purchases"]
             if any(purchase["state"] == state for purchase in purchases):

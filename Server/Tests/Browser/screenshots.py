@@ -24,7 +24,7 @@ from world import World
 
 WIDTHS = [1440, 1024, 390]
 HEIGHTS = {1440: 900, 1024: 768, 390: 844}
-# A longer page is cut off there, in pixels.
+# The height, in pixels, at which a longer page is cut off.
 HEIGHT_MAX = 6_000
 EMPTY = {
     "empty-overview": "/",
@@ -51,7 +51,7 @@ OPENED = {
 }
 
 
-# Pages that wait, or on which something went wrong that no server does at will.
+# Pages that wait or report an error, which no real server shows on request.
 SAMPLES = [
     "chart-counting", "checks-waiting", "customers-none", "documents-none", "events-waiting",
     "login-shut", "mrr", "mrr-movement", "notifications-trouble", "problem-403", "problem-500",
@@ -67,16 +67,16 @@ class Album:
         self.names = []
 
     def add(self, name, widths=WIDTHS):
-        """The page as it is now, at every width and in both themes."""
+        """The current page, at every width and in both themes."""
         self.names.append((name, widths))
         print(name, flush=True)
         for width in widths:
             for theme in chromium.THEMES:
                 chromium.look(self.page, width, theme, HEIGHTS[width])
                 height = self.page.evaluate("document.documentElement.scrollHeight")
-                # What stays in the window would be drawn in the middle of a page that was scrolled.
+                # Elements that stay in the window would be drawn in the middle of a scrolled page.
                 self.page.evaluate("scrollTo(0, 0)")
-                # A dialog stands in the middle of the window, not of the page.
+                # A dialog is in the middle of the window, not of the page.
                 is_long = not self.page.locator(":popover-open").count() and height < HEIGHT_MAX
                 self.page.screenshot(path=self.folder / file(name, width, theme), full_page=is_long)
 
@@ -159,7 +159,7 @@ def visit(page, world, path):
 
 
 def take_phone(album, page, world):
-    """A phone of its own, from the payment sheet to a refund."""
+    """A separate phone, from the payment sheet to a refund."""
     visit(page, world, "/phone")
     chromium.look(page, 1440)
     for name, buttons in PHONE.items():

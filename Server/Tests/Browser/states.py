@@ -1,4 +1,4 @@
-"""Pages in a state that one has to bring about: an act that was done, an act that was not done, a
+"""Pages in a state that must be brought about: an act that was done, an act that failed, a
 stream that broke, and the dashboard of `perennial serve` before and after somebody signs in."""
 
 import re
@@ -20,7 +20,7 @@ def wait_for(page, text):
 
 
 def live_states(page, world):
-    """Yields the name of each state when the page shows it. Changes only customers of its own."""
+    """Yields the name of each state when the page shows it. Changes only its own customers."""
     customer = world.buy(world.device("gina"), "pro.monthly", "gina") and "gina"
     server = world.server
     page.goto(f"{server}/customers/{customer}")
@@ -66,7 +66,7 @@ def live_states(page, world):
 
 
 def broken_states(page, world):
-    """The pages whose stream breaks. `world` is stopped meanwhile."""
+    """Pages whose stream breaks. `world` is stopped during this time."""
     for path, name in [("/", "not-live-overview"), ("/events", "not-live-events")]:
         page.route("**/live**", lambda route: route.abort())
         page.goto(world.server + path)
@@ -76,7 +76,7 @@ def broken_states(page, world):
 
 
 def account_states(page):
-    """The dashboard of `perennial serve`, from the first link to a password that is wrong."""
+    """The dashboard of `perennial serve`, from the first link to a wrong password."""
     served = Served()
     try:
         page.goto(served.server + "/")

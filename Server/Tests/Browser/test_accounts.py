@@ -43,7 +43,7 @@ def sign_out(page, name):
     expect(page.get_by_role("heading", level=1)).to_have_text("Sign in")
 
 
-def test_the_first_link_makes_an_admin_who_invites_a_viewer(served, page, browser, request, say):
+def test_the_first_link_creates_an_admin_who_invites_a_viewer(served, page, browser, request, say):
     page.goto(served.server + "/customers")
     expect(page.locator("main")).to_contain_text("There is no account yet.")
     accept(page, served.first_link, "mira")
@@ -69,7 +69,7 @@ def test_the_first_link_makes_an_admin_who_invites_a_viewer(served, page, browse
     vera.context.close()
 
 
-# What a viewer could send from the browser's console: a form without its page.
+# What a viewer could send from the browser's console: a form that no page showed.
 FORGE = """async ([path, fields]) => {
     const answer = await fetch(path, {method: 'POST', redirect: 'manual',
         body: new URLSearchParams(fields)});
@@ -77,7 +77,7 @@ FORGE = """async ([path, fields]) => {
 }"""
 
 
-def test_a_viewer_cannot_act_by_a_request_of_her_own(served, page, say):
+def test_a_viewer_cannot_act_with_a_forged_form(served, page, say):
     sign_in(page, served.server, "vera")
     token = page.locator("input[name=csrf]").first.input_value()
     acts = {
@@ -99,7 +99,7 @@ def test_a_viewer_cannot_act_by_a_request_of_her_own(served, page, say):
     sign_out(page, "vera")
 
 
-def test_a_session_ends_when_one_signs_out(served, page, say):
+def test_signing_out_ends_the_session(served, page, say):
     sign_in(page, served.server, "mira")
     cookies = page.context.cookies()
     assert all(cookie["httpOnly"] for cookie in cookies if cookie["name"].endswith("perennial"))
@@ -131,7 +131,7 @@ def test_another_site_can_neither_sign_in_nor_act(served, page, say):
     say("a form of another site, with the right token, did nothing")
 
 
-def test_axe_finds_nothing_on_the_pages_of_accounts(served, page, say):
+def test_axe_finds_nothing_on_the_account_pages(served, page, say):
     axe = chromium.axe_script()
     found = []
 

@@ -1,4 +1,4 @@
-"""What support does for a customer: each act with scripts, and then by forms alone."""
+"""What support does for a customer: each act with scripts, and then only with forms."""
 
 import itertools
 
@@ -8,7 +8,7 @@ numbers = itertools.count(1)
 
 
 def subscriber(world, name):
-    """Somebody new with a subscription. Returns their id and their first transaction."""
+    """A new customer with a subscription. Returns their id and their first transaction."""
     customer = f"{name}-{next(numbers)}"
     bought = world.buy(world.device(customer), "pro.monthly", customer)
     return customer, bought["transaction_id"]
@@ -25,7 +25,7 @@ def done(page, sentence):
     expect(page.locator("#news .say.ok")).to_contain_text(sentence)
 
 
-def test_a_customer_is_found_by_the_order_of_apples_mail(world, any_page, say):
+def test_a_customer_is_found_by_the_order_number_in_apples_mail(world, any_page, say):
     page = any_page
     customer, transaction = subscriber(world, "olivia")
     order = world.order_id(transaction)
@@ -38,7 +38,7 @@ def test_a_customer_is_found_by_the_order_of_apples_mail(world, any_page, say):
     say(f"{order} is of {customer}")
 
 
-def test_somebody_is_invited_to_a_group_and_joins(world, any_page, say):
+def test_a_customer_is_invited_to_a_group_and_joins(world, any_page, say):
     page = any_page
     customer = f"team-{next(numbers)}"
     bought = world.buy(world.device(customer), "pro.monthly", customer, seats=3)
@@ -67,7 +67,7 @@ def test_somebody_is_invited_to_a_group_and_joins(world, any_page, say):
     say(f"{claim['claim_id']} is of {member}, in the group of {bought['original_transaction_id']}")
 
 
-def test_access_is_given_by_hand_and_taken_back(world, any_page, say):
+def test_access_is_granted_and_withdrawn(world, any_page, say):
     page = any_page
     customer = f"gina-{next(numbers)}"
     world.token(customer)
@@ -87,7 +87,7 @@ def test_access_is_given_by_hand_and_taken_back(world, any_page, say):
     say(page.locator("#answer .line").inner_text())
 
 
-def test_a_purchase_is_moved_and_the_move_is_taken_back(world, any_page, say):
+def test_a_purchase_is_moved_and_the_move_is_undone(world, any_page, say):
     page = any_page
     owner, transaction = subscriber(world, "mona")
     other = f"nina-{next(numbers)}"
@@ -109,7 +109,7 @@ def test_a_purchase_is_moved_and_the_move_is_taken_back(world, any_page, say):
     say("and back")
 
 
-def test_a_purchase_is_protected_against_moves_and_then_no_longer(world, any_page, say):
+def test_a_purchase_is_protected_against_moves_and_released(world, any_page, say):
     page = any_page
     customer, _ = subscriber(world, "petra")
     page.goto(f"{world.server}/customers/{customer}")
@@ -123,7 +123,7 @@ def test_a_purchase_is_protected_against_moves_and_then_no_longer(world, any_pag
     say(f"kept with {customer}, and then no longer")
 
 
-def test_a_wallet_is_filled_by_hand_and_something_is_taken_out(world, any_page, say):
+def test_a_wallet_is_credited_and_debited_manually(world, any_page, say):
     page = any_page
     customer = f"wanda-{next(numbers)}"
     world.token(customer)
@@ -146,7 +146,7 @@ def test_a_wallet_is_filled_by_hand_and_something_is_taken_out(world, any_page, 
     say(f"{customer} has 30 seeds")
 
 
-def test_apple_is_answered_about_a_refund(world, any_page, say):
+def test_an_answer_about_a_refund_is_sent_to_apple(world, any_page, say):
     page = any_page
     customer, transaction = subscriber(world, "rita")
     world.sim(f"transactions/{transaction}/request-refund", {})
@@ -166,7 +166,7 @@ def test_apple_is_answered_about_a_refund(world, any_page, say):
     say("Apple was told:", told[-1])
 
 
-def test_a_person_is_erased_once_the_id_is_typed(world, any_page, say):
+def test_a_customer_is_erased_once_the_id_is_typed(world, any_page, say):
     page = any_page
     customer, transaction = subscriber(world, "erna")
     page.goto(f"{world.server}/customers/{customer}")

@@ -1,4 +1,4 @@
-"""Names that try to be more than text."""
+"""Names that contain markup or control characters."""
 
 import re
 
@@ -24,12 +24,12 @@ FOREIGN_FORMS = "[...document.forms].filter(form => !form.action.startsWith(orig
 
 
 def visible(text):
-    """What the pages write: signs that turn the direction of text are spelled out."""
+    """The text that pages show: characters that change the direction of text are spelled out."""
     return re.sub("[\u202a-\u202e\u2066-\u2069]", lambda sign: f"[U+{ord(sign[0]):04X}]", text)
 
 
 @pytest.mark.parametrize("kind", IDS)
-def test_a_hostile_id_is_text(world, page, kind, say):
+def test_a_hostile_id_is_shown_as_text(world, page, kind, say):
     customer = IDS[kind]
     world.grant(customer, reason=customer)
     chooses = {
@@ -51,7 +51,7 @@ def test_a_hostile_id_is_text(world, page, kind, say):
         assert page.evaluate(FOREIGN_FORMS) == 0, f"{name} has a form of another site"
         wide = page.evaluate("document.scrollingElement.scrollWidth - innerWidth")
         assert wide <= 0, f"{name} scrolls sideways"
-        # What is written from right to left must not turn what stands beside it.
+        # A right-to-left text must not change the direction of the text beside it.
         outside = page.locator("main bdi").count()
         assert outside, f"{name} does not isolate it"
     page.goto(world.server + "/customers")
@@ -61,7 +61,7 @@ def test_a_hostile_id_is_text(world, page, kind, say):
 
 
 @pytest.mark.parametrize("kind", ["a script", "an attribute"])
-def test_a_hostile_search_is_text(world, page, kind, say):
+def test_a_hostile_search_is_shown_as_text(world, page, kind, say):
     for path in ["/customers?query=", "/customers?state=", "/events?what=", "/charts/mrr?by="]:
         page.goto(world.server + path + quoted(IDS[kind]))
         assert page.evaluate("window.hacked") is None

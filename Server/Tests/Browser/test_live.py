@@ -1,4 +1,4 @@
-"""What changes on a page while somebody does something on it."""
+"""What changes on a page while somebody uses it."""
 
 import itertools
 import time
@@ -12,7 +12,7 @@ WAIT_SECONDS_MAX = 30
 
 @pytest.fixture
 def webhook(world, receiver):
-    """A webhook that is paused."""
+    """A paused webhook."""
     body = {"url": receiver.url, "types": ["granted"], "paused": True}
     webhook = world.api("/v1/webhooks", body)["webhook_id"]
     yield webhook
@@ -20,14 +20,14 @@ def webhook(world, receiver):
 
 
 def wait_until_held_back(page):
-    """Until the page has got something that it does not show yet."""
+    """Waits until the page has received something that it does not show yet."""
     deadline = time.monotonic() + WAIT_SECONDS_MAX
     while not page.evaluate("waiting.size > 0 && timer === null"):
         assert time.monotonic() < deadline, "nothing is held back"
         page.wait_for_timeout(50)
 
 
-def test_an_answer_changes_while_the_focus_is_in_it(world, page, say):
+def test_an_answer_changes_while_it_has_the_focus(world, page, say):
     customer = f"lena-{next(numbers)}"
     transaction = world.buy(world.device(customer), "pro.monthly", customer)["transaction_id"]
     page.goto(f"{world.server}/customers/{customer}")
@@ -41,7 +41,7 @@ def test_an_answer_changes_while_the_focus_is_in_it(world, page, say):
     say(answer.locator(".line").inner_text())
 
 
-def test_what_changes_while_its_dialog_is_open_is_shown_once_that_is_closed(
+def test_a_change_during_an_open_dialog_is_shown_after_the_dialog(
     world, page, webhook, say
 ):
     page.goto(f"{world.server}/webhooks/{webhook}")
@@ -59,7 +59,7 @@ def test_what_changes_while_its_dialog_is_open_is_shown_once_that_is_closed(
     say("the chip changed after the dialog was closed")
 
 
-def test_what_is_added_while_a_dialog_is_open_is_shown_once_that_is_closed(
+def test_a_row_added_during_an_open_dialog_is_shown_after_the_dialog(
     world, page, receiver, say
 ):
     page.goto(f"{world.server}/webhooks")
@@ -75,7 +75,7 @@ def test_what_is_added_while_a_dialog_is_open_is_shown_once_that_is_closed(
     world.api(f"/v1/webhooks/{webhook}", method="DELETE")
 
 
-def test_a_page_that_is_held_shows_what_came_once_it_goes_on(world, page, say):
+def test_a_paused_page_shows_new_rows_when_it_resumes(world, page, say):
     page.goto(f"{world.server}/events")
     page.get_by_role("button", name="Pause").click()
     customer = f"wilma-{next(numbers)}"
@@ -89,7 +89,7 @@ def test_a_page_that_is_held_shows_what_came_once_it_goes_on(world, page, say):
 
 
 def refuse_first(page, pattern, count, answer):
-    """Answers the first requests to an address, and lets the others through."""
+    """Fails the first requests to an address, and lets the others through."""
     asked = itertools.count(1)
 
     def respond(route):
@@ -104,7 +104,7 @@ def refuse_first(page, pattern, count, answer):
 PROBLEM = {"status": 503, "content_type": "application/problem+json", "body": "{}"}
 
 
-def test_a_page_whose_stream_was_refused_is_live_again_by_itself(world, page, say):
+def test_a_page_reconnects_after_its_stream_was_refused(world, page, say):
     refuse_first(page, "**/live/**", 2, PROBLEM)
     page.goto(f"{world.server}/events")
     expect(page.locator("#news")).to_contain_text("Not live.")
@@ -116,7 +116,7 @@ def test_a_page_whose_stream_was_refused_is_live_again_by_itself(world, page, sa
     say(f"{customer} came after two refusals")
 
 
-def test_the_phone_whose_stream_was_refused_is_live_again_by_itself(world, page, say):
+def test_the_phone_reconnects_after_its_stream_was_refused(world, page, say):
     refuse_first(page, "**/phone/live", 2, PROBLEM)
     page.goto(f"{world.server}/phone")
     expect(page.locator("#news")).to_contain_text("Not live.")
@@ -124,7 +124,7 @@ def test_the_phone_whose_stream_was_refused_is_live_again_by_itself(world, page,
     say("the notice went away")
 
 
-def test_a_page_that_could_not_be_shown_is_shown_once_it_can_be(world, page, say):
+def test_a_page_that_failed_is_shown_once_the_server_answers(world, page, say):
     page.goto(f"{world.server}/customers")
     script = page.locator("head script").first.get_attribute("src")
     body = f'<!doctype html><script src="{script}" defer></script><body data-again>away</body>'

@@ -15,10 +15,10 @@ from playwright.sync_api import expect
 import browser as chromium
 from places import pages
 
-# bin/browser plays everything; bin/test plays a part.
+# bin/browser runs every test; bin/test runs some.
 IS_WHOLE = os.environ.get("PERENNIAL_BROWSER") == "whole"
 WIDTHS = range(320, 1921, 20) if IS_WHOLE else [320, 390, 639, 641, 767, 991, 993, 1440, 1920]
-# Widths and themes in which axe looks.
+# The widths and themes that axe checks.
 SIGHTS = [(1440, "light"), (390, "dark")] + ([(1440, "dark"), (390, "light")] if IS_WHOLE else [])
 DIALOG_SIGHTS = SIGHTS if IS_WHOLE else SIGHTS[1:]
 PAGE_BYTES_MAX = 60 * 1024
@@ -100,7 +100,7 @@ def test_the_table_of_a_movement_fits_beside_the_navigation(lived, page, say):
             assert most <= room, f"{most} in {room} at {width} in {font}"
 
 
-def test_a_chart_that_is_counted_for_long_says_so(lived, page, say):
+def test_a_chart_that_takes_long_says_so(lived, page, say):
     page.goto(lived.server + "/charts/mrr")
     waiting = []
     page.route("**/charts/mrr?*", lambda route: waiting.append(route))
@@ -114,7 +114,7 @@ def test_a_chart_that_is_counted_for_long_says_so(lived, page, say):
     expect(page).to_have_url(re.compile("by=week"))
 
 
-# Everything that one can do something with and that is shown.
+# Every visible element that one can operate.
 EXPECT_FOCUS = """() => {
     window.expected = new Set([...document.querySelectorAll(
         'a[href], button, input, select, textarea, summary, [tabindex="0"]')].filter(
@@ -125,7 +125,7 @@ EXPECT_FOCUS = """() => {
     return window.expected.size;
 }"""
 MISSED = "[...window.expected].map(element => element.outerHTML.slice(0, 200))"
-# A live page replaces a piece that has changed: then another round is needed.
+# A live page replaces changed pieces: then another round is needed.
 WAS_REPLACED = "[...window.expected].some(element => !element.isConnected)"
 ROUNDS_MAX = 5
 
@@ -147,9 +147,9 @@ def test_the_tab_key_reaches_every_link_and_button(lived, page, width, say):
 
 
 def press_tab(page):
-    """Goes through the page until all has had the focus, or once around. Returns how much."""
+    """Tabs through the page until every element has had the focus, or once around. Returns the count."""
     count = page.evaluate(EXPECT_FOCUS)
-    # A field for a day has four stops.
+    # A date field has four tab stops.
     for _ in range(count + 4 * page.locator("input[type=date]").count() + 20):
         page.keyboard.press("Tab")
         if page.evaluate("window.expected.size") == 0:
@@ -158,7 +158,7 @@ def press_tab(page):
 
 
 @pytest.mark.parametrize("width", [1440, 390])
-def test_escape_closes_what_a_key_opened_and_gives_the_focus_back(lived, page, width, say):
+def test_escape_closes_a_menu_and_returns_the_focus(lived, page, width, say):
     count = 0
     for name, path in pages(lived, IS_WHOLE).items():
         chromium.look(page, width)
@@ -177,7 +177,7 @@ def test_escape_closes_what_a_key_opened_and_gives_the_focus_back(lived, page, w
     say(f"{count} dialogs and menus")
 
 
-def test_the_first_stop_of_each_page_skips_to_its_content(lived, page, say):
+def test_the_first_tab_stop_of_each_page_skips_to_its_content(lived, page, say):
     for name, path in pages(lived, IS_WHOLE).items():
         page.goto(lived.server + path)
         page.keyboard.press("Tab")
@@ -200,7 +200,7 @@ def test_no_page_can_be_framed(lived, page, say):
 
 
 class Stranger:
-    """Another site, whose page has a page of ours in a frame."""
+    """Another site, which shows a page of ours in a frame."""
 
     def __init__(self, server):
         class Handler(http.server.BaseHTTPRequestHandler):
@@ -230,7 +230,7 @@ class Stranger:
 
 
 def fetch(url):
-    """Status, kind and text of what a URL has."""
+    """Status, content type and text of a URL's response."""
     try:
         with urllib.request.urlopen(url, timeout=60) as answer:
             return answer.status, answer.headers.get_content_type(), answer.read()
@@ -239,12 +239,12 @@ def fetch(url):
 
 
 def shape(path):
-    """A path without what differs between pages of one kind, so that some of each are enough."""
+    """A path without the parts that differ between pages of one kind, so that some of each are enough."""
     path = re.sub(r"=[^&]*", "=", path)
     return re.sub(r"/customers/[^/?]+", "/customers/x", re.sub(r"[0-9a-f]{6,}", "x", path))
 
 
-def test_no_link_leads_nowhere(lived, say):
+def test_every_link_has_a_target(lived, say):
     waiting, seen, shapes, broken = [("/", "")], set(), {}, []
     while waiting:
         path, origin = waiting.pop(0)
@@ -265,7 +265,7 @@ def test_no_link_leads_nowhere(lived, say):
 
 
 def test_a_page_is_small(lived, say):
-    """Style, scripts and the page itself, uncompressed."""
+    """The sizes of the style, the scripts and the page itself, uncompressed."""
     large, most = [], (0, "")
     for name, path in pages(lived, IS_WHOLE).items():
         _, _, text = fetch(lived.server + path)

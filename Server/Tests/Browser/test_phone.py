@@ -1,10 +1,10 @@
-"""The phone of `perennial dev`, by hand and in the browser."""
+"""The phone of `perennial dev`, without and with a browser."""
 
 from playwright.sync_api import expect
 
 import browser as chromium
 
-# A step takes a few taps. More means that the tour does not go on.
+# A step takes a few taps. More taps mean that the tour is stuck.
 TAPS_MAX = 30
 
 
@@ -13,7 +13,7 @@ def done_count(page):
 
 
 def tap_hint(page):
-    """Taps the button that the page hints at, and waits for what follows. Returns its word."""
+    """Taps the button that the page hints at, and waits for the result. Returns the button's label."""
     hint = page.locator("#sim button.hint")
     expect(hint).to_have_count(1)
     word = " ".join(hint.inner_text().split())
@@ -21,7 +21,7 @@ def tap_hint(page):
     return word
 
 
-def test_a_newcomer_who_follows_the_hints_does_all_five_steps(world, any_page, say):
+def test_a_newcomer_who_follows_the_hints_completes_all_five_steps(world, any_page, say):
     page = any_page
     page.goto(world.server + "/phone")
     if done_count(page):
@@ -46,7 +46,7 @@ def test_a_newcomer_who_follows_the_hints_does_all_five_steps(world, any_page, s
     say("What comes next:", page.locator("#try p").inner_text())
 
 
-def test_a_tap_while_time_passes_is_done_afterwards(world, page, say):
+def test_a_tap_while_time_passes_is_handled_afterwards(world, page, say):
     page.goto(world.server + "/phone")
     page.get_by_role("button", name="Start over").click()
     expect(page.locator("#line")).to_contain_text("has no access yet")
@@ -62,7 +62,7 @@ def test_a_tap_while_time_passes_is_done_afterwards(world, page, say):
     say("A year passed, and then the sheet opened:", page.locator("#now").inner_text())
 
 
-def test_the_phone_says_what_the_customer_may_use(world, any_page, say):
+def test_the_phone_shows_the_access_of_the_customer(world, any_page, say):
     page = any_page
     page.goto(world.server + "/phone")
     page.get_by_role("button", name="Start over").click()
@@ -125,7 +125,7 @@ def test_a_group_is_bought_joined_and_ended(world, any_page, say):
     say(page.locator("#answer .line").inner_text())
 
 
-def test_the_keyboard_stays_on_the_number_of_seats(world, page, say):
+def test_the_focus_stays_on_the_number_of_seats(world, page, say):
     page.goto(world.server + "/phone")
     chromium.tap(page, page.get_by_role("button", name="Start over"))
     chromium.tap(page, page.get_by_role("button", name="Buy Monthly"))
@@ -150,7 +150,7 @@ NOTE_PIECES = """
     };"""
 
 
-def test_pieces_that_have_not_changed_stay_where_they_are(world, page, say):
+def test_unchanged_pieces_are_not_replaced(world, page, say):
     page.goto(world.server + "/phone")
     page.get_by_role("button", name="Start over").click()
     page.get_by_role("button", name="Buy Monthly").click()

@@ -1,4 +1,4 @@
-"""A webhook that fails, and what is sent again."""
+"""A webhook that fails, and deliveries that are sent again."""
 
 import itertools
 import time
@@ -16,7 +16,7 @@ def reload_until(page, condition, what):
         page.reload()
 
 
-def test_a_delivery_that_failed_is_sent_again(world, any_page, receiver, say):
+def test_a_failed_delivery_is_sent_again(world, any_page, receiver, say):
     page = any_page
     receiver.status = 500
     webhook = world.api("/v1/webhooks", {"url": receiver.url, "types": ["granted"]})["webhook_id"]

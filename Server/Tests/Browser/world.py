@@ -1,4 +1,4 @@
-"""A `perennial dev` of its own: server, simulator and dashboard, on free ports, with an empty
+"""A private `perennial dev`: server, simulator and dashboard, on free ports, with an empty
 database. And what people do in it: they buy, and the app posts what StoreKit returned."""
 
 import json
@@ -26,7 +26,7 @@ ANSWER_SECONDS_MAX = 120
 
 
 class World:
-    """Started by its constructor. `stop()` ends it and removes its folder."""
+    """The constructor starts it. `stop()` ends it and removes its folder."""
 
     def __init__(self):
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="perennial-browser-"))
@@ -44,7 +44,7 @@ class World:
         self.simulator = self._address("simulator")
 
     def _address(self, name):
-        """The address that the program's first lines name. It is printed when all is ready."""
+        """The address in the program's first lines, which are printed when everything is ready."""
         deadline = time.monotonic() + START_SECONDS_MAX
         while time.monotonic() < deadline:
             text = self.log.read_text(errors="replace")
@@ -73,21 +73,21 @@ class World:
     def sim(self, path, body=None):
         return send(f"{self.simulator}/_sim/{path}", body)
 
-    # What people do.
+    # What customers do.
 
     def device(self, account, **more):
         return self.sim("devices", {"account": account, **more})["device_id"]
 
     def token(self, account):
-        """The token that the app sets at each purchase, so that Apple's notifications name whose
-        it is."""
+        """The token that the app sets at each purchase, so that Apple's notifications name the
+        customer."""
         if account not in self.tokens:
             answer = self.api(f"/v1/customers/{quoted(account)}/account_token", {}, APP_KEY)
             self.tokens[account] = answer["account_token"]
         return self.tokens[account]
 
     def buy(self, device, product, customer, **more):
-        """Buys, and posts what StoreKit returned, as an app does. Returns the simulator's answer."""
+        """Buys, and posts what StoreKit returned, as an app does. Returns the simulator's response."""
         more = {"app_account_token": self.token(customer), **more}
         bought = self.sim(f"devices/{device}/purchases", {"product_id": product, **more})
         if bought["result"] == "purchased":
@@ -103,7 +103,7 @@ class World:
         return self.sim(f"subscriptions/{subscription}/{verb}", body)
 
     def advance(self, duration):
-        """Lets time pass. Everything that falls due has happened when it returns."""
+        """Advances the clock. Everything that falls due has happened when it returns."""
         return self.sim("clock", {"advance": duration})
 
     def grant(self, customer, entitlement="pro", reason="a present"):
@@ -111,7 +111,7 @@ class World:
         return self.api(f"/v1/customers/{quoted(customer)}/grants", body)
 
     def order_id(self, transaction):
-        """The number that Apple's mail to the customer names."""
+        """The number in Apple's mail to the customer."""
         return self.sim(f"transactions/{transaction}")["order_id"]
 
 
@@ -180,7 +180,7 @@ def quoted(text):
 
 
 def send(url, body=None, headers=None, method=None):
-    """GET, or POST where there is a body. Returns the answer's JSON."""
+    """GET, or POST if there is a body. Returns the JSON of the response."""
     call = urllib.request.Request(url, method=method, headers=headers or {})
     if body is not None:
         call.data = json.dumps(body).encode()
@@ -194,7 +194,7 @@ def send(url, body=None, headers=None, method=None):
 
 
 class Receiver:
-    """A place for webhooks. Answers with `status`, and remembers what was posted."""
+    """A receiver of webhooks. Responds with `status`, and records what was posted."""
 
     def __init__(self, status=200):
         self.status = status

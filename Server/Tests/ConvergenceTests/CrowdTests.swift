@@ -2,18 +2,18 @@ import Testing
 
 @testable import Convergence
 
-/// Many customers of one world, through what lasts long.
+/// Trials of many customers in one world, with faults that last for a long time.
 @Suite(.serialized) struct CrowdTests {
     private static let house = Result { try TrialFixture() }
 
     @Test(.timeLimit(.minutes(10)), arguments: PopulationTrial.Disruption.allCases)
-    func `a hundred customers are told true through a long trouble`(
+    func `a hundred customers get true answers through a long outage`(
         trouble: PopulationTrial.Disruption
     ) async throws {
         let report = try await PopulationTrial.play(
             100, trouble, seed: 1, days: 30, in: Self.house.get())
         #expect(report.violation == nil, "\(report.violation?.description ?? "")")
-        // The trouble was there, and there was somebody to suffer from it.
+        // The faults occurred, and they affected customers.
         #expect(report.purchases > 50)
         #expect(report.answers > 500)
         switch trouble {

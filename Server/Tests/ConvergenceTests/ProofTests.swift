@@ -2,12 +2,12 @@ import Testing
 
 @testable import Convergence
 
-/// Many trials; and that bugs are found by them.
+/// Runs many trials, and checks that they find bugs.
 @Suite(.serialized) struct ProofTests {
     private static let house = Result { try TrialFixture() }
     private static let workers = 2
 
-    /// `perennial prove --seeds 1..500` plays enough of them to reach everything, too.
+    /// `perennial prove --seeds 1..500` also plays enough trials to cover everything.
     @Test(.timeLimit(.minutes(20)))
     func `one hundred and twenty seeds break no promise`() async throws {
         let proof = Proof(try Self.house.get(), seeds: 1...120, workers: Self.workers)
@@ -20,14 +20,14 @@ import Testing
                 """)
         }
         #expect(outcome.figures.trials == 120 || !outcome.violations.isEmpty)
-        // At steady state a subscription is asked about hardly more than once in a period.
+        // In a steady state, the server asks about a subscription little more than once per period.
         let calm = outcome.figures
         #expect(calm.calmPeriods > 5)
         #expect(Double(calm.calmQuestions) <= 1.2 * Double(calm.calmPeriods))
     }
 
     @Test(.timeLimit(.minutes(10)), arguments: [ClientEra.legacy, .mixed])
-    func `thirty seeds in the older languages break no promise`(speech: ClientEra) async throws {
+    func `thirty seeds of older client eras break no promise`(speech: ClientEra) async throws {
         let proof = Proof(
             try Self.house.get(), seeds: 501...530, workers: Self.workers,
             narrowing: Proof.PlanOverrides(speech: speech))
@@ -43,7 +43,7 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(10)), arguments: SabotageKind.allCases)
-    func `a bug that is planted is found within two hundred seeds`(
+    func `a planted bug is found within two hundred seeds`(
         kind: SabotageKind
     ) async throws {
         let house = try Self.house.get()
@@ -57,7 +57,7 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(10)))
-    func `a story that fails is made shorter, and what is left still fails`() async throws {
+    func `a failing story is shortened, and the shorter one still fails`() async throws {
         let house = try Self.house.get()
         let proof = Proof(
             house, seeds: 1...200, workers: 1, sabotage: .forgottenReversals)

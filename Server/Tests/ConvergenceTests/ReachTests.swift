@@ -3,14 +3,14 @@ import Testing
 
 @testable import Convergence
 
-/// What a proof that was narrowed by hand must come to all the same.
+/// What a proof must still cover after its plan was narrowed by options.
 @Suite struct ReachTests {
     private static let chance = LifecycleRow.refundProrated
     private static let called = LifecycleRow.retryExhausted
 
     private static func row(_ row: LifecycleRow) -> String { "row \(row.rawValue)" }
 
-    @Test func `a proof as it is drawn must come to everything`() {
+    @Test func `a proof without options must cover everything`() {
         #expect(Coverage.required(of: Proof.PlanOverrides()) == Coverage.expected)
         #expect(!ScriptedCase.rows.contains(Self.chance) && ScriptedCase.rows.contains(Self.called))
     }
@@ -49,14 +49,14 @@ import Testing
         ]
 
     @Test(arguments: rows.indices)
-    func `a narrowed proof must come to what the narrowing leaves within reach`(number: Int) {
+    func `a narrowed proof must cover what its options leave within reach`(number: Int) {
         let (narrowing, demanded, left) = Self.rows[number]
         let all = Set(Coverage.required(of: narrowing))
         #expect(all.isSuperset(of: demanded) && all.isDisjoint(with: left), "\(narrowing)")
         #expect(all.isStrictSubset(of: Coverage.expected))
     }
 
-    @Test func `what was come to is not missing`() {
+    @Test func `covered items are not reported as missing`() {
         var tally = Tally()
         let narrowing = Proof.PlanOverrides(accounts: 0, turn: Self.called.rawValue)
         for name in Coverage.required(of: narrowing) { tally.add(name) }

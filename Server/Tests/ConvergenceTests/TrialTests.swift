@@ -2,11 +2,11 @@ import Testing
 
 @testable import Convergence
 
-/// One trial: what it is made of, and that it can be had again.
+/// Single trials: what they consist of, and that they can be repeated.
 @Suite struct TrialTests {
     private static let house = Result { try TrialFixture() }
 
-    @Test func `a quiet life of one customer is told true`() async throws {
+    @Test func `the answers about a quiet life of one customer are true`() async throws {
         var plan = Plan(seed: 1)
         plan.families = []
         plan.accounts = 1
@@ -17,7 +17,7 @@ import Testing
     }
 
     @Test(arguments: ClientEra.allCases)
-    func `in every language a life with refunds and renewals is told true`(
+    func `the answers about a life with refunds and renewals are true in every client era`(
         speech: ClientEra
     ) async throws {
         var plan = Plan(seed: 4)
@@ -40,7 +40,7 @@ import Testing
         }
     }
 
-    @Test func `groups whose seats and members come and go are told true`() async throws {
+    @Test func `the answers about groups whose seats and members change are true`() async throws {
         var tally = Tally()
         for seed in 1...6 as ClosedRange<UInt64> {
             var plan = Plan(seed: seed)
@@ -55,10 +55,11 @@ import Testing
         #expect(tally["member has access"] > 10)
     }
 
-    @Test func `what was bought once is asked about by its receipt for as long as it is known`()
+    @Test func `a one-time purchase is checked by its receipt for as long as it is known`()
         async throws
     {
-        // Answers about it hold no receipt, and there are more of them than are looked at.
+        // Apple's answers about the purchase contain no receipt, and there are more of them than
+        // the reader looks at.
         var plan = Plan(seed: 32)
         plan.clientEra = .legacy
         (plan.families, plan.accounts, plan.days, plan.acts) = ([], 1, 1, 0)
@@ -67,7 +68,8 @@ import Testing
         #expect(report.tally["verifyReceipt responded"] > 6)
     }
 
-    @Test func `of ten worlds eight speak as today, one of receipts, and one of both`() {
+    @Test func `eight of ten worlds use signed transactions, one uses receipts, and one uses both`()
+    {
         let speeches = (1...600 as ClosedRange<UInt64>).map { Plan(seed: $0).clientEra }
         #expect((450...510).contains(speeches.count { $0 == .modern }))
         for speech in [ClientEra.legacy, .mixed] {
@@ -75,9 +77,9 @@ import Testing
         }
     }
 
-    /// In this story a period is bought a month before it begins, renewal is switched off between,
-    /// and the notification that it was switched on again is lost. The oracle once expected that
-    /// the server knew better.
+    /// In this story a period is bought a month before it begins, and renewal is switched off and
+    /// on in between. The notification that it was switched on again is lost. The oracle once
+    /// expected that the server knew better.
     @Test func `renewal that is switched off before a period begins is off after it`()
         async throws
     {
@@ -96,7 +98,7 @@ import Testing
     }
 
     @Test(arguments: [3, 7, 11, 12] as [UInt64])
-    func `one seed is one story, to the last byte`(seed: UInt64) async throws {
+    func `one seed gives one story, byte for byte`(seed: UInt64) async throws {
         let house = try Self.house.get()
         let first = try await Trial.play(Plan(seed: seed), in: house)
         let second = try await Trial.play(Plan(seed: seed), in: house)
@@ -107,7 +109,7 @@ import Testing
         #expect(other.digest != first.digest)
     }
 
-    @Test func `a part that is left out changes nothing about how the others are drawn`() {
+    @Test func `leaving out one part does not change how the others are drawn`() {
         let plan = Plan(seed: 5)
         var smaller = plan
         smaller.families = []
@@ -116,7 +118,7 @@ import Testing
         #expect((0..<9).map { _ in one.next() } == (0..<9).map { _ in other.next() })
     }
 
-    @Test func `in some trials each fault is absent, and in others present`() {
+    @Test func `each fault is absent from some trials and present in others`() {
         for family in FaultFamily.allCases {
             let present = (1...500 as ClosedRange<UInt64>).count { Plan(seed: $0).has(family) }
             #expect((100...400).contains(present), "\(family): \(present) of 500")

@@ -3,8 +3,8 @@ import Testing
 @testable import Courier
 
 @Suite struct AddressTests {
-    /// Whether something may be sent to an address of the internet: those of private networks, of
-    /// this machine, of clouds' metadata services and of documentation are none.
+    /// Whether webhooks may be sent to an address of the internet. Addresses of private networks,
+    /// this machine, clouds' metadata services and documentation are refused.
     static let table: [(String, Bool)] = [
         ("93.184.216.34", true), ("1.1.1.1", true), ("100.63.255.255", true),
         ("100.128.0.1", true), ("172.15.0.1", true), ("172.32.0.1", true),
@@ -18,7 +18,7 @@ import Testing
         ("::", false), ("::1", false), ("fe80::1", false), ("fc00::1", false),
         ("fd12:3456:789a::1", false), ("ff02::1", false), ("2001:db8::1", false),
         ("2001::1", false), ("3fff::1", false),
-        // IPv4 addresses in the clothes of IPv6.
+        // IPv6 addresses that contain IPv4 addresses.
         ("::ffff:127.0.0.1", false), ("::ffff:7f00:1", false), ("::ffff:169.254.169.254", false),
         ("::ffff:93.184.216.34", true), ("64:ff9b::10.0.0.1", false),
         ("64:ff9b::93.184.216.34", true), ("2002:7f00:1::", false), ("2002:5db8:d822::", true),
@@ -31,12 +31,12 @@ import Testing
         #expect(address.isPublic == isPublic)
     }
 
-    /// Forms that the system's resolver understands, and parsers of URLs often do not.
+    /// Spellings that the system's resolver understands, and parsers of URLs often do not.
     @Test(arguments: [
         "127.0.0.1", "2130706433", "0x7f000001", "0x7f.1", "0177.0.0.1", "127.1", "localhost",
         "::1", "::ffff:127.0.0.1", "0",
     ])
-    func `this machine is refused under every name`(host: String) throws {
+    func `this machine is refused under every spelling of its address`(host: String) throws {
         let found = try HostRules.resolve(host)
         #expect(!found.isEmpty)
         #expect(throws: HostRules.Refusal.self) {
@@ -44,7 +44,7 @@ import Testing
         }
     }
 
-    @Test func `a name is refused if only one of its addresses is private`() throws {
+    @Test func `a host name is refused if any of its addresses is private`() throws {
         let (open, shut) = (try #require(IPAddress("1.1.1.1")), try #require(IPAddress("10.0.0.1")))
         let rules = HostRules(privateHosts: ["crm.internal"])
         #expect(try rules.address(of: "example.com", among: [open]) == open)
@@ -57,7 +57,7 @@ import Testing
         #expect(try rules.address(of: "CRM.internal", among: [shut]) == shut)
     }
 
-    @Test func `where this machine is permitted, other private addresses are not`() throws {
+    @Test func `permitting this machine does not permit other private addresses`() throws {
         let rules = HostRules(allowsLoopback: true)
         let (own, other) = (
             try #require(IPAddress("127.0.0.1")), try #require(IPAddress("169.254.169.254"))
@@ -69,7 +69,7 @@ import Testing
         #expect(!rules.permitsPlainHTTP(to: "localhost"))
     }
 
-    @Test func `without TLS only the hosts are used that are named for that`() {
+    @Test func `HTTP without TLS is allowed only for hosts that are listed for it`() {
         let rules = HostRules(privateHosts: ["crm.internal"], plainHosts: ["Localhost"])
         #expect(rules.permitsPlainHTTP(to: "LOCALHOST"))
         #expect(!rules.permitsPlainHTTP(to: "crm.internal"))

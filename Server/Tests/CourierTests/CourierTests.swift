@@ -7,7 +7,7 @@ import Testing
 
 @testable import Courier
 
-/// What a receiver got, and what it answers.
+/// What a receiver got, and how it responds.
 private actor Desk {
     var seen: [HTTPFields] = []
     func add(_ headers: HTTPFields) { seen.append(headers) }
@@ -16,7 +16,7 @@ private actor Desk {
 @Suite(.timeLimit(.minutes(5))) struct CourierTests {
     private let secret = WebhookSecret("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw")
 
-    /// Serves on a port of its own, with the answers of `respond`.
+    /// Serves on its own port, with the responses of `respond`.
     private func withReceiver(
         _ respond: @escaping @Sendable (Request) async throws -> Response,
         _ body: @escaping @Sendable (Int) async throws -> Void
@@ -53,7 +53,7 @@ private actor Desk {
             secrets: [try #require(secret), try #require(secret)], authorization: authorization)
     }
 
-    @Test func `a post has the headers of Standard Webhooks, and a signature of each secret`()
+    @Test func `a post has the headers of Standard Webhooks, and a signature for each secret`()
         async throws
     {
         let desk = Desk()
@@ -75,7 +75,7 @@ private actor Desk {
         #expect(headers[.contentType] == "application/json")
     }
 
-    @Test func `a redirect is an answer, and is not followed`() async throws {
+    @Test func `a redirect is a response and is not followed`() async throws {
         let desk = Desk()
         try await withReceiver { request in
             await desk.add(request.headers)
@@ -88,7 +88,7 @@ private actor Desk {
         #expect(await desk.seen.count == 1)
     }
 
-    @Test func `of an answer the beginning is kept, without the secrets of the webhook`()
+    @Test func `only the beginning of a response is kept, without the webhook's secrets`()
         async throws
     {
         let text = try #require(secret).text
@@ -112,9 +112,7 @@ private actor Desk {
     }
 
     /// The receiver sends the machine's time as `Date`. The courier's own clock is years behind.
-    @Test func `a receiver may name the time until which it wants to be left alone`()
-        async throws
-    {
+    @Test func `a receiver may name the time until which it wants no post`() async throws {
         try await withReceiver { _ in
             let end = Self.httpDate(Date(timeIntervalSinceNow: 3_600))
             return Response(status: .tooManyRequests, headers: [.retryAfter: end])
@@ -138,7 +136,7 @@ private actor Desk {
         return formatter.string(from: date)
     }
 
-    @Test func `what never answers ends by the time limit`() async throws {
+    @Test func `a post that gets no response ends at the time limit`() async throws {
         try await withReceiver { _ in
             try await Task.sleep(for: .seconds(60))
             return Response(status: .ok)
@@ -149,9 +147,9 @@ private actor Desk {
         }
     }
 
-    /// Whichever limit comes first: that of the body, or that of the whole attempt.
+    /// The earlier of two limits ends it: that of the body, or that of the whole attempt.
     @Test(arguments: [(15, 1), (3, 60)])
-    func `the status of an answer counts, even if its body never ends`(
+    func `the status of a response is kept even if its body never ends`(
         seconds: Int, bodySeconds: Int
     ) async throws {
         let (gate, opening) = AsyncStream<Void>.makeStream()
@@ -172,7 +170,7 @@ private actor Desk {
         }
     }
 
-    /// A name whose address changes between the check and the connection.
+    /// The address of a host name can change between the check and the connection.
     @Test func `the connection goes to the address that was checked`() async throws {
         let desk = Desk()
         let own = try #require(IPAddress("127.0.0.1"))
@@ -180,7 +178,7 @@ private actor Desk {
             await desk.add(request.headers)
             return Response(status: .ok)
         } _: { port in
-            // No resolver knows this name, so a second look would fail.
+            // No resolver knows this name, so a second lookup would fail.
             let courier = courier(
                 HostRules(
                     privateHosts: ["nowhere.invalid"], plainHosts: ["nowhere.invalid"]),
@@ -198,7 +196,7 @@ private actor Desk {
         "https://169.254.169.254/latest/meta-data", "http://example.com/",
         "http://127.0.0.1:PORT/", "https://resolves-to-this-machine.invalid:PORT/",
     ])
-    func `no private address is posted to unless the configuration names it`(
+    func `a private address is refused unless the configuration lists the host`(
         url: String
     ) async throws {
         let own = try #require(IPAddress("127.0.0.1"))

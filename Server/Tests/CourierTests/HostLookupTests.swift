@@ -5,7 +5,7 @@ import Testing
 
 @testable import Courier
 
-/// A resolver that does not answer for some hosts until it is released.
+/// A resolver that does not return for some hosts until it is released.
 private final class Resolver: Sendable {
     let address = IPAddress(bytes: [192, 0, 2, 1])!
     private let silent: Set<String>
@@ -24,7 +24,7 @@ private final class Resolver: Sendable {
         return [address]
     }
 
-    /// Lets the lookups of so many silent hosts end.
+    /// Releases this number of silent lookups.
     func release(_ count: Int = 1) { for _ in 0..<count { gate.signal() } }
 }
 
@@ -39,7 +39,7 @@ private final class Resolver: Sendable {
         Courier.Parcel(url: "https://\(host)/", id: "birds_evt_1", body: [], secrets: [])
     }
 
-    @Test func `callers of one host share a lookup, and those of another do not wait for it`()
+    @Test func `callers for one host share a lookup, and other hosts do not wait for it`()
         async throws
     {
         let resolver = Resolver(silent: ["silent"])
@@ -59,20 +59,18 @@ private final class Resolver: Sendable {
         #expect(lookups.waiterCount == 0)
     }
 
-    @Test func `a post ends by its time limit, also while its lookup goes on`() async throws {
+    @Test func `a post ends at its time limit even if its lookup continues`() async throws {
         let resolver = Resolver(silent: ["silent"])
         let lookups = HostLookups { resolver.addresses(of: $0) }
         let outcome = await courier(lookups).post(parcel("silent"))
         #expect(outcome == .failure("no response within 0.2 seconds"))
-        // The next one joins the lookup that still goes on.
+        // The next post joins the lookup that still runs.
         _ = await courier(lookups).post(parcel("silent"))
         #expect(resolver.lookups == ["silent"])
         resolver.release()
     }
 
-    @Test func `what waits behind the lookups of other hosts is not attempted, and begins later`()
-        async throws
-    {
+    @Test func `a post that waits for lookups of other hosts is not attempted`() async throws {
         let resolver = Resolver(silent: ["silent"])
         let lookups = HostLookups(threadsMax: 1) { resolver.addresses(of: $0) }
         async let first = lookups.addresses(of: "silent")
@@ -82,7 +80,7 @@ private final class Resolver: Sendable {
         try await eventually("two wait") { lookups.waiterCount == 2 }
         resolver.release()
         _ = try await (first, second)
-        // What nobody waited for any more was not looked up.
+        // A host that nobody waited for any more was not looked up.
         #expect(resolver.lookups == ["silent", "third"])
     }
 
@@ -98,7 +96,7 @@ private final class Resolver: Sendable {
         #expect(resolver.lookups.isEmpty)
     }
 
-    @Test func `what the resolver throws reaches every caller, and the next one starts anew`()
+    @Test func `an error of the resolver reaches every caller, and the next call tries again`()
         async throws
     {
         let count = Mutex(0)

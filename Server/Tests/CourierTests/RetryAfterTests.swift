@@ -14,7 +14,7 @@ import Testing
             ("Sun, 06 Nov 1994 08:00:00 GMT", 0), ("Sunday, 06-Nov-94 08:50:07 GMT", 30),
             ("Sun Nov  6 08:50:07 1994", 30), ("Sun, 06 Nov", nil),
         ] as [(String, Int64?)])
-    func `a receiver names a wait in seconds or by a date of its own clock`(
+    func `Retry-After is read as seconds or as a date of the receiver's clock`(
         header: String, seconds: Int64?
     ) {
         #expect(
@@ -22,7 +22,7 @@ import Testing
                 == seconds.map { Duration.seconds($0) })
     }
 
-    @Test func `without the receiver's date, a date counts from our clock`() {
+    @Test func `without the receiver's date, Retry-After is compared with our clock`() {
         let header = "Sun, 06 Nov 1994 11:50:37 GMT"
         #expect(Courier.retryAfter(header, at: nil, now: Self.now) == .seconds(60))
         #expect(Courier.retryAfter(header, at: "yesterday", now: Self.now) == .seconds(60))

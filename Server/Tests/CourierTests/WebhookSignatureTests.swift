@@ -6,7 +6,7 @@ import Testing
 @Suite struct WebhookSignatureTests {
     private static let text = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
 
-    @Test func `the signature of the specification's example is ours`() throws {
+    @Test func `our signature equals that of the specification's example`() throws {
         let secret = try #require(WebhookSecret(Self.text))
         let body = Array(#"{"test": 2432232314}"#.utf8)
         let signature = WebhookSignature.text(

@@ -7,7 +7,7 @@ import Testing
     private static let linux =
         "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) "
 
-    @Test func `a browser has a short name`() {
+    @Test func `a user agent has a short name`() {
         let rows = [
             (Self.linux + "Chrome/140.0.0.0 Safari/537.36", "Chrome on Linux"),
             (Self.linux + "HeadlessChrome/140.0.0.0 Safari/537.36", "Chromium on Linux"),
@@ -44,7 +44,7 @@ import Testing
         }
     }
 
-    @Test func `the whole text is behind the short name`() {
+    @Test func `the full user agent is shown behind the short name`() {
         let samples = Samples()
         var page = samples.account
         let agent = Self.linux + "Chrome/140.0.0.0 Safari/537.36"

@@ -13,7 +13,7 @@ import Testing
         }
     }
 
-    @Test func `each number that a line shows stands in its table`() {
+    @Test func `each number of a line chart is also in its table`() {
         let chart = samples.mrrChart
         let tips = texts(of: "tip", in: chart.picture(height: 300, in: frame).html)
         let table = chart.table(period: "Month", in: frame).html
@@ -25,7 +25,7 @@ import Testing
         }
     }
 
-    @Test func `a share of nothing is a dash, and no point of the line`() {
+    @Test func `a ratio with a zero denominator is a dash and not a point of the line`() {
         func point(_ name: String, _ value: Int64, _ hasValue: Bool = true) -> LineChart.Point {
             .init(label: name, name: name, value: value, hasValue: hasValue)
         }
@@ -39,14 +39,14 @@ import Testing
         #expect(picture.components(of: "<circle") == 2)
     }
 
-    @Test func `what is under a span is longer than it`() {
+    @Test func `a duration is rounded up to the next whole unit`() {
         let rows: [(milliseconds: Int64, text: String)] = [
             (0, "1 s"), (999, "1 s"), (1_200, "2 s"), (61_000, "2 min"), (7_300_000, "3 h"),
         ]
         for row in rows { #expect(Duration.longer(milliseconds: row.milliseconds) == row.text) }
     }
 
-    @Test func `each number that bars show stands in their table, and nets are sums`() {
+    @Test func `each number of a bar chart is also in its table, and nets are sums`() {
         let chart = samples.movementChart
         let tips = texts(of: "tip", in: chart.picture(height: 300, in: frame).html)
         let table = chart.table(period: "Month", in: frame).html
@@ -60,7 +60,7 @@ import Testing
         }
     }
 
-    @Test func `a period that does not close shows what is missing`() {
+    @Test func `a period whose parts do not add up shows the difference`() {
         var chart = samples.movementChart
         #expect(chart.columns.allSatisfy { $0.difference == 0 })
         let closed = chart.table(period: "Month", in: frame).html
@@ -72,7 +72,7 @@ import Testing
         #expect(!open.contains("add up in every row"))
     }
 
-    @Test func `bars stand on zero, what went below it, and reach as far as their values`() {
+    @Test func `bars above and below zero share a scale that spans all values`() {
         let scale = ChartScale(low: -1_000, high: 3_000, top: 26, height: 200)
         #expect(scale.ticks.first == -1_000)
         #expect(scale.ticks.last == 3_000)
@@ -82,7 +82,7 @@ import Testing
         #expect(scale.y(0) == 176)
     }
 
-    @Test func `an axis begins at zero and has round steps, five at most above it`() {
+    @Test func `an axis begins at zero and has at most five round steps above it`() {
         let table: [(Int64, [Int64])] = [
             (16_288_590, [0, 5_000_000, 10_000_000, 15_000_000, 20_000_000]),
             (9, [0, 2, 4, 6, 8, 10]), (1, [0, 1]), (0, [0, 1]), (143, [0, 50, 100, 150]),
@@ -96,7 +96,7 @@ import Testing
         #expect(huge.ticks.count <= 7)
     }
 
-    @Test func `a tick is short`() {
+    @Test func `the label of a tick is short`() {
         let dollars = ChartUnit.money(currency: "USD")
         let table: [(ChartUnit, Int64, Bool, String)] = [
             (dollars, 0, false, "$0"), (dollars, 5_000_000, false, "$5k"),
@@ -110,7 +110,7 @@ import Testing
         }
     }
 
-    @Test func `fewer than two points make a sentence`() {
+    @Test func `a chart with fewer than two points is replaced by a sentence`() {
         var chart = samples.mrrChart
         chart.points = Array(chart.points.prefix(1))
         #expect(chart.picture(height: 300, in: frame).html.contains("A line needs two points."))
@@ -118,7 +118,7 @@ import Testing
         #expect(chart.picture(height: 300, in: frame).html.contains("Nothing to draw yet."))
     }
 
-    @Test func `what is not over is dashed, a past that changed is marked`() {
+    @Test func `an unfinished period is dashed, and restated past values are marked`() {
         let html = samples.mrrChart.picture(height: 300, in: frame).html
         #expect(html.contains("ln sofar"))
         #expect(html.components(of: "class=\"then\"") == 4)
@@ -127,7 +127,7 @@ import Testing
         #expect(!over.picture(height: 300, in: frame).html.contains("sofar"))
     }
 
-    @Test func `a sum shows its difference, also where it is zero`() {
+    @Test func `a sum shows its difference, even if it is zero`() {
         var sum = samples.movementSum
         #expect(sum.difference == 0)
         #expect(sum.table(in: frame).html.contains("The parts add up. Difference: $0.00"))
@@ -136,7 +136,7 @@ import Testing
         #expect(sum.table(in: frame).html.contains("class=\"down\""))
     }
 
-    @Test func `cohorts under twenty people have no shade, and the last row adds up`() {
+    @Test func `cohorts of fewer than twenty people are not shaded, and the last row adds up`() {
         let html = samples.heat.markup(in: frame).html
         let rows = html.split(separator: "<tr>").filter { $0.contains("scope=\"row\"") }
         for (row, cohort) in zip(rows, samples.heat.cohorts) {
@@ -156,7 +156,7 @@ import Testing
         #expect(picture.contains(">now</text>"))
     }
 
-    @Test func `a timeline of centuries and one without an end are drawn`() {
+    @Test func `timelines of centuries and timelines without an end are drawn`() {
         let old = TimelinePicture(lanes: [
             .init(
                 name: "x",
@@ -170,13 +170,13 @@ import Testing
         #expect(document.elements.count < 80)
     }
 
-    @Test func `a breakdown's foot is the sum of its rows`() {
+    @Test func `the footer of a breakdown is the sum of its rows`() {
         let breakdown = samples.mrrPage.breakdowns[0]
         #expect(breakdown.sum == 16_288_590)
         #expect(breakdown.markup(in: frame).html.contains("<td class=\"num\">$16,288.59</td>"))
     }
 
-    @Test func `the purchases behind a number add up to it, or say what is missing`() {
+    @Test func `the purchases behind a number add up to it, or the page shows what is missing`() {
         var page = samples.behind
         #expect(page.sum == page.number)
         #expect(!page.html(in: frame).contains("They do not add up."))
@@ -191,7 +191,7 @@ import Testing
 }
 
 extension String {
-    /// How often a part occurs.
+    /// The number of occurrences of a part.
     func components(of part: String) -> Int {
         split(separator: part, omittingEmptySubsequences: false).count - 1
     }

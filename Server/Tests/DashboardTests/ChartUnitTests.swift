@@ -15,14 +15,14 @@ import Testing
         #expect(text(9_990) == "$9.99")
     }
 
-    @Test func `yen have no cents, and dinars have a thousand`() {
+    @Test func `each currency has its own number of decimals`() {
         #expect(text(9_900_499, "KRW") == "₩9,900")
         #expect(text(3_504, "KWD") == "KWD\u{A0}3.504")
         #expect(text(833_333, "JPY") == "¥833")
         #expect(text(4_500_000, "JPY") == "¥4,500")
     }
 
-    @Test func `the largest amounts are still amounts`() {
+    @Test func `the largest amounts are formatted`() {
         #expect(text(.max).hasPrefix("$9,223,372,036,854,775"))
         #expect(text(.min).hasPrefix("−$9,223,372,036,854,775"))
     }

@@ -1,7 +1,8 @@
-/// A small reader of HTML: enough to find out whether a page is well-formed, and what it holds.
+/// A small parser of HTML that checks whether a page is well-formed, and lists its elements and
+/// text.
 ///
-/// Stricter than a browser: every element is closed, every attribute has a value in quotation marks
-/// or none.
+/// Stricter than a browser: every element is closed, and every attribute has a quoted value or
+/// none.
 struct HTMLDocument {
     struct Element {
         var name: String

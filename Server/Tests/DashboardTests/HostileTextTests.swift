@@ -12,7 +12,7 @@ import Testing
         String(repeating: "👩‍👩‍👧‍👦", count: 255), "../../..", "a/b?c=d#e&f", "`${x}`",
     ]
 
-    /// Every page for each text, made once.
+    /// Every page for each hostile text, rendered once.
     private static let pages = Dictionary(
         uniqueKeysWithValues: texts.map { hostile in
             (hostile, Pages(samples: Samples(text: { _ in mark + hostile })).all)
@@ -39,7 +39,7 @@ import Testing
     }
 
     @Test(arguments: texts)
-    func `a hostile text stands on every page, escaped`(_ hostile: String) throws {
+    func `a hostile text is shown escaped on every page`(_ hostile: String) throws {
         for (name, html) in try #require(Self.pages[hostile]) {
             #expect(html.contains(Self.mark), "\(name)")
             #expect(!html.contains("<script>"), "\(name)")

@@ -14,7 +14,7 @@ import Testing
         LivePieces(new).messages(since: old.map(LivePieces.init)).map { "\($0.id): \($0.html)" }
     }
 
-    @Test func `the elements of a page are cut out whole`() {
+    @Test func `each live element is cut out of the page whole`() {
         #expect(
             messages(from: nil, to: Self.page) == [
                 """
@@ -29,7 +29,7 @@ import Testing
             ])
     }
 
-    @Test func `only what differs is sent`() {
+    @Test func `only changed pieces are sent`() {
         #expect(messages(from: Self.page, to: Self.page) == [])
         #expect(
             messages(from: Self.page, to: Self.page.replacing(">1<", with: ">2<")) == [
@@ -40,7 +40,7 @@ import Testing
         #expect(messages(from: Self.page, to: Self.page.replacing(">x<", with: ">y<")) == [])
     }
 
-    @Test func `new rows come on top, and a row that changed takes its own place`() {
+    @Test func `new rows are added on top, and a changed row is replaced in place`() {
         let more = Self.page.replacing(
             "data-rows>", with: "data-rows><tr id=\"event-3\"><td>three</td></tr>")
         #expect(
@@ -58,7 +58,7 @@ import Testing
     }
 
     @Test(arguments: ["<b>", "</section></div>", "<tr id=\"event-9\">", " id=\"tiles\" data-rows"])
-    func `a hostile text is no piece and ends none`(_ hostile: String) {
+    func `a hostile text neither becomes a piece nor ends one`(_ hostile: String) {
         for (name, html) in Pages(samples: Samples(text: { $0 + hostile })).all {
             for message in LivePieces(html).messages(since: nil) {
                 let document = HTMLDocument("<main>\(message.html)</main>")
@@ -67,7 +67,7 @@ import Testing
         }
     }
 
-    @Test func `the stream of a page has its address behind /live`() {
+    @Test func `the address of a page's stream is the page's path with /live before it`() {
         var frame = Samples().frame
         frame.logPlace = "abc_7"
         for (path, source) in [

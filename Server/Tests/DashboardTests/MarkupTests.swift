@@ -4,7 +4,7 @@ import Testing
 @testable import Dashboard
 
 @Suite struct MarkupTests {
-    @Test func `a text is escaped scalar by scalar`() {
+    @Test func `a text is escaped one Unicode scalar at a time`() {
         let table = [
             ("<script>", "&lt;script&gt;"), ("a & b", "a &amp; b"),
             ("\"'`", "&quot;&#39;&#96;"), ("\"\u{301}", "&quot;\u{301}"),
@@ -13,7 +13,7 @@ import Testing
         for (text, html) in table { #expect(Markup(text: text).html == html) }
     }
 
-    @Test func `an interpolated text is escaped, an interpolated literal is markup`() {
+    @Test func `interpolated text is escaped, and an interpolated literal is markup`() {
         let text = "<i>"
         let markup: Markup = "<b>\(text)\(true ? "<br>" : "")\(Markup("<u>"))</b>"
         #expect(markup.html == "<b>&lt;i&gt;<br><u></b>")
@@ -21,12 +21,12 @@ import Testing
         #expect(nested.html == "<a>&lt;i&gt;</a>")
     }
 
-    @Test func `a text from outside is isolated, and its direction controls are seen`() {
+    @Test func `a text from outside is isolated, and its direction controls are shown`() {
         #expect(Markup.bdi("שלום").html == "<bdi>שלום</bdi>")
         #expect(Markup.bdi("\u{202E}a\u{2069}").html == "<bdi>[U+202E]a[U+2069]</bdi>")
     }
 
-    @Test func `of a customer's id every character is seen`() {
+    @Test func `every character of a customer's id is shown`() {
         let table = [
             ("anna", "anna"), ("anna\u{200B}", "anna[U+200B]"), ("an\u{AD}na", "an[U+AD]na"),
             ("a\u{A0}b", "a[U+A0]b"), ("a b", "a b"), ("\u{FEFF}a", "[U+FEFF]a"),
@@ -38,11 +38,11 @@ import Testing
             #expect(Markup.id(id).html == "<bdi>\(shown)</bdi>")
             #expect(VisibleText.decoded(shown) == id, "it can be typed")
         }
-        // Spaces in sentences are ours.
+        // Spaces in our own sentences are kept.
         #expect(Markup.bdi("9.99\u{A0}USD\u{200B}").html == "<bdi>9.99\u{A0}USD[U+200B]</bdi>")
     }
 
-    @Test func `money has its sign, its currency and a true minus`() {
+    @Test func `money has its sign and currency, with a minus sign instead of a hyphen`() {
         let table = [
             ("9.99", "USD", "$9.99", "+\u{A0}$9.99"), ("-9.99", "USD", "−$9.99", "−\u{A0}$9.99"),
             ("1234567.8", "EUR", "€1,234,567.80", "+\u{A0}€1,234,567.80"),
@@ -50,7 +50,7 @@ import Testing
             ("-59.205", "EUR", "−€59.21", "−\u{A0}€59.21"),
             ("59.204", "KWD", "KWD\u{A0}59.204", "+\u{A0}KWD\u{A0}59.204"),
             ("9900.4", "KRW", "₩9,900", "+\u{A0}₩9,900"),
-            // Something is never written as nothing.
+            // A small amount is never written as zero.
             ("0.004", "USD", "$0.004", "+\u{A0}$0.004"),
             (
                 "99999999999999999999.999", "USD", "$99,999,999,999,999,999,999.999",
@@ -77,7 +77,7 @@ import Testing
         #expect(Figures.percent(thousandths: 378) == "37.8\u{A0}%")
     }
 
-    @Test func `a time is written with its day, and today only with its hour`() {
+    @Test func `a time is shown with its date, and a time of today only with its hour`() {
         let frame = Samples().frame
         let table = [
             ("2026-11-24T08:51:19Z", "08:51 UTC", "08:51", "24 Nov"),
@@ -95,7 +95,7 @@ import Testing
         #expect(CivilTime(Timestamp(milliseconds: -1)).date == "31 Dec 1969")
     }
 
-    @Test func `a path carries any id and keeps the environment`() {
+    @Test func `a path can contain any id, and keeps the environment`() {
         #expect(DashboardPath.customer("a/b ?#").text == "/customers/a%2Fb%20%3F%23")
         #expect(DashboardPath.overview.in(.sandbox).text == "/?environment=sandbox")
         #expect(
@@ -104,7 +104,7 @@ import Testing
         #expect(DashboardPath.events.with("what", "").with("from", nil).text == "/events")
     }
 
-    @Test func `an asset's path changes with its content`() {
+    @Test func `the path of an asset changes with its content`() {
         let one = Asset(name: "a", fileExtension: "css", contentType: "text/css", bytes: [1])
         let other = Asset(name: "a", fileExtension: "css", contentType: "text/css", bytes: [2])
         #expect(one.path != other.path)
@@ -112,7 +112,7 @@ import Testing
         #expect(one.path.count == "/assets/a-.css".count + 16)
     }
 
-    @Test func `every template can be parsed, and shows only what is markup already`() {
+    @Test func `every template can be parsed, and inserts only finished markup`() {
         for template in Template.allCases {
             let rest = template.source.replacing("{{{", with: "").replacing("}}}", with: "")
             for part in rest.split(separator: "{{").dropFirst() {

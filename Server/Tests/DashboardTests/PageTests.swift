@@ -11,7 +11,7 @@ import Testing
         }
     }
 
-    @Test func `every page names each id once, and refers only to ids that it has`() {
+    @Test func `every id of a page is unique, and every reference to an id has a target`() {
         for (name, html) in Pages().all {
             let elements = HTMLDocument(html).elements
             let ids = elements.compactMap { $0.attributes["id"] }
@@ -38,7 +38,7 @@ import Testing
         }
     }
 
-    @Test func `every form that changes something carries the token, and no search does`() {
+    @Test func `every form that changes something has the token, and no search has it`() {
         for (name, html) in Pages().all where !name.hasPrefix("login") {
             let elements = HTMLDocument(html).elements
             for (index, element) in elements.enumerated() where element.name == "form" {
@@ -48,7 +48,7 @@ import Testing
         }
     }
 
-    @Test func `a page weighs no more than it should`() {
+    @Test func `no page exceeds the size limit`() {
         let common = Asset.style.bytes.count + Asset.script.bytes.count
         #expect(Asset.style.bytes.count <= 25 * 1024)
         #expect(Asset.script.bytes.count <= 5 * 1024)
@@ -57,7 +57,7 @@ import Testing
         }
     }
 
-    @Test func `a viewer sees no acts, no secrets and no documents`() {
+    @Test func `a viewer sees no actions, secrets or documents`() {
         for (name, html) in Pages(samples: Samples(role: .viewer)).all
         where !name.hasPrefix("login") && name != "account" {
             let document = HTMLDocument(html)
@@ -75,14 +75,14 @@ import Testing
         }
     }
 
-    @Test func `support helps customers, and does not configure`() {
+    @Test func `support can help customers and cannot configure`() {
         let samples = Samples(role: .support)
         #expect(samples.customer.html(in: samples.frame).contains("/customers/cleo/grants"))
         #expect(!samples.customer.html(in: samples.frame).contains("/customers/cleo/erase"))
         #expect(!samples.webhooks.html(in: samples.frame).contains("/webhooks/crm.example.com/"))
     }
 
-    @Test func `of a form that was filled in wrongly the page says what, and leads back`() {
+    @Test func `the page about a refused form says what was wrong and links back`() {
         let problem = Problem(
             code: .requestNotUnderstood, status: 400, title: "The request was not understood.",
             detail: "The id that was typed is not this customer’s.", remedy: "Compare it.")
@@ -95,7 +95,7 @@ import Testing
         #expect(!html.contains("Compare it."))
     }
 
-    @Test func `a refused act has a remedy for people, and is not called a page`() {
+    @Test func `a refused action shows a remedy for people and is not called a page`() {
         for (code, remedy) in ProblemPage.remediesOfActs {
             let problem = Problem(
                 code: code, status: 404, title: "No.", remedy: "Send `until`, or POST /v1/x.")
@@ -107,7 +107,7 @@ import Testing
         }
     }
 
-    @Test func `a search that found nothing says what Apple said, and whether it was asked`() {
+    @Test func `an empty search shows Apple's answer, and whether Apple was asked`() {
         let rows: [(AppleSearch, words: String?)] = [
             (.notAsked, nil), (.unknown, "Apple was asked and does not know it either."),
             (.known(originalTransactionID: "7001"), "but that purchase is not recorded here"),
@@ -128,7 +128,7 @@ import Testing
         }
     }
 
-    @Test func `a page on which nothing is found yet leads on, and denies nothing`() {
+    @Test func `a page that has found nothing yet offers to search further`() {
         let frame = Samples().frame
         let paid = CustomersPage(state: "paid", rows: [], olderCursor: "41").html(in: frame)
         #expect(paid.contains("No customer is “<bdi>paid</bdi>” here"))
@@ -155,7 +155,7 @@ import Testing
         #expect(last.contains("No customer is in this state now."))
     }
 
-    @Test func `what waits is neither good nor bad`() {
+    @Test func `a waiting delivery counts neither as good nor as bad`() {
         let strip = Strip([.init(good: 2, waiting: 3), .init(good: 1, bad: 1)])
         #expect(
             strip.sentence
@@ -166,7 +166,7 @@ import Testing
         #expect(bars == ["f1b", "f4b", "f1b", "f4"])
     }
 
-    @Test func `the answer after grace says when the card was refused, and when it closed`() {
+    @Test func `after grace, the page says when the card was refused and when access closed`() {
         let refused = Samples.at("2026-03-01T14:00:00Z")
         let closed = Samples.at("2026-03-17T14:00:00Z")
         func line(until: Timestamp, grace: Timestamp?) -> String {
@@ -197,7 +197,7 @@ import Testing
                 + "refused. Apple keeps trying.")
     }
 
-    @Test func `the grant that a warning advises is chosen already`() {
+    @Test func `the grant that a warning recommends is preselected`() {
         var page = Samples().customer
         page.entitlements = ["archive", "pro"]
         page.customer.entitlements = [
@@ -230,7 +230,7 @@ import Testing
         #expect(!listed.contains("subscription or one-time purchase"))
     }
 
-    @Test func `a webhook to which nothing was sent is not called delivered`() {
+    @Test func `a webhook without deliveries is not called delivered`() {
         let samples = Samples()
         let webhook = samples.webhook("crm.example.com", failing: false)
         let card = WebhookCard(webhook: webhook, figures: .init(hours: []))
@@ -243,7 +243,7 @@ import Testing
         #expect(forms == 1)
     }
 
-    @Test func `the sandbox is said on top of every page, and stays in every link`() {
+    @Test func `every page of the sandbox says so and keeps the sandbox in its links`() {
         let samples = Samples()
         let html = samples.customer.html(in: samples.noticed)
         #expect(html.contains("You look at the sandbox."))
@@ -251,10 +251,10 @@ import Testing
         #expect(!samples.customer.html(in: samples.frame).contains("environment=sandbox\"><"))
     }
 
-    /// Writes the pages and what they load, to look at them:
+    /// Writes the pages and the files that they load into a folder, to look at them:
     /// `PERENNIAL_PAGES=folder bin/test DashboardTests`.
     @Test(.enabled(if: ProcessInfo.processInfo.environment["PERENNIAL_PAGES"]?.isEmpty == false))
-    func `the pages can be written into a folder`() throws {
+    func `the pages are written into the folder that PERENNIAL_PAGES names`() throws {
         let folder = URL(
             filePath: ProcessInfo.processInfo.environment["PERENNIAL_PAGES"] ?? "")
         try FileManager.default.createDirectory(

@@ -3,7 +3,7 @@ import PerennialContract
 @testable import Dashboard
 
 extension Samples {
-    /// Somebody who has signed in, and may see several apps.
+    /// An operator who has signed in and has access to several apps.
     var signedIn: Frame {
         var frame = frame
         frame.viewer.managesOperators = role == .admin

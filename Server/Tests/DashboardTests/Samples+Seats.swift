@@ -17,7 +17,7 @@ extension Samples {
             createdAt: at("2026-11-20T09:00:00Z"), expiresAt: at("2026-11-27T09:00:00Z"))
     }
 
-    /// Four members, of whom one waits, after a refund of one of the seats.
+    /// Four members, one of whom waits, after a refund of one of the seats.
     var group: SeatGroup {
         SeatGroup(
             originalTransactionID: text("2000000811204418"), environment: .production,
@@ -44,7 +44,7 @@ extension Samples {
         ]
     }
 
-    /// The purchaser of a group, of one that has ended, and of one whose members Apple invites.
+    /// The purchaser of a group, of an ended group, and of a group whose members Apple invites.
     var purchaser: CustomerPage {
         var page = emptyCustomer
         page.customer.customerID = text("anna")
@@ -67,7 +67,7 @@ extension Samples {
         return page
     }
 
-    /// A member of two groups, who has a seat from Apple, too.
+    /// A member of two groups, who also has a seat from Apple.
     var member: CustomerPage {
         var page = emptyCustomer
         page.customer.customerID = text("ben")
@@ -99,7 +99,7 @@ extension Samples {
         return page
     }
 
-    /// - Parameter token: nil if the form was sent before.
+    /// - Parameter token: nil if the form was already sent.
     func invitationPage(token: String?) -> InvitationPage {
         var made = invitation("i1", for: token == nil ? nil : "frida")
         made.token = token.map(text)

@@ -2,8 +2,8 @@ import PerennialContract
 
 @testable import Dashboard
 
-/// Values of every page. Each text from outside goes through `text`, so that a test can make all of
-/// them hostile.
+/// Values of every page. Each text from outside is passed through `text`, so that a test can make
+/// all of them hostile.
 struct Samples {
     var text: (String) -> String = { $0 }
     var role: Viewer.Role = .admin

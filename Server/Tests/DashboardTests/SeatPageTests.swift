@@ -9,7 +9,7 @@ import Testing
     private var purchaser: String { samples.purchaser.html(in: samples.frame) }
     private var member: String { samples.member.html(in: samples.frame) }
 
-    @Test func `a group says who waits, and what each payment cost`() {
+    @Test func `a group shows who waits, and the cost of each payment`() {
         for part in [
             "3 seats taken, 0 free, 1 member waits", "<dt>At renewal</dt><dd>6</dd>",
             "3 seats, 1 of them refunded", "2 × $9.99, 1 × $7.99",
@@ -20,19 +20,19 @@ import Testing
         }
     }
 
-    @Test func `a group that has ended takes nobody in, and keeps what can be taken back`() {
+    @Test func `an ended group accepts no members, but its invitations can be withdrawn`() {
         #expect(purchaser.contains("none: the subscription does not run"))
         #expect(purchaser.contains("The members have no access by it."))
         #expect(purchaser.contains("id=\"withdraw-i1-0\""))
         #expect(!purchaser.contains("id=\"again-i1-0\"") && !purchaser.contains("id=\"invite1\""))
     }
 
-    @Test func `a group whose members Apple invites has neither members nor invitations`() {
+    @Test func `a group whose members Apple invites lists neither members nor invitations`() {
         #expect(purchaser.contains("Apple invites the members of this group"))
         #expect(!purchaser.contains("id=\"invite2\""))
     }
 
-    @Test func `a member sees no payment, and whoever waits is told why`() {
+    @Test func `a member sees no payment, and a waiting member sees the reason`() {
         #expect(member.contains("pays for it."))
         #expect(member.contains("Who pays for it is not known here."))
         #expect(member.contains("There are fewer seats than members"))
@@ -47,7 +47,7 @@ import Testing
         }
     }
 
-    @Test func `each end of a seat has a sentence, and an unknown one its word`() {
+    @Test func `each end of a seat has a sentence, and an unknown one shows its raw value`() {
         func words(_ cause: SeatEnd?) -> String {
             EventWords(event: samples.seatEvent(cause)).detail(in: samples.frame).html
         }
@@ -61,7 +61,7 @@ import Testing
         #expect(EventWords(event: samples.seatEvent(.left)).headline == "Seat released")
     }
 
-    @Test func `the token of an invitation stands on its page only if it was made just now`() {
+    @Test func `the token of an invitation is shown only directly after its creation`() {
         let made = samples.invitationPage(token: "70ken").html(in: samples.frame)
         #expect(made.contains("data-copy=\"70ken\"") && made.contains("shown once"))
         let before = samples.invitationPage(token: nil).html(in: samples.frame)

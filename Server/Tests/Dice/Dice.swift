@@ -1,7 +1,7 @@
 import Foundation
 
-/// Random numbers that are the same for the same seed (SplitMix64: Steele, Lea, Flood, Fast
-/// Splittable Pseudorandom Number Generators, 2014).
+/// Random numbers that a seed repeats (SplitMix64: Steele, Lea, Flood, Fast Splittable Pseudorandom
+/// Number Generators, 2014).
 package struct Dice: RandomNumberGenerator, Sendable {
     private var state: UInt64
 
@@ -9,7 +9,7 @@ package struct Dice: RandomNumberGenerator, Sendable {
 
     /// Takes its seed from the environment variable PERENNIAL_SEED, or chooses one, and prints it.
     ///
-    /// - Parameter name: of the suite, printed with the seed.
+    /// - Parameter name: the name of the suite, which is printed with the seed.
     package init(announcedBy name: String) {
         self.init(
             seed: Self.seed(announcedBy: name, usual: UInt64.random(in: 0...UInt64.max / 2)))
@@ -31,12 +31,12 @@ package struct Dice: RandomNumberGenerator, Sendable {
         return mixed ^ mixed >> 31
     }
 
-    /// Bytes with some places changed, dropped or doubled, a stretch said twice or cut out.
+    /// Bytes with some places changed, removed or doubled, and sometimes a range repeated or
+    /// removed.
     ///
     /// - Parameters:
-    ///   - places: how many at most.
-    ///   - marks: bytes that mean something where they stand: then damage goes deeper than it does
-    ///     where every change is noise.
+    /// - places: the largest number of damaged places.
+    /// - marks: bytes with a meaning in the format. Damage with them reaches deeper than noise.
     package mutating func damaged(
         _ bytes: [UInt8], places: Int = 3, marks: some Collection<UInt8>
     ) -> [UInt8] {

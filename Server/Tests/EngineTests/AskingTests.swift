@@ -12,9 +12,9 @@ import Testing
 
 @testable import Engine
 
-/// How the App Store is asked where it does not answer as it should.
+/// Requests to the App Store when it does not answer as it should.
 @Suite struct AskingTests {
-    /// An app, a clock, and a store that answers as a test says.
+    /// An app, a clock, and an App Store that responds as a test says.
     private final class Scene: Sendable {
         let engine: Engine
         let database: SQLiteDriver
@@ -70,7 +70,7 @@ import Testing
 
         func pass(_ duration: Duration) { time.pass(duration) }
 
-        /// Purchases of an app that were never asked about, numbered from `app-1`.
+        /// Adds purchases of an app that were never checked, numbered from `app-1`.
         func addDue(_ count: Int, of app: AppID) async throws {
             let now = time.instant
             try await engine.context.db.transaction { tx in
@@ -89,7 +89,7 @@ import Testing
             }
         }
 
-        /// The store's question about a purchase of a customer who has agreed to an answer.
+        /// Adds a consumption request about a purchase of a customer who has given consent.
         func addQuestion(of app: AppID) async throws -> PurchaseID {
             try await addDue(1, of: app)
             let now = time.instant
@@ -112,16 +112,16 @@ import Testing
             return purchase
         }
 
-        /// What was asked of production.
+        /// The requests to production.
         var asked: [AppStoreRequest] {
             bodies.asked.withLock { $0 }.filter { $0.environment == .production }
         }
     }
 
-    @Test func `lost notifications that cannot be asked for keep no other question back`()
+    @Test func `a failed search for lost notifications does not hold up other requests`()
         async throws
     {
-        // As of a list that is longer than can be read: of no concern to others.
+        // The answer for a list of notifications that is too long. Other requests are not affected.
         let refusal: JSON = ["errorCode": 4_000_006, "errorMessage": "Invalid request."]
         let scene = try await Scene { _, _ in
             AppStoreResponse(status: 400, body: refusal.bytes)
@@ -142,7 +142,7 @@ import Testing
         }
     }
 
-    @Test func `a page that comes too soon is waited for, and its place kept`() async throws {
+    @Test func `after a 429, the backfill waits and continues on the same page`() async throws {
         let now: Int64 = 1_767_268_800_000
         let scene = try await Scene { number, request in
             let isFirst = request.query.allSatisfy { $0.0 != "paginationToken" }
@@ -164,7 +164,7 @@ import Testing
         #expect(scene.asked.count == 3, "done for an hour")
     }
 
-    @Test func `of questions that fail together one counts`() async throws {
+    @Test func `failures of requests made at the same time count as one`() async throws {
         let scene = try await Scene { _, _ in AppStoreResponse(status: 500) }
         let now = Instant(milliseconds: 1_767_268_800_000)
         for (moment, failures) in [(now, 3), (now + .seconds(15), 4), (now + .seconds(20), 4)] {
@@ -180,7 +180,7 @@ import Testing
         }
     }
 
-    /// A store that does not answer, since the server ends while it is asked.
+    /// The server is stopped during its request, and the App Store does not answer.
     private static func sceneThatStops() async throws -> Scene {
         try await Scene { _, _ in
             withUnsafeCurrentTask { task in if let task { task.cancel() } }
@@ -188,7 +188,7 @@ import Testing
         }
     }
 
-    /// In a task of its own, so that its end is not the test's.
+    /// Runs the body in its own task, so that cancelling it does not cancel the test.
     private static func apart(
         _ body: @escaping @Sendable () async throws -> Void
     ) async throws {
@@ -198,9 +198,7 @@ import Testing
         }
     }
 
-    @Test func `a server that stops while it looks for what was lost tells of no failure`()
-        async throws
-    {
+    @Test func `a server that stops during a backfill reports no failure`() async throws {
         let scene = try await Self.sceneThatStops()
         for count in 1...2 {
             try await Self.apart { _ = try await scene.engine.backfill.run() }
@@ -215,7 +213,9 @@ import Testing
         }
     }
 
-    @Test func `a server that stops while it answers a question has not tried`() async throws {
+    @Test func `a server that stops during a consumption response has used no attempt`()
+        async throws
+    {
         let scene = try await Self.sceneThatStops()
         let purchase = try await scene.addQuestion(of: "birds")
         for count in 1...2 {
@@ -228,7 +228,7 @@ import Testing
         }
     }
 
-    @Test func `however much is due of some apps, the others have their share of each batch`()
+    @Test func `each app has its share of every batch, however many checks another app has due`()
         async throws
     {
         let apps: [AppID] = ["ants", "bats", "cats"]
@@ -242,7 +242,7 @@ import Testing
         #expect(counts[2] == 1 && counts.allSatisfy { $0 >= 1 } && counts.max() == 19, "\(counts)")
     }
 
-    @Test func `each batch begins with another app`() {
+    @Test func `batches begin with each app in turn`() {
         let turn = RoundRobin()
         let firsts = (1...3).map { _ in turn.rotated(["a", "b", "c"]).first }
         #expect(Set(firsts) == ["a", "b", "c"])
@@ -250,7 +250,7 @@ import Testing
         #expect(turn.rotated([]).isEmpty)
     }
 
-    @Test func `a search says whether the App Store was asked, and whether it answered`()
+    @Test func `a search says whether the App Store was asked and whether it answered`()
         async throws
     {
         let unknown: JSON = ["errorCode": 4_040_010, "errorMessage": "Not found."]

@@ -14,7 +14,7 @@ import Testing
     }
 
     @Test(arguments: ["", "00:1B:63:84:45", "00:1B:63:84:45:EG", "00:1B:63:84:45:É", "٠٠١ب"])
-    func `nothing else is`(text: String) {
+    func `any other text is no device GUID`(text: String) {
         #expect(DeviceGUID.bytes(of: text) == nil)
     }
 }

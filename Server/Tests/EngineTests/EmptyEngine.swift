@@ -5,7 +5,7 @@ import Logging
 import StorageSQLite
 
 extension Engine {
-    /// An engine with one app and an empty database, at a moment that does not move.
+    /// An engine with one app, an empty database and a clock that stands still.
     static func empty(_ app: AppSettings, at now: Instant) async throws -> Engine {
         let engine = Engine(
             database: try SQLiteDriver.inMemory(), apps: [app],

@@ -8,7 +8,7 @@ import Testing
 
 private let now = Instant(milliseconds: 1_700_000_000_000)
 
-/// An engine with one app and an empty database. What needs signed documents is told in Stories.
+/// An engine with one app and an empty database. Tests that need signed documents are in Stories.
 private func engine() async throws -> Engine {
     let app = AppSettings(
         id: "birds", bundleID: "com.example.birds", entitlements: ["pro": ["pro.monthly"]])
@@ -55,7 +55,9 @@ private func failure<Value>(_ body: () async throws -> Value) async -> EngineFai
 }
 
 @Suite struct EngineTests {
-    @Test func `a customer never heard of has nothing, and asking writes nothing`() async throws {
+    @Test func `an unknown customer has no purchases, and reading it stores no customer`()
+        async throws
+    {
         let engine = try await engine()
         let state = try await engine.customers.find("anna", app: "birds", environment: .production)
         #expect(state.entitlements.isEmpty && state.purchases.isEmpty && state.aliases.isEmpty)
@@ -65,7 +67,9 @@ private func failure<Value>(_ body: () async throws -> Value) async -> EngineFai
         #expect(united.aliases == ["anna"], "anna was no customer before: \(united.aliases)")
     }
 
-    @Test func `aliases hold both ways, and a repeat changes nothing`() async throws {
+    @Test func `an alias works in both directions, and adding it again changes nothing`()
+        async throws
+    {
         let engine = try await engine()
         for _ in 0..<2 {
             _ = try await engine.customers.alias(
@@ -96,7 +100,7 @@ private func failure<Value>(_ body: () async throws -> Value) async -> EngineFai
         "", " ", "null", "Guest", "0", "undefined", "a\nb", " anna", "[object Object]",
         "00000000-0000-0000-0000-000000000000", String(repeating: "x", count: 256),
     ])
-    func `an id that means nobody is refused everywhere`(id: String) async throws {
+    func `an id that identifies no person is refused everywhere`(id: String) async throws {
         let engine = try await engine()
         let id = CustomerID(rawValue: id)
         let expected = EngineFailure.invalidCustomerID(id.rawValue)
@@ -117,7 +121,9 @@ private func failure<Value>(_ body: () async throws -> Value) async -> EngineFai
             } == expected)
     }
 
-    @Test func `a grant repeated by its key after its end is what it was`() async throws {
+    @Test func `repeating a grant with its key after the grant has expired returns that grant`()
+        async throws
+    {
         let two = try await TwoApps()
         var order = NewGrant(entitlement: "pro", until: now + .days(1), reason: "", key: "k")
         let given = try await two.engine.grants.add(
@@ -135,7 +141,7 @@ private func failure<Value>(_ body: () async throws -> Value) async -> EngineFai
         #expect(refused == .grantAlreadyExpired(now + .days(1)))
     }
 
-    @Test func `an app whose log cannot be gone on with keeps no other waiting`() async throws {
+    @Test func `an app whose events cannot be written does not hold up other apps`() async throws {
         let two = try await TwoApps()
         for app: AppID in ["birds", "cats"] {
             let order = NewGrant(entitlement: "pro", until: now + .days(1), reason: "", key: nil)
@@ -151,14 +157,14 @@ private func failure<Value>(_ body: () async throws -> Value) async -> EngineFai
         #expect(try await two.engine.events.emitTimeBased() == 1)
         let told = try await two.engine.events.list(of: "cats", after: 0, limit: 10)
         #expect(told.map(\.entry.change.kind) == [.granted, .grantEnded])
-        // What is wrong is still said, when there is nothing else to do.
+        // The failure is still reported when no other work is left.
         guard case .storage? = await failure({ try await two.engine.events.emitTimeBased() }) else {
             Issue.record("the failure was kept silent")
             return
         }
     }
 
-    @Test func `a key opens for the app it was made for, and no other text does`() async throws {
+    @Test func `a key opens only its own app, and any other text opens none`() async throws {
         let engine = try await engine()
         #expect(try await engine.keys.hasKeys("birds") == false)
         let key = try await engine.keys.create(app: "birds", kind: .secret, name: "server")
@@ -177,7 +183,7 @@ private func failure<Value>(_ body: () async throws -> Value) async -> EngineFai
         #expect(one != other)
     }
 
-    @Test func `a key for an app that is not configured is not made`() async throws {
+    @Test func `a key for an app that is not configured is refused`() async throws {
         let engine = try await engine()
         #expect(
             await failure { try await engine.keys.create(app: "rage", kind: .app, name: "") }
@@ -188,7 +194,7 @@ private func failure<Value>(_ body: () async throws -> Value) async -> EngineFai
         "", "{", "[]", "null", "{}", #"{"signedPayload":7}"#, #"{"signedPayload":"a.b"}"#,
         #"{"signedPayload":"eyJ9.e30.AAAA"}"#,
     ])
-    func `a body that is no notification is refused and counted`(body: String) async throws {
+    func `a body that is not a notification is refused and counted`(body: String) async throws {
         let engine = try await engine()
         let failure = await failure {
             try await engine.recording.record(notification: Array(body.utf8))
@@ -201,7 +207,7 @@ private func failure<Value>(_ body: () async throws -> Value) async -> EngineFai
         #expect(engine.counts.notificationsRecorded == 0)
     }
 
-    @Test func `a posting has a limited number of documents`() async throws {
+    @Test func `a request has a limited number of documents`() async throws {
         let engine = try await engine()
         let evidence = PurchaseEvidence(
             signedTransactions: Array(repeating: "x", count: PurchaseEvidence.documentsMax + 1))
@@ -211,12 +217,12 @@ private func failure<Value>(_ body: () async throws -> Value) async -> EngineFai
                     what: "documents in a request", limit: PurchaseEvidence.documentsMax))
     }
 
-    @Test func `an empty database rebuilds to nothing`() async throws {
+    @Test func `the rebuild of an empty database is clean`() async throws {
         let report = try await engine().maintenance.rebuild(verifyOnly: true)
         #expect(report.isClean && report.documents == 0)
     }
 
-    @Test func `the store is asked for nothing but what may be the number of an order`() {
+    @Test func `only text that may be an order number is sent to the App Store`() {
         let numbers: [(String, String?)] = [
             ("MK5TTTVWJH", "MK5TTTVWJH"), ("mk5tttvwjh", "MK5TTTVWJH"), ("M123456", nil),
             ("M1234567", "M1234567"), ("M12345678901234", "M12345678901234"),

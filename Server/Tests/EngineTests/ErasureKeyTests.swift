@@ -26,9 +26,7 @@ extension Engine {
         return try await .empty(app, at: now)
     }
 
-    @Test func `whoever can guess an id does not find it among the erased without the key`()
-        async throws
-    {
+    @Test func `without the key, a guessed id cannot be found among the erased ids`() async throws {
         let id: CustomerID = "anna@example.com"
         var seen: [[UInt8]] = []
         for _ in 0..<2 {
@@ -42,7 +40,7 @@ extension Engine {
             #expect(try await !engine.isErased("ben@example.com"))
             seen += hashes
         }
-        // Each database has a key of its own.
+        // Each database has its own key.
         #expect(Set(seen).count == 4)
     }
 }

@@ -7,7 +7,7 @@ import Testing
 private let present = Instant(milliseconds: 1_767_268_800_000)
 private let address = "https://old.example.com/apple"
 
-/// An engine with one app, whose notifications go on to one address.
+/// An engine with one app, whose notifications are forwarded to one address.
 private func engine() async throws -> Engine {
     let target = ForwardTarget(
         name: address, url: address, environments: Set(Ledger.Environment.allCases))
@@ -18,7 +18,7 @@ private func engine() async throws -> Engine {
 }
 
 extension Engine {
-    /// Puts forwards in that came some days ago, and ended then.
+    /// Inserts forwards that arrived, and were finished, some days ago.
     fileprivate func add(
         _ state: StoredForward.State, daysAgo days: Int, count: Int = 1
     ) async throws {
@@ -39,7 +39,7 @@ extension Engine {
         }
     }
 
-    /// How many days ago those of a state came that are still there, the newest first.
+    /// The ages in days of the stored forwards in a state, the newest first.
     fileprivate func daysAgo(_ state: StoredForward.State) async throws -> [Int] {
         try await forwarding.all(of: "birds", in: state, after: nil, limit: 500).map { forward in
             Int((present - forward.createdAt) / Duration.days(1))
@@ -48,7 +48,7 @@ extension Engine {
 }
 
 @Suite struct ForgettingTests {
-    @Test func `what is over is forgotten after eight days, and what is not after thirty`()
+    @Test func `finished forwards are deleted after eight days, others after thirty`()
         async throws
     {
         let engine = try await engine()
@@ -68,7 +68,7 @@ extension Engine {
         #expect(engine.forwarding.states.map(\.waiting) == [3])
     }
 
-    @Test func `one look forgets more than one transaction does`() async throws {
+    @Test func `one run deletes more forwards than one transaction may`() async throws {
         let engine = try await engine()
         try await engine.add(.accepted, daysAgo: 9, count: 1200)
         try await engine.add(.accepted, daysAgo: 1, count: 3)

@@ -3,10 +3,10 @@ import Engine
 import Ledger
 import Testing
 
-/// Proofs that Python's `hmac` and `cryptography` made, of the customer "anna".
+/// Proofs for the customer "anna", made with Python's `hmac` and `cryptography`.
 @Suite struct IdentityProofTests {
     private static let secret = AppSecret("0123456789abcdef0123456789abcdef")
-    /// All tokens expire then.
+    /// The moment when all tokens expire.
     private static let expiry = Instant(milliseconds: 1_700_000_600_000)
     private static let now = expiry - .seconds(1)
 
@@ -15,7 +15,7 @@ import Testing
     private static let hs256 =
         "eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9.\(claims)."
         + "uXEy_vIeenEXUE4M_R3yn-RYeYXM3n5FAYwIfI5jm30"
-    /// Signed with the secret, and says that it needs no signature.
+    /// A token that is signed with the secret, although its header says `"alg": "none"`.
     private static let none =
         "eyJhbGciOiJub25lIn0.\(claims).22558arvnlldVmfJ1QnxvJVa8jnNts_KC4gX9ZYzRVg"
     private static let es256 =
@@ -28,11 +28,11 @@ import Testing
         -----END PUBLIC KEY-----
         """
 
-    /// Of "anna", a line break and the second of the expiry.
+    /// The signed text is "anna", a line break and the expiry in seconds.
     private static let ending =
         "1700000600.8821359f236e130c0af0dfe8b742112a64b2898e2e66d36e651896f9ce9f3606"
 
-    @Test func `a code with an end is good until then, for the customer and the end it names`() {
+    @Test func `a code with an end is valid until then, for its customer and that end`() {
         let code = String(Self.ending.dropFirst("1700000600.".count))
         for proof in [IdentityProof.hmac(Self.secret), .hmac(Self.secret, endless: true)] {
             #expect(proof.defect(in: Self.ending, of: "anna", at: Self.now) == nil)
@@ -47,13 +47,13 @@ import Testing
         }
     }
 
-    @Test func `a code without an end is good only where that is said`() {
+    @Test func `a code without an end is refused unless the app allows it`() {
         let proof = IdentityProof.hmac(Self.secret)
         #expect(proof.defect(in: Self.code, of: "anna", at: Self.now) == .endless)
         #expect(proof.defect(in: Self.code, of: "ben", at: Self.now) == .wrong)
     }
 
-    @Test func `a code is good for the one customer it was made for`() {
+    @Test func `a code is valid for one customer only`() {
         let proof = IdentityProof.hmac(Self.secret, endless: true)
         #expect(proof.defect(in: Self.code, of: "anna", at: Self.now) == nil)
         #expect(proof.defect(in: Self.code.uppercased(), of: "anna", at: Self.now) == nil)
@@ -64,7 +64,7 @@ import Testing
         #expect(proof.defect(in: "", of: "anna", at: Self.now) == .missing)
     }
 
-    @Test func `a token is good for its customer, until it expires`() throws {
+    @Test func `a token is valid for its customer until it expires`() throws {
         let key = try IdentityProof.publicKey(pem: Self.pem)
         for (proof, token) in [
             (IdentityProof.token(Self.secret), Self.hs256),
@@ -81,12 +81,12 @@ import Testing
         }
     }
 
-    /// By HS256 with the secret.
+    /// A token with the header of HS256.
     private static func signed(_ claims: String, _ signature: String) -> String {
         "eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9.\(claims).\(signature)"
     }
 
-    @Test func `a date in a token may have a fraction or an exponent, and is a number`() {
+    @Test func `a date in a token must be a number, and may have a fraction or an exponent`() {
         let proof = IdentityProof.token(Self.secret)
         // {"sub":"anna","iat":1700000000.25,"nbf":1.7e9,"exp":1700000600.5}
         let fraction = Self.signed(
@@ -109,12 +109,12 @@ import Testing
         #expect(proof.defect(in: text, of: "anna", at: Self.now) == .wrong)
     }
 
-    @Test func `whom a token is for and by whom it is counts where that is asked for`() {
+    @Test func `the audience and issuer of a token are checked if they are configured`() {
         // {"sub":"anna","exp":1700000600,"iss":"https://id.example.com","aud":"birds"}
         let birds = Self.signed(
             "eyJzdWIiOiJhbm5hIiwiZXhwIjoxNzAwMDAwNjAwLCJpc3MiOiJodHRwczovL2lkLmV4YW1wbGUuY29tIiwi"
                 + "YXVkIjoiYmlyZHMifQ", "dDPTUNdYn5kS4jQBTDozzHm09s68mQPWIXDvjPR3eMo")
-        // The same with "aud":["cats","birds"]
+        // The same claims with "aud":["cats","birds"].
         let both = Self.signed(
             "eyJzdWIiOiJhbm5hIiwiZXhwIjoxNzAwMDAwNjAwLCJpc3MiOiJodHRwczovL2lkLmV4YW1wbGUuY29tIiwi"
                 + "YXVkIjpbImNhdHMiLCJiaXJkcyJdfQ", "lQvVogYmGn4SkFA9IZkuusKhTvdZ_jwIKUQAOMJR190")
@@ -136,7 +136,7 @@ import Testing
         #expect(lack(Self.hs256, "birds") == .wrong && lack(Self.hs256, nil, issuer) == .wrong)
     }
 
-    @Test func `a token counts from its beginning, but for a clock that is somewhat ahead`() {
+    @Test func `a token is valid from its nbf, with 60 seconds of tolerance`() {
         let proof = IdentityProof.token(Self.secret)
         // {"sub":"anna","exp":1700000600,"nbf":1700000300}
         let token = Self.signed(
@@ -152,29 +152,29 @@ import Testing
         #expect(proof.defect(in: text, of: "anna", at: Self.now) == .wrong)
     }
 
-    @Test func `which algorithm is used is not the token's to say`() throws {
+    @Test func `a token cannot choose the algorithm that verifies it`() throws {
         let secret = IdentityProof.token(Self.secret)
         #expect(secret.defect(in: Self.none, of: "anna", at: Self.now) == .wrong)
         #expect(secret.defect(in: Self.es256, of: "anna", at: Self.now) == .wrong)
         let key = IdentityProof.signedToken(
             publicKey: try IdentityProof.publicKey(pem: Self.pem))
         #expect(key.defect(in: Self.hs256, of: "anna", at: Self.now) == .wrong)
-        // A public key is no secret: what is signed with it as one is worth nothing.
+        // A public key is not secret, so a token signed with it as a shared secret is refused.
         let confused = IdentityProof.token(AppSecret(Self.pem))
         #expect(confused.defect(in: Self.es256, of: "anna", at: Self.now) == .wrong)
     }
 
-    /// Its header says that `app`, which is "cats", has to be understood.
+    /// The header says that `app`, which is "cats", is critical.
     private static let critical =
         "eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCIsImNyaXQiOlsiYXBwIl0sImFwcCI6ImNhdHMifQ"
         + ".\(claims).BwNMDayFXyfuu-IBM8NSMHfyOZB8rtoAEKrAqXnOX0k"
 
-    @Test func `a token that declares something critical is refused`() {
+    @Test func `a token with a critical header is refused`() {
         let proof = IdentityProof.token(Self.secret)
         #expect(proof.defect(in: Self.critical, of: "anna", at: Self.now) == .wrong)
     }
 
-    @Test func `only an id that nobody can guess speaks for itself`() {
+    @Test func `only an anonymous id that cannot be guessed needs no proof`() {
         #expect(("anon_0f4c7b9e-1d2a-4c3b-8e5f-6a7b8c9d0e1f" as CustomerID).isAnonymous)
         #expect(!("anon_1" as CustomerID).isAnonymous)
         #expect(!("0f4c7b9e-1d2a-4c3b-8e5f-6a7b8c9d0e1f" as CustomerID).isAnonymous)

@@ -7,7 +7,7 @@ import Logging
 import StorageSQLite
 import Testing
 
-/// What an app has taken in from before StoreKit 2 stays when it takes no more of it.
+/// An app stops accepting receipts from before StoreKit 2. What it has already stored stays.
 @Suite struct LegacyOffTests {
     private static let receipt = URL(
         filePath: ProcessInfo.processInfo.environment["PERENNIAL_VECTORS"] ?? "../shared/vectors",
@@ -31,7 +31,9 @@ import Testing
     }
 
     @Test(.enabled(if: FileManager.default.fileExists(atPath: receipt.path)))
-    func `a receipt is refused from then on, and what it showed is rebuilt`() async throws {
+    func `with legacy receipts off, new ones are refused, and stored ones can be rebuilt`()
+        async throws
+    {
         let database = try SQLiteDriver.inMemory()
         let text = String(decoding: try Data(contentsOf: Self.receipt), as: UTF8.self)
         let evidence = PurchaseEvidence(appReceipt: text)

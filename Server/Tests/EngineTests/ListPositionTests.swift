@@ -3,7 +3,7 @@ import Testing
 
 @testable import Engine
 
-/// A history in pieces, while lines of it come and go.
+/// Pages of a history whose lines change between the requests.
 @Suite struct ListPositionTests {
     private func line(
         _ second: Int, _ sentence: String, _ kind: HistoryLine.Kind = .event
@@ -17,8 +17,8 @@ import Testing
         seconds.map { line($0, "\($0)") }
     }
 
-    /// What is told by two pages of three lines and a last one of all the rest, each of the history
-    /// as it is by then.
+    /// The lines of three pages: two pages with three lines each, and a last page with the rest.
+    /// Each page is cut from the history as it is at that time.
     private func told(_ pages: [[HistoryLine]]) throws -> [String] {
         var told: [HistoryLine] = []
         for (number, lines) in pages.enumerated() {
@@ -31,34 +31,38 @@ import Testing
 
     private static let all = (1...9).map { "\($0)" }
 
-    @Test func `of what stays as it is each line is told once`() throws {
+    @Test func `if nothing changes, each line is listed once`() throws {
         #expect(try told([lines(1...9), lines(1...9), lines(1...9)]) == Self.all)
     }
 
-    @Test func `what comes late, and is of earlier, repeats no line`() throws {
+    @Test func `a late line of an earlier time does not repeat another line`() throws {
         let late = [line(0, "late")]
         let pages = [lines(1...9), late + lines(1...9), late + late + lines(1...9)]
         #expect(try told(pages) == Self.all)
     }
 
-    @Test func `what is not told any more leaves out no line that is`() throws {
+    @Test func `a line that disappears does not remove other lines from the next page`() throws {
         #expect(try told([lines(1...9), lines(3...9), lines(6...9)]) == Self.all)
     }
 
-    @Test func `of lines of one moment each is told once, whatever comes between them`() throws {
+    @Test func `lines of one moment are each listed once, even if another comes between them`()
+        throws
+    {
         let moment = (1...9).map { line(0, "\($0)") }
         var more = moment
         more.insert(line(0, "late", .fact), at: 2)
         #expect(try told([moment, more, moment]) == Self.all)
     }
 
-    @Test func `where the last line is gone its moment is told again, and no earlier one`() throws {
+    @Test func `if the last line of a page disappears, only lines of its moment are repeated`()
+        throws
+    {
         let pages = [lines(1...2) + [line(3, "3"), line(3, "4")] + lines(5...9)]
         let without = lines(1...2) + [line(3, "4")] + lines(5...9)
         #expect(try told(pages + [without, without]) == Self.all)
     }
 
-    @Test func `a line that is said otherwise since is the same one`() {
+    @Test func `a line whose sentence has changed counts as the same line`() {
         let waiting = line(1, "Not answered yet", .consumption)
         let answered = [line(1, "It was told", .consumption), line(2, "2")]
         #expect(answered.rest(after: waiting.position).map(\.sentence) == ["2"])
@@ -68,7 +72,7 @@ import Testing
         "", "2", "_", "5_", "5_0123456789abcde", "5_0123456789abcdeg", "+5_0123456789abcdef",
         "x_0123456789abcdef", "1_2_3",
     ])
-    func `what no answer has contained is no place`(text: String) {
+    func `a text that is not from a response is not a cursor`(text: String) {
         #expect(ListCursor(text) == nil)
         #expect(ListCursor("5_0123456789abcdef")?.text == "5_0123456789abcdef")
     }

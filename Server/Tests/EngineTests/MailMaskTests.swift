@@ -3,7 +3,7 @@ import Testing
 
 @testable import Engine
 
-/// Whose a purchase is can be hinted at without saying it.
+/// A masked mail address hints at the owner of a purchase without naming the owner.
 @Suite struct MailMaskTests {
     @Test(
         arguments: [
@@ -12,7 +12,7 @@ import Testing
             ("anna@.com", nil), ("a@b@example.com", nil), ("anna b@example.com", nil),
             ("anon_0f4c7b9e-1d2a-4c3b-8e5f-6a7b8c9d0e1f", nil),
         ] as [(String, String?)])
-    func `only a mail address has a mask, and the mask has one letter of each part`(
+    func `only a mail address has a mask, with one letter of each part`(
         id: String, mask: String?
     ) {
         #expect(CustomerID(rawValue: id).mailMask == mask)

@@ -6,14 +6,15 @@ import Testing
 
 @testable import Engine
 
-/// What verifyReceipt answers about an account, by what is known of it.
+/// What verifyReceipt answers about an account, depending on what is stored.
 @Suite struct ReceiptAccountTests {
     static let start = Instant(milliseconds: 1_767_268_800_000)
     static let chain = PurchaseID("1", in: .production)
 
     static func day(_ count: Int) -> Instant { start + .days(count) }
 
-    /// The period of a month, by its number: each begins thirty days after the one before.
+    /// One month of the subscription, by number; each month begins thirty days after the one
+    /// before.
     static func month(
         _ number: Int, attestedAt: Instant, _ change: (inout Payment) -> Void = { _ in }
     ) -> Fact {
@@ -40,7 +41,7 @@ import Testing
         return row
     }
 
-    /// Apple's answer, as it is kept.
+    /// Apple's answer as a stored document.
     static func document(
         _ rows: [VerifyReceiptRow], _ renewals: [VerifyReceiptRenewal] = [], at: Instant,
         bought: [VerifyReceiptRow] = []
@@ -80,7 +81,7 @@ import Testing
         ids(account.rows(of: receipt, madeAt: start))
     }
 
-    @Test func `a period that Apple's answer lacks is added, whenever it was heard of`() {
+    @Test func `a period missing from Apple's answer is added, whenever it was attested`() {
         let facts = (1...3).map { Self.month($0, attestedAt: Self.day(61)) }
         for at in [Self.day(61), Self.day(62)] {
             let ascending = Self.document([Self.row(1), Self.row(2)], at: at)
@@ -92,13 +93,13 @@ import Testing
         #expect(Self.rows(of: Self.account(facts, told: whole)) == ["2", "3", "1"])
     }
 
-    @Test func `what Apple has left out of its list on purpose stays out`() {
+    @Test func `purchases that Apple's list leaves out on purpose stay out`() {
         let facts = (1...2).map { Self.month($0, attestedAt: Self.day(61)) }
         let document = Self.document([], at: Self.day(62), bought: [Self.row(1), Self.row(2)])
         #expect(Self.rows(of: Self.account(facts, told: document)).isEmpty)
     }
 
-    @Test func `the newest of a subscription is the one that ends last, wherever it stands`() {
+    @Test func `the newest period of a subscription is the one that ends last, in any order`() {
         let rows = (1...4).map(Self.row)
         for order in [rows, rows.reversed(), [rows[2], rows[3], rows[0], rows[1]]] {
             #expect(Self.ids(VerifyReceiptComposer.newestOfEachSubscription(order)) == ["4"])
@@ -109,7 +110,7 @@ import Testing
         #expect(Self.ids(two) == ["5", "4"])
     }
 
-    @Test func `what was given back or replaced is not the newest where another goes on`() {
+    @Test func `a refunded or replaced period is not the newest if another one continues`() {
         var year = Self.row(1)
         year.expires = AppStoreDate(Self.day(365))
         var refunded = year
@@ -140,7 +141,7 @@ import Testing
         return document([row(1)], [renewal], at: day(40))
     }
 
-    @Test func `who has come back is not told of as who had left`() throws {
+    @Test func `a customer who has subscribed again is not reported as cancelled`() throws {
         let left = Self.renewal(Self.cancelled, attestedAt: Self.day(40))
         let before = Self.told {
             $0.autoRenewStatus = .off
@@ -163,7 +164,9 @@ import Testing
         }
     }
 
-    @Test func `grace is told of while it lasts, and where the store goes on trying`() throws {
+    @Test func `a grace period is reported while it lasts and while the App Store retries`()
+        throws
+    {
         let grace = Self.day(46)
         let rows: [(renewal: Renewal, isReported: Bool)] = [
             (Renewal(willRenew: true, isRetrying: true, graceUntil: grace), true),
@@ -183,11 +186,11 @@ import Testing
         }
     }
 
-    // MARK: - What only some documents say
+    // MARK: - What only some documents contain
 
     private static let token = "3fa85f64-5717-4562-b3fc-2c963f66afa6"
 
-    @Test func `a row has what its receipt did not say and the account knows`() throws {
+    @Test func `a row also has what other documents say and its receipt lacks`() throws {
         let offers: [(kind: Offer.Kind, promotion: String?, code: String?)] = [
             (.promotional, "loyal", nil), (.code, nil, "loyal"), (.winBack, nil, nil),
         ]
@@ -209,7 +212,7 @@ import Testing
         }
     }
 
-    @Test func `a consumable in an answer is given back there, too, and no other is added`() {
+    @Test func `an answer shows a refund of its consumable, and no other consumable is added`() {
         func seeds(_ change: (inout Payment) -> Void) -> Fact {
             Self.month(1, attestedAt: Self.day(3)) { payment in
                 (payment.kind, payment.line, payment.until) = (.consumable, nil, nil)
@@ -225,9 +228,7 @@ import Testing
         #expect(Self.rows(of: Self.account([refunded])).isEmpty)
     }
 
-    @Test func `what is said of the next period names its offer, and its price in both spellings`()
-        throws
-    {
+    @Test func `the next renewal has its offer, and the price consent in both fields`() throws {
         let facts = [
             Self.month(1, attestedAt: Self.day(0)),
             Self.renewal(

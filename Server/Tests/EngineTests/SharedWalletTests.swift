@@ -7,7 +7,7 @@ import Testing
 private let now = Instant(milliseconds: 1_767_268_800_000)
 private let purchase = PurchaseID("1000", in: .production)
 
-/// An app whose customers may share what was bought, and have seeds.
+/// An app whose customers share purchases, and have a wallet of seeds.
 private func engine() async throws -> Engine {
     let app = AppSettings(
         id: "birds", bundleID: "com.example.birds", entitlements: [:],
@@ -17,9 +17,9 @@ private func engine() async throws -> Engine {
 }
 
 @Suite struct SharedWalletTests {
-    @Test func `what is shared credits its owner's wallet alone`() async throws {
+    @Test func `a shared purchase credits only its owner's wallet`() async throws {
         let engine = try await engine()
-        // As where a receipt did not say at first what kind of product it was.
+        // As when a receipt did not say at first that the product is a consumable.
         try await engine.context.db.transaction { tx in
             let payment = Payment(
                 transaction: "1000", product: "seeds.100", kind: .consumable, from: now, until: nil)

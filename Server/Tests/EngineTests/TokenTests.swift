@@ -9,7 +9,7 @@ import StorageSQLite
 import Synchronization
 import Testing
 
-/// Two engines on one database, at a moment that is moved by hand.
+/// Engines on one database, with a clock that the test moves.
 private final class TokenStage: Sendable {
     static let start = Instant(milliseconds: 1_700_000_000_000)
     static let life = Duration.seconds(600)
@@ -54,7 +54,7 @@ extension Engine {
         return try await tokens.issue(for: state, app: "birds")
     }
 
-    /// What a token says, where one of the published keys has signed it.
+    /// The claims of a token, or nil if none of the published keys has signed it.
     fileprivate func claims(of token: String) async throws -> JSON? {
         let jws = try #require(CompactJWS(token))
         let header = try JSON(parsing: try #require(jws.header))
@@ -83,7 +83,7 @@ extension Engine {
 }
 
 extension PublishedKeySet {
-    /// Of each link: which key introduces which.
+    /// For each link, the introducing key and the introduced key.
     fileprivate func introductions() throws -> [[String]] {
         try chain.map { link in
             let jws = try #require(CompactJWS(link))
@@ -98,7 +98,9 @@ extension PublishedKeySet {
 }
 
 @Suite struct TokenTests {
-    @Test func `a token says what is open, to whom, of which app, and until when`() async throws {
+    @Test func `a token names the app, the customer, the open entitlements and their ends`()
+        async throws
+    {
         let stage = try TokenStage()
         let engine = try await stage.engine()
         let until = TokenStage.start + .days(1)
@@ -119,7 +121,7 @@ extension PublishedKeySet {
         #expect(none?["entitlements"]?.members?.isEmpty == true)
     }
 
-    @Test func `a token of the sandbox is told apart by whoever checks one claim only`()
+    @Test func `a sandbox token differs in its issuer, its audience and its environment`()
         async throws
     {
         let engine = try await TokenStage().engine()
@@ -129,7 +131,7 @@ extension PublishedKeySet {
         #expect(claims["iss"] == "perennial/sandbox" && claims["aud"] == "birds/sandbox")
     }
 
-    @Test func `a token is given again for half its life, and as long as nothing changes`()
+    @Test func `a token is reissued unchanged for half its life, unless access changes`()
         async throws
     {
         let stage = try TokenStage()
@@ -147,7 +149,7 @@ extension PublishedKeySet {
         #expect(try await engine.token() != second)
     }
 
-    @Test func `a token counts offline for some days, and never ends before it expires`()
+    @Test func `a token is valid offline for the configured days, at least until it expires`()
         async throws
     {
         for (days, seconds) in [(30, 30 * 86_400), (1, 86_400), (0, 600)] as [(Int, Int64)] {
@@ -161,7 +163,7 @@ extension PublishedKeySet {
         }
     }
 
-    @Test func `the order of two tokens shows even if the clock stands still`() async throws {
+    @Test func `later tokens have higher numbers even if the clock stands still`() async throws {
         let engine = try await TokenStage().engine()
         var numbers: [Int64] = []
         for _ in 0..<3 {
@@ -183,7 +185,7 @@ extension PublishedKeySet {
         #expect(zip(numbers, numbers.dropFirst()).allSatisfy { $0 < $1 }, "\(numbers)")
     }
 
-    @Test func `a retired key is published until what it signed has ended offline`()
+    @Test func `a retired key stays published while tokens it signed may be valid offline`()
         async throws
     {
         let stage = try TokenStage()
@@ -203,7 +205,9 @@ extension PublishedKeySet {
         #expect(try await engine.claims(of: old) == nil)
     }
 
-    @Test func `a prepared key is published, and signs after the next rotation`() async throws {
+    @Test func `a prepared key is published at once, and signs only after the next rotation`()
+        async throws
+    {
         let stage = try TokenStage()
         let engine = try await stage.engine()
         let before = try await engine.token()
@@ -220,7 +224,8 @@ extension PublishedKeySet {
         #expect(try await engine.tokens.publishedKeySet() == published)
     }
 
-    @Test func `each key introduces the next, and neighbours of a deleted key each other`()
+    @Test
+    func `each key introduces the next; after a deletion the neighbours introduce each other`()
         async throws
     {
         let stage = try TokenStage()
@@ -236,7 +241,7 @@ extension PublishedKeySet {
                 == [[ids[0], ids[2]], [ids[2], ids[3]]])
     }
 
-    @Test func `two servers sign with one key, which is made once`() async throws {
+    @Test func `two servers create only one key, and both sign with it`() async throws {
         let stage = try TokenStage()
         let engines = [try await stage.engine(), try await stage.engine()]
         for engine in engines { _ = try await engine.token() }
@@ -245,7 +250,7 @@ extension PublishedKeySet {
         #expect(try await engines[0].claims(of: token) != nil)
     }
 
-    @Test func `an app that wants no tokens has none, and no key`() async throws {
+    @Test func `an app without token rules issues no tokens and creates no key`() async throws {
         let engine = try await TokenStage(tokens: nil).engine()
         #expect(try await engine.token() == nil)
         #expect(try await engine.tokens.publishedKeySet().keys.isEmpty)

@@ -7,7 +7,7 @@ import Signing
 import StorageSQLite
 import Testing
 
-/// Notifications that name no app, where several are configured.
+/// Notifications that name no app, when several apps are configured.
 @Suite struct UnboundNotificationTests {
     private static let now = Instant(milliseconds: Moment.year2026.onWire.milliseconds)
 
@@ -50,7 +50,7 @@ import Testing
             (["unclaimSeatIds": ["a"]], false, ["birds"]),
             (["bundleId": "com.example.cats"], true, ["cats"]),
         ] as [(JSON, Bool, [String])])
-    func `a notification is recorded for the app that it names, or for each that it can be for`(
+    func `a notification is recorded for the app it names, or for every app that trusts it`(
         info: JSON, isTrustedByCats: Bool, owners: [String]
     ) async throws {
         let authority = try Authority()
@@ -64,7 +64,9 @@ import Testing
         #expect(try await Self.owners(in: database) == owners)
     }
 
-    @Test func `what no app trusts, or what names another one, is recorded for none`() async throws
+    @Test
+    func `a notification that no app trusts, or that names an unknown app, is not recorded`()
+        async throws
     {
         let (authority, stranger) = (try Authority(), try Authority())
         let (engine, database) = try await Self.apps(trusting: [

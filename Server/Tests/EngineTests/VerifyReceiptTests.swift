@@ -13,7 +13,7 @@ import Testing
 private let now = Instant(milliseconds: 1_790_000_000_000)
 private let secret = "c0ffee00c0ffee00c0ffee00c0ffee00"
 
-/// Receipts that Apple signed and its answers to them, which are not part of this repository.
+/// Receipts that Apple signed, and Apple's answers to them. They are not part of this repository.
 private enum Golden {
     static let directory = URL(
         filePath: ProcessInfo.processInfo.environment["PERENNIAL_VECTORS"] ?? "../shared/vectors",
@@ -41,14 +41,15 @@ private enum Golden {
     ]
 }
 
-/// An engine for one bundle under Apple's roots, whose App Store gives one answer.
+/// An engine for one bundle, with Apple's roots and an App Store that gives one answer.
 private func goldenEngine(_ bundle: String, appleSays answer: JSON? = nil) async throws -> Engine {
     guard let body = answer?.bytes else { return try await goldenEngine(bundle, send: nil) }
     return try await goldenEngine(
         bundle, send: { _ in AppStoreResponse(status: 200, body: body) })
 }
 
-/// The same with an App Store that answers as a test says; nil: nobody can be asked.
+/// As above, but the App Store answers as `send` says. If `send` is nil, no App Store is
+/// configured.
 private func goldenEngine(
     _ bundle: String, send: (@Sendable (AppStoreRequest) async throws -> AppStoreResponse)?
 ) async throws -> Engine {
@@ -73,8 +74,8 @@ private func goldenEngine(
 }
 
 extension JSON {
-    /// Without what is of the moment of asking; keys in the alphabet's order, since Apple's own
-    /// machines differ in it.
+    /// Removes the date of the request, and sorts the keys, because Apple's own servers order them
+    /// differently.
     fileprivate var settled: JSON {
         switch self {
         case .object(let members):
@@ -99,7 +100,7 @@ extension JSON {
     }
 
     @Test(.enabled(if: Golden.arePresent, "skipped: no vectors"), arguments: Golden.pairs)
-    func `what a receipt says is answered as Apple answered it, in content and order`(
+    func `the answer for a receipt equals Apple's answer in content and order`(
         name: String, bundle: String
     ) async throws {
         let apple = try Golden.answer(name)
@@ -110,7 +111,7 @@ extension JSON {
     }
 
     @Test(.enabled(if: Golden.arePresent, "skipped: no vectors"), arguments: Golden.pairs)
-    func `once Apple has been asked the whole answer is Apple's`(
+    func `after Apple was asked, the answer equals Apple's whole answer`(
         name: String, bundle: String
     ) async throws {
         let apple = try Golden.answer(name)
@@ -120,7 +121,7 @@ extension JSON {
     }
 
     @Test(.enabled(if: Golden.arePresent, "skipped: no vectors"))
-    func `what is wrong is said in Apple's numbers`() async throws {
+    func `failures are reported with Apple's status codes`() async throws {
         let (name, bundle) = Golden.pairs[2]
         let receipt = try Golden.text(name)
         let engine = try await goldenEngine(bundle)
@@ -143,7 +144,7 @@ extension JSON {
     }
 
     @Test(.enabled(if: Golden.arePresent, "skipped: no vectors"))
-    func `a receipt whose bytes were changed is not authentic`() async throws {
+    func `a receipt with a changed byte is not authentic`() async throws {
         let (name, bundle) = Golden.pairs[2]
         var file = try #require(ReceiptText.bytes(of: Golden.text(name)))
         let place = try #require(
@@ -154,7 +155,7 @@ extension JSON {
     }
 
     @Test(.enabled(if: Golden.arePresent, "skipped: no vectors"))
-    func `where Apple does not answer nothing is said, where it refuses to, what the receipt says`()
+    func `if Apple is down the answer is 21005; if Apple keeps refusing, it is the receipt's data`()
         async throws
     {
         let (name, bundle) = Golden.pairs[2]
@@ -162,7 +163,7 @@ extension JSON {
         let silent = try await goldenEngine(
             bundle, send: { _ in AppStoreResponse(status: 503, body: []) })
         for _ in 1...5 { #expect(try await ask(silent, receipt) == ["status": 21005]) }
-        // Apple also says it where there is temporary trouble.
+        // Apple also answers 21002 when it has a temporary failure.
         let refusal: JSON = ["status": 21002]
         let refusing = try await goldenEngine(bundle, appleSays: refusal)
         for _ in 1...2 { #expect(try await ask(refusing, receipt) == ["status": 21005]) }

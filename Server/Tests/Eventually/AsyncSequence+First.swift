@@ -1,7 +1,7 @@
 extension AsyncSequence where Self: Sendable, Element: Sendable {
     /// Waits for the first element.
     ///
-    /// - Parameter what: what the test waits for; the error says it.
+    /// - Parameter what: what the test waits for; the error names it.
     /// - Throws: ``NeverCame`` if there is none in time, or the sequence ends without one.
     package func first(
         _ what: String, within seconds: Double = waitSecondsMax

@@ -3,7 +3,7 @@ import Dispatch
 extension DispatchSemaphore {
     /// Blocks the thread until the semaphore is signalled.
     ///
-    /// - Parameter what: what the test waits for; the error says it.
+    /// - Parameter what: what the test waits for; the error names it.
     /// - Throws: ``NeverCame`` if it is not signalled in time.
     package func wait(
         for what: String, within seconds: Double = waitSecondsMax

@@ -1,6 +1,6 @@
 import Foundation
 
-/// A condition that a test waited for, and that did not come.
+/// A condition that a test waited for, and that did not hold in time.
 package struct NeverCame: Error, CustomStringConvertible {
     package var description: String
 
@@ -11,13 +11,13 @@ package struct NeverCame: Error, CustomStringConvertible {
 }
 
 /// The limit of a wait, in seconds, unless a test names another one. It is much shorter than the
-/// time limit of a test, which cannot say what the test waited for.
+/// time limit of a test, whose failure cannot name the condition.
 package let waitSecondsMax = 240.0
 
-/// Waits for a condition that other tasks or programs bring about. A test that sleeps instead, and
-/// hopes that it is enough, fails on a busy machine.
+/// Waits for a condition that other tasks or programs bring about. A test that sleeps for a fixed
+/// time instead fails on a busy machine.
 ///
-/// - Parameter what: what the test waits for; the error says it.
+/// - Parameter what: what the test waits for; the error names it.
 /// - Throws: ``NeverCame`` if the condition does not hold in time.
 package func eventually(
     _ what: String, within seconds: Double = waitSecondsMax, _ isSo: () async throws -> Bool

@@ -5,8 +5,8 @@ import Synchronization
 /// `waitUntilExit()` never returns and `terminationHandler` is never called. So tests ask the
 /// system.
 extension Process {
-    /// Waits for the end of a program that was started, and blocks the thread meanwhile. Call it
-    /// once.
+    /// Waits for the end of a program that was started, and blocks the thread during that time.
+    /// Call it once.
     ///
     /// - Returns: the exit status, or 128 and the number of the signal that ended it.
     /// - Throws: ``NeverCame`` if the program does not end in time. It is killed then.
@@ -15,14 +15,14 @@ extension Process {
         try whileItRuns(waitingFor: "its end", within: seconds) { exitStatus }
     }
 
-    /// As ``waitForEnd(within:)``, without a thread that other tests need.
+    /// Like ``waitForEnd(within:)``, without blocking a thread that other tests need.
     @discardableResult
     package func waitForEnd(within seconds: Double = waitSecondsMax) async throws -> Int32 {
         try await onOwnThread { Result { try self.waitForEnd(within: seconds) } }.get()
     }
 
     /// Starts a program, and returns how it ended and everything that it wrote to standard output.
-    /// Blocks the thread meanwhile.
+    /// Blocks the thread during that time.
     ///
     /// - Parameter errors: whether to return standard error, too.
     /// - Throws: ``NeverCame`` if the program does not end in time. It is killed then.
@@ -39,7 +39,7 @@ extension Process {
         }
     }
 
-    /// As ``output(withErrors:within:)``, without a thread that other tests need.
+    /// Like ``output(withErrors:within:)``, without blocking a thread that other tests need.
     package func output(
         withErrors errors: Bool = false, within seconds: Double = waitSecondsMax
     ) async throws -> (status: Int32, bytes: Data) {
@@ -47,10 +47,10 @@ extension Process {
             .get()
     }
 
-    /// Runs a closure that waits for this program, and kills the program when the time is over, so
-    /// that the closure returns.
+    /// Runs a closure that waits for this program. Kills the program when the time is over, so that
+    /// the closure returns.
     ///
-    /// - Parameter what: what the closure waits for; the error says it.
+    /// - Parameter what: what the closure waits for; the error names it.
     /// - Throws: ``NeverCame`` if the time was over.
     package func whileItRuns<Value>(
         waitingFor what: String, within seconds: Double = waitSecondsMax,
@@ -70,7 +70,7 @@ extension Process {
         var status: Int32 = 0
         while waitpid(processIdentifier, &status, 0) < 0 {
             guard errno != EINTR else { continue }
-            // Foundation has noticed it first.
+            // Foundation has already collected the exit status.
             waitUntilExit()
             return terminationReason == .exit ? terminationStatus : 128 + terminationStatus
         }
@@ -79,7 +79,7 @@ extension Process {
     }
 }
 
-/// Kills a program and what it started, unless it is ended in time.
+/// Kills a program and the processes that it started, unless it ends in time.
 private final class ProcessLimit: Sendable {
     private enum State { case runs, killed, ended }
 
@@ -105,8 +105,8 @@ private final class ProcessLimit: Sendable {
     }
 }
 
-/// Runs what blocks, such as reading what another program writes, on a thread of its own. On the
-/// few threads that all tests share, two that block would hold up the rest.
+/// Runs a blocking call, such as a read of another program's output, on its own thread. All tests
+/// share a few threads; two blocked ones would delay the rest.
 package func onOwnThread<Value: Sendable>(
     _ work: @escaping @Sendable () -> Value
 ) async -> Value {

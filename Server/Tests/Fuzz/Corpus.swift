@@ -1,8 +1,8 @@
 import AppStoreFormats
 import Foundation
 
-/// Documents of our own simulator, as files: the part of a name before the dot says which form it
-/// has.
+/// Documents of our own simulator, as files. The part of a file's name before the dot names its
+/// form.
 struct Corpus {
     struct Document {
         var name: String
@@ -11,7 +11,7 @@ struct Corpus {
     }
 
     private(set) var documents: [Document] = []
-    /// Certificates that the documents are signed under, in DER.
+    /// The certificates under which the documents are signed, in DER.
     private(set) var roots: [[UInt8]] = []
 
     /// - Parameter folder: nil for the one in the repository.
@@ -28,7 +28,7 @@ struct Corpus {
                 documents.append(Document(name: name, form: form, bytes: bytes))
             }
         }
-        // What app receipts hold, taken out of them.
+        // The payloads of app receipts, extracted from them.
         for receipt in documents where receipt.form == .receipt {
             guard let content = Self.content(of: receipt.bytes) else { continue }
             documents.append(
@@ -36,7 +36,8 @@ struct Corpus {
         }
     }
 
-    /// The first set that can be read as a receipt, wherever it stands: the file is ours.
+    /// Finds the first ASN.1 set that can be read as a receipt. We made the file, so this is
+    /// enough.
     private static func content(of file: [UInt8]) -> [UInt8]? {
         for start in file.indices where file[start] == 0x31 {
             guard file.count > start + 4, file[start + 1] == 0x82 else { continue }

@@ -1,13 +1,13 @@
 import Dice
 
-/// Elements of ASN.1 within elements, as far down as they can be read, so that one can be changed
-/// and all lengths around it are right again.
+/// Nested elements of ASN.1, as deep as they can be read. A change to one of them corrects all
+/// lengths around it.
 struct DERTree {
     private indirect enum Node {
         case plain(tag: UInt8, content: [UInt8])
-        /// Also an octet string that holds elements.
+        /// Also an octet string that contains elements.
         case tree(tag: UInt8, nodes: [Node])
-        /// Bytes as they are, whatever they say.
+        /// Raw bytes, whatever they mean.
         case raw([UInt8])
     }
 
@@ -133,7 +133,7 @@ struct DERTree {
         }
     }
 
-    /// An element whose length is not what it says.
+    /// An element with a wrong length.
     private static func lying(_ node: Node, _ dice: inout Dice) -> [UInt8] {
         var bytes: [UInt8] = []
         write(node, to: &bytes)

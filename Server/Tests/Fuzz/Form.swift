@@ -2,7 +2,7 @@ import AppStoreFormats
 import AppStoreTrust
 import Intake
 
-/// What reaches a server from outside, in Apple's forms, and what reads it there.
+/// The forms of Apple's documents that a server receives, and the readers of each form.
 enum Form: String, CaseIterable, Sendable {
     /// The body of a notification of version 2.
     case notification
@@ -10,7 +10,7 @@ enum Form: String, CaseIterable, Sendable {
     case jws
     /// An app receipt: PKCS #7.
     case receipt
-    /// What an app receipt holds, as if its signature were good.
+    /// The payload of an app receipt, read as if its signature were valid.
     case payload
     /// A transaction receipt: a property list within a property list.
     case list
@@ -21,7 +21,7 @@ enum Form: String, CaseIterable, Sendable {
     /// The body of a notification of version 1.
     case v1
 
-    /// Bytes of an input: as many as the server takes of it.
+    /// The size limit of an input, in bytes, which equals the server's limit.
     var bytesMax: Int {
         switch self {
         case .notification, .v1: 1_048_576
@@ -46,9 +46,9 @@ struct Reader {
             environments: [.production, .sandbox])
     }
 
-    /// Says whether it could be read.
+    /// Returns whether the document could be read.
     ///
-    /// - Parameter verifies: whether signatures are tried, too, which takes most of the time.
+    /// - Parameter verifies: whether signatures are verified, too, which takes most of the time.
     func reads(_ bytes: [UInt8], as form: Form, verifies: Bool) async -> Bool {
         switch form {
         case .notification: await readsNotification(bytes, verifies)

@@ -1,14 +1,14 @@
 import Dice
 import Foundation
 
-/// Feeds damaged documents to everything that reads documents from outside, and watches what each
-/// costs. A crash ends the program; what was tried last can be had again by its seed.
+/// Sends damaged documents to everything that reads documents from outside, and measures the cost
+/// of each. A crash ends the program; the seed repeats its last input.
 ///
 /// Arguments: `--rounds N`, `--seed S`, `--corpus FOLDER`.
 @main
 struct Fuzz {
     private static let roundsUsual = 100_000
-    /// Of these inputs one also has its signatures tried.
+    /// One of this number of inputs also has its signatures verified.
     private static let verifiesOneOf = 64
     private static let progressEvery = 1_000_000
 
@@ -31,7 +31,7 @@ struct Fuzz {
         try run.requireEnough()
     }
 
-    /// What came from the simulator can be read: else the damage would show nothing.
+    /// Documents of the simulator must be readable; otherwise the damage would test nothing.
     private static func requireReadable(_ corpus: Corpus, _ reader: Reader) async throws {
         for document in corpus.documents
         where await !reader.reads(document.bytes, as: document.form, verifies: true) {
@@ -49,7 +49,7 @@ struct Fuzz {
 
     private static func number(_ name: String) -> Int? { value(name).flatMap { Int($0) } }
 
-    /// One walk through damaged documents.
+    /// One run over damaged documents.
     struct Run {
         let corpus: Corpus
         let reader: Reader
@@ -107,8 +107,8 @@ struct Fuzz {
                 + "\(watch.bytes / 1024) KiB; readable: \(forms.joined(separator: ", "))"
         }
 
-        /// Of each form some can still be read and some cannot: else the damage is too much, or
-        /// too little.
+        /// Some damaged documents of each form can still be read and some cannot. Otherwise there
+        /// is too much or too little damage.
         func requireEnough() throws {
             for form in Form.allCases {
                 let (all, some) = (tried[form] ?? 0, readable[form] ?? 0)
@@ -120,7 +120,7 @@ struct Fuzz {
     }
 }
 
-/// What should not be.
+/// A defect that the run found.
 struct Finding: Error, CustomStringConvertible {
     var description: String
 

@@ -1,9 +1,8 @@
 import AppStoreFormats
 import Dice
 
-/// Damages documents along their structure: what is changed is wrapped again as it was, with right
-/// lengths and right Base64, so that the damage reaches the readers within. Some damage goes to the
-/// bytes themselves.
+/// Damages documents along their structure. A changed part is wrapped again with correct lengths
+/// and Base64, so that the damage reaches the inner readers. Some damage changes raw bytes.
 struct Mutator {
     var dice: Dice
 
@@ -65,7 +64,7 @@ struct Mutator {
 
     // MARK: - JSON
 
-    /// Goes down at random, and damages where it stops.
+    /// Descends at random, and damages the value at which it stops.
     private mutating func damage(_ json: inout JSON, depth: Int) {
         let stops = depth > 0 && Int.random(in: 0..<4, using: &dice) == 0
         switch json {
@@ -92,7 +91,7 @@ struct Mutator {
         }
     }
 
-    /// A text that holds a document is damaged within.
+    /// Damages a text that contains a document inside that document.
     private mutating func damagedText(_ text: String) -> String {
         let bytes = Array(text.utf8)
         if text.hasPrefix("eyJ") { return String(decoding: damagedJWS(bytes), as: UTF8.self) }
@@ -140,7 +139,7 @@ struct Mutator {
 }
 
 extension Dice {
-    /// How often something is said again: a few times, and seldom many.
+    /// The number of repetitions: usually a few, and rarely many.
     mutating func times() -> Int {
         Int.random(in: 0..<400, using: &self) == 0 ? 40 : Int.random(in: 1...3, using: &self)
     }

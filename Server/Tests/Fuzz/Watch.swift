@@ -1,18 +1,18 @@
 import Foundation
 
-/// What one input may cost.
+/// The limits of time and memory for one input.
 struct Watch {
-    /// Of this process' time on a processor: what other processes do does not count. A debug build
-    /// takes twenty times as long, and may.
+    /// Processor time of this process, so other processes do not count. A debug build is about
+    /// twenty times slower and has a higher limit.
     #if DEBUG
         static let nanosecondsMax: Int64 = 1_000_000_000
     #else
         static let nanosecondsMax: Int64 = 50_000_000
     #endif
-    /// Beyond what was in use when the corpus had been read once.
+    /// Memory beyond what was in use after the corpus had been read once.
     static let bytesMax = 64 * 1_048_576
-    /// Whatever costs too much is tried again so often, and its least cost counts: the first time
-    /// of anything may be slow.
+    /// An input over a limit is tried this number of times, and its lowest cost counts: a first run
+    /// may be slow.
     static let repeats = 3
 
     private(set) var slowest: Int64 = 0
@@ -20,7 +20,7 @@ struct Watch {
 
     init() { bytesBefore = Self.bytesInUse }
 
-    /// The most that was in use at once, beyond what was before.
+    /// The peak of memory, beyond what was in use before.
     var bytes: Int { max(0, Self.bytesInUse - bytesBefore) }
 
     mutating func note(nanoseconds: Int64) { slowest = max(slowest, nanoseconds) }
@@ -31,7 +31,7 @@ struct Watch {
         return Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
     }
 
-    /// The most memory that this process ever had in use, as the kernel counts it.
+    /// The peak memory of this process, as the kernel counts it.
     private static var bytesInUse: Int {
         var usage = rusage()
         #if canImport(Glibc)

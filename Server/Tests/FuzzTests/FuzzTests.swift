@@ -2,8 +2,8 @@ import Eventually
 import Foundation
 import Testing
 
-/// The program `Fuzz` in a process of its own, so that its watch sees nothing but its own work.
-/// How many rounds, from PERENNIAL_ROUNDS; the seed, from PERENNIAL_SEED.
+/// Runs the program `Fuzz` in its own process, so that it measures only its own work.
+/// PERENNIAL_ROUNDS sets the number of rounds, and PERENNIAL_SEED sets the seed.
 @Suite struct FuzzTests {
     private static let rounds = 100_000
     private static let secondsMax = 540.0

@@ -5,7 +5,7 @@ import Testing
 
 @testable import HTTPServer
 
-/// How many bytes of bodies are held, and what happens to who brings more.
+/// The limit of the bytes of all bodies in memory, and refusals beyond it.
 @Suite struct BodyBudgetTests {
     private static let size = 6_000
 
@@ -23,7 +23,7 @@ import Testing
         return RequestText.post(body: body + filler)
     }
 
-    /// A client that sends ``size`` bytes of a body that it announces as larger, and then nothing.
+    /// A client that announces a large body, sends ``size`` bytes of it, and then nothing.
     private static func silent(
         at path: String = Paths.notifications, in server: ListeningServer
     ) throws -> Connection {
@@ -44,7 +44,7 @@ import Testing
         try await eventually("the wanted use of the budget") { isThere(server.bodies.usage) }
     }
 
-    /// Holds two notifications in the server while a body runs.
+    /// Holds two notifications in the server while `body` runs.
     private static func whileTwoWait(
         within limits: BodyBudgetLimits,
         _ body: @escaping @Sendable (ListeningServer) async throws -> Void
@@ -62,7 +62,7 @@ import Testing
                 #expect(try await connection.answers(to: "", count: 1)[0].status == 200)
             }
             try await awaitBytes(0, in: server)
-            // Then there is room again.
+            // Then the budget is free again.
             let answer = try await server.connect().answers(to: try posted(9), count: 1)[0]
             #expect(answer.status == 200, "\(answer.text)")
         }
@@ -71,7 +71,7 @@ import Testing
     private static let purchases = RequestText.post(
         body: #"{"customer_id": "anna"}"#, RequestText.key, to: Paths.purchases)
 
-    @Test func `one body too many is refused, and who has a key is not`() async throws {
+    @Test func `one body too many is refused, but not a request with a key`() async throws {
         let limits = Self.limits(10 * Self.size, withoutKey: Self.size * 5 / 2)
         try await Self.whileTwoWait(within: limits) { server in
             let connection = try server.connect()
@@ -79,7 +79,8 @@ import Testing
             #expect(refused.status == 503, "\(refused.text)")
             #expect(refused.body.contains("server_busy"))
             #expect(refused.text.contains(/(?i)retry-after: 30/))
-            // The connection goes on; the body is understood, and holds no purchase.
+            // The connection stays open. The body is understood, and refused because it has no
+            // purchase.
             let keyed = try await connection.answers(to: Self.purchases, count: 1)[0]
             #expect(keyed.status == 400, "\(keyed.text)")
             let metrics = try await connection.answers(
@@ -90,20 +91,22 @@ import Testing
         }
     }
 
-    @Test func `where all is held, who has a key is refused, too`() async throws {
+    @Test func `when the whole budget is used, a request with a key is also refused`()
+        async throws
+    {
         let limits = Self.limits(2 * Self.size, withoutKey: 2 * Self.size)
         try await Self.whileTwoWait(within: limits) { server in
             let connection = try server.connect()
             let refused = try await connection.answers(to: Self.purchases, count: 1)[0]
             #expect(refused.status == 503, "\(refused.text)")
             #expect(server.bodies.usage.refusedWithKey == 1)
-            // Without a body nothing is counted.
+            // A request without a body is not counted.
             let asked = RequestText.get("/health", "")
             #expect(try await connection.answers(to: asked, count: 1)[0].status == 200)
         }
     }
 
-    @Test func `bytes are counted as they come, not as they are announced`() async throws {
+    @Test func `bytes count when they arrive, not when they are announced`() async throws {
         let limits = Self.limits(2 * Self.size, withoutKey: 2 * Self.size)
         try await ListeningServer.run(bodies: limits) { server in
             let slow = try server.connect()
@@ -117,8 +120,8 @@ import Testing
         }
     }
 
-    /// Nothing of the body is read, so that nothing of it is counted.
-    @Test func `without a key the body is not read`() async throws {
+    /// No part of the body is read, so none of it is counted.
+    @Test func `the body of a request without a valid key is not read`() async throws {
         try await ListeningServer.run { server in
             let connection = try server.connect()
             let head =
@@ -130,7 +133,7 @@ import Testing
         }
     }
 
-    @Test func `the usual limits let every connection bring a notification`() {
+    @Test func `with the default limits, every connection can send a notification`() {
         let limits = BodyBudgetLimits()
         #expect(limits.bytesWithoutKeyMax / PerennialServer.connectionsMax >= 16_000)
         #expect(limits.bytesMax >= 2 * limits.bytesWithoutKeyMax)
@@ -143,7 +146,7 @@ import Testing
     // MARK: - Slow and silent clients
 
     @Test
-    func `a client that falls silent is ended in time, and its bytes come back`()
+    func `a client that stops sending is disconnected in time, and its bytes are released`()
         async throws
     {
         var limits = Self.limits(2 * Self.size, withoutKey: 2 * Self.size)
@@ -167,7 +170,9 @@ import Testing
     }
 
     @Test(arguments: [Paths.verifyReceipt, Paths.sandboxVerifyReceipt])
-    func `receipts at their limit do not refuse a notification`(path: String) async throws {
+    func `receipts at their limit do not cause a notification to be refused`(
+        path: String
+    ) async throws {
         var limits = Self.limits(3 * Self.size, withoutKey: 3 * Self.size)
         limits.receiptBytesMax = 2 * Self.size
         try await ListeningServer.run(bodies: limits) { server in
@@ -187,7 +192,7 @@ import Testing
         }
     }
 
-    @Test func `small notifications have a reserve beside what all others hold`() async throws {
+    @Test func `small notifications have a reserve that other requests cannot use`() async throws {
         var limits = Self.limits(2 * Self.size, withoutKey: 2 * Self.size)
         (limits.reservedBytes, limits.smallNotificationBytesMax) = (Self.size, Self.size)
         try await ListeningServer.run(bodies: limits) { server in
@@ -198,7 +203,7 @@ import Testing
             let rows = [
                 (try Self.posted(1, bytes: Self.size + 1), 503), (Self.purchases, 503),
                 (RequestText.post(body: "{}", to: Paths.verifyReceipt), 503),
-                // It announces no length.
+                // This request announces no length.
                 (RequestText.chunked(try ListeningServer.notification(2)), 503),
                 (try Self.posted(3), 200),
             ]
@@ -213,7 +218,7 @@ import Testing
     // MARK: - verifyReceipt
 
     @Test(arguments: [Paths.verifyReceipt, Paths.sandboxVerifyReceipt])
-    func `there is no verifyReceipt where no app takes receipts`(path: String) async throws {
+    func `verifyReceipt does not exist if no app accepts receipts`(path: String) async throws {
         var (birds, cats) = (ListeningServer.birds, ListeningServer.cats)
         birds.acceptsLegacy = false
         let asked = RequestText.post(body: "{}", to: path)

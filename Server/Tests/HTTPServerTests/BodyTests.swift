@@ -4,8 +4,7 @@ import Testing
 
 @testable import HTTPServer
 
-/// Bodies that are not what they should be: each is told what is wrong with it, and is never
-/// repeated in the answer.
+/// Requests with a wrong body. Each answer says what is wrong, and never repeats the body.
 @Suite struct BodyTests {
     struct Row: CustomTestStringConvertible, Sendable {
         var path: String
@@ -86,12 +85,12 @@ import Testing
             code: .bodyNotUnderstood),
     ]
 
-    /// `{"alg":"none"}` and a notification's outline, for a bundle that is not ours and for ours.
+    /// `{"alg":"none"}` and the outline of a notification, for a foreign bundle and for ours.
     static let otherApp = unsigned(for: "com.example.rage")
     static let forged = unsigned(for: "com.example.birds")
 
     @Test(arguments: rows)
-    func `a body that is not right is refused with its reason`(row: Row) async throws {
+    func `a wrong body is refused with its reason`(row: Row) async throws {
         try await TestServer.run { server in
             let answer = try await server.send(.post, row.path, body: row.body)
             #expect(answer.status == row.status, "\(answer.text)")
@@ -126,7 +125,7 @@ import Testing
         (Paths.credits("gems", of: "anna"), #""amount": 1"#),
         (Paths.transfers(of: "anna"), #""original_transaction_id": "1""#),
     ])
-    func `a reason that is too long is what is said to be wrong`(
+    func `a reason that is too long is named in the problem`(
         path: String, rest: String
     ) async throws {
         try await TestServer.run { server in
@@ -140,7 +139,7 @@ import Testing
         }
     }
 
-    @Test func `more documents than the limit are refused`() async throws {
+    @Test func `a request with too many documents is refused`() async throws {
         try await TestServer.run { server in
             let body = try JSONResponse.json(
                 PurchasesRequest(

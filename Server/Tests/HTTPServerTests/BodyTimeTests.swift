@@ -5,7 +5,7 @@ import Testing
 
 @testable import HTTPServer
 
-/// How long a connection waits for the end of a body, by a clock that the test moves.
+/// How long a connection waits for the end of a body. The test moves the clock.
 @Suite struct BodyTimeTests {
     private static let secondsMax: Int64 = 30
 
@@ -23,7 +23,7 @@ import Testing
         return channel
     }
 
-    /// The header and a part of the body arrive.
+    /// Receives the header and a part of the body.
     private static func begin(_ channel: EmbeddedChannel) throws {
         let head = HTTPRequestHead(
             version: .http1_1, method: .POST, uri: "/apple/notifications",
@@ -43,15 +43,17 @@ import Testing
         try channel.writeOutbound(HTTPServerResponsePart.end(nil))
     }
 
-    @Test func `the reader of a body is told when its time is over`() throws {
+    @Test func `a body that takes too long ends with an error, and then the connection closes`()
+        throws
+    {
         let channel = try Self.channel()
         try Self.begin(channel)
-        // Nobody has wanted it yet.
+        // The server has not asked for the body yet.
         channel.embeddedEventLoop.advanceTime(by: .seconds(2 * Self.secondsMax))
         try channel.throwIfErrorCaught()
         Self.want(channel)
         channel.embeddedEventLoop.advanceTime(by: .seconds(Self.secondsMax - 1))
-        // More of it does not give it more time.
+        // The arrival of more bytes does not extend the time.
         try channel.writeInbound(HTTPServerRequestPart.body(ByteBuffer(string: "}")))
         try channel.throwIfErrorCaught()
         channel.embeddedEventLoop.advanceTime(by: .seconds(1))
@@ -62,7 +64,7 @@ import Testing
         #expect(!channel.isActive)
     }
 
-    @Test func `a body that has ended is timed no longer, and the next one is anew`() throws {
+    @Test func `a body that has ended is no longer timed, and the next one starts anew`() throws {
         let channel = try Self.channel()
         for _ in 0..<2 {
             try Self.begin(channel)
@@ -76,7 +78,7 @@ import Testing
         #expect(channel.isActive)
     }
 
-    @Test func `a body that is thrown away does not keep its connection open`() throws {
+    @Test func `a discarded body does not keep its connection open`() throws {
         let channel = try Self.channel()
         try Self.begin(channel)
         try Self.respond(channel)
@@ -86,7 +88,7 @@ import Testing
         #expect(!channel.isActive)
     }
 
-    @Test func `the timer ends with its connection`() throws {
+    @Test func `the timer of a body does not outlive its connection`() throws {
         weak var kept: ConnectionHandler?
         let channel: EmbeddedChannel
         do {

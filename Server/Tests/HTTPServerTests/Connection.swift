@@ -1,6 +1,6 @@
 import Foundation
 
-/// A client that sends what it likes, also the next request before it has the last one's answer.
+/// A client that can send any bytes, even the next request before it has the last answer.
 final class Connection: Sendable {
     private static let answerSeconds = 120
 
@@ -15,7 +15,7 @@ final class Connection: Sendable {
         var body: Substring {
             text.firstRange(of: "\r\n\r\n").map { text[$0.upperBound...] } ?? ""
         }
-        /// Without what differs from answer to answer.
+        /// The lines of the answer, sorted, without those that differ each time.
         var lasting: [String] {
             text.split(separator: "\r\n").filter { line in
                 !line.hasPrefix("x-request-id") && !line.hasPrefix("Date")
@@ -50,9 +50,9 @@ final class Connection: Sendable {
 
     deinit { close(descriptor) }
 
-    /// All requests are sent before the first answer is read.
+    /// Sends all requests before it reads the first answer.
     ///
-    /// - Parameter closing: whether to say afterwards that no more will come.
+    /// - Parameter closing: whether to end the input after the requests.
     func answers(
         to requests: String, count: Int, closing: Bool = false
     ) async throws -> [Answer] {
@@ -63,10 +63,10 @@ final class Connection: Sendable {
         }
     }
 
-    /// Says that nothing more will be sent. Answers can still be read.
+    /// Ends the input of the server. Answers can still be read.
     func endInput() { shutdown(descriptor, Int32(SHUT_WR)) }
 
-    /// Reads until the server ends the connection. Returns everything that it has received.
+    /// Reads until the server closes the connection. Returns everything received.
     func receivedUntilEnd() async throws -> String {
         try await Self.awaited { [self] in
             var text = ""
@@ -80,9 +80,9 @@ final class Connection: Sendable {
         }
     }
 
-    /// Waits until the server ends the connection.
+    /// Waits until the server closes the connection.
     ///
-    /// - Throws: ``Failure`` where it says more before, or nothing for `answerSeconds`.
+    /// - Throws: ``Failure`` if the server sends more before that, or nothing for `answerSeconds`.
     func awaitEnd() async throws {
         try await Self.awaited { [self] in
             var byte: UInt8 = 0
@@ -90,7 +90,7 @@ final class Connection: Sendable {
         }
     }
 
-    /// Reads until it has received a text. Returns everything that it has received.
+    /// Reads until the text was received. Returns everything received.
     func received(until wanted: String) async throws -> String {
         try await Self.awaited { [self] in
             var text = ""
@@ -104,7 +104,7 @@ final class Connection: Sendable {
         }
     }
 
-    /// What may be waited for, on a thread of its own.
+    /// Runs blocking code on its own thread.
     private static func awaited<Value: Sendable>(
         _ body: @escaping @Sendable () throws -> Value
     ) async throws -> Value {
@@ -122,9 +122,9 @@ final class Connection: Sendable {
         }
     }
 
-    /// Sends a text again and again, until nothing more is taken for a second.
+    /// Sends the text repeatedly, until the server has accepted nothing for a second.
     ///
-    /// - Returns: how many bytes were.
+    /// - Returns: the number of bytes that were sent.
     func sendWhatIsTaken(of text: String, times: Int) async throws -> Int {
         let bytes = Array(text.utf8)
         let total = bytes.count * times
@@ -146,7 +146,7 @@ final class Connection: Sendable {
         return sent
     }
 
-    /// Whether the other side takes more within a second.
+    /// Returns whether the server accepts more within a second.
     private func canSendSoon() throws -> Bool {
         var wanted = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
         let found = poll(&wanted, 1, Self.patienceMilliseconds)
@@ -172,10 +172,10 @@ final class Connection: Sendable {
         return answers
     }
 
-    /// Takes the first answer off what was read, where it is whole.
+    /// Removes the first answer from the text, if the answer is complete.
     private static func first(of text: inout String) -> Answer? {
         guard let end = text.firstRange(of: "\r\n\r\n") else { return nil }
-        // It has no body, and the final answer follows.
+        // This answer has no body, and the final answer follows.
         if text.hasPrefix("HTTP/1.1 100 ") {
             defer { text = String(text[end.upperBound...]) }
             return Answer(text: String(text[..<end.upperBound]))

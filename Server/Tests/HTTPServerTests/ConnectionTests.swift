@@ -4,7 +4,7 @@ import Testing
 
 @testable import HTTPServer
 
-/// What holds of a connection, whatever is asked over it.
+/// Rules of a connection, for any request.
 @Suite struct ConnectionTests {
     private static let question = RequestText.get("/v1/customers/anna")
 
@@ -22,7 +22,7 @@ import Testing
             ("a//b", RequestText.key, nil), ("anna", "", nil),
             ("anna", "authorization: Bearer pk_other\r\n", nil),
         ] as [(String, String, String?)])
-    func `a customer's id may be written in every way that HTTP knows`(
+    func `a customer's id may be written in every form that HTTP allows`(
         id: String, fields: String, answered: String?
     ) async throws {
         try await ListeningServer.run { server in
@@ -34,7 +34,7 @@ import Testing
         }
     }
 
-    @Test func `answers come in the order of their requests`() async throws {
+    @Test func `answers arrive in the order of their requests`() async throws {
         try await ListeningServer.run { server in
             var (requests, ids) = ("", [String]())
             for number in 1...300 {
@@ -57,7 +57,7 @@ import Testing
         }
     }
 
-    @Test func `each of many that ask at the same time gets their own answer`() async throws {
+    @Test func `each of many concurrent clients gets its own answer`() async throws {
         try await ListeningServer.run { server in
             let connections = try (0..<200).map { _ in try server.connect() }
             for (number, connection) in connections.enumerated() {
@@ -71,7 +71,9 @@ import Testing
     }
 
     @Test(arguments: [(RequestText.key, 200), ("authorization: Bearer pk_other\r\n", 401)])
-    func `who says no more after asking is answered`(fields: String, status: Int) async throws {
+    func `a client that ends its input after its requests is answered`(
+        fields: String, status: Int
+    ) async throws {
         try await ListeningServer.run { server in
             let asked = RequestText.get("/v1/customers/anna", fields)
             let answers = try await server.connect().answers(
@@ -80,7 +82,9 @@ import Testing
         }
     }
 
-    @Test func `a connection is kept, also for who says so, until somebody ends it`() async throws {
+    @Test func `a connection stays open, with or without keep-alive, until one side closes it`()
+        async throws
+    {
         try await ListeningServer.run { server in
             let connection = try server.connect()
             for fields in ["", "connection: keep-alive\r\n", "connection: Keep-Alive\r\n"] {
@@ -96,7 +100,7 @@ import Testing
     }
 
     @Test(arguments: ["", "connection: keep-alive\r\n", "expect: 100-continue\r\n"])
-    func `after a request of HTTP 1.0 the connection is closed, and nothing more is done`(
+    func `after an HTTP 1.0 request the connection closes, and later requests are ignored`(
         fields: String
     ) async throws {
         try await ListeningServer.run { server in
@@ -121,7 +125,7 @@ import Testing
         )
     }
 
-    @Test func `who waits for 100 is told to send the body, and then answered`() async throws {
+    @Test func `a client that waits for 100 gets it, and after the body the answer`() async throws {
         try await ListeningServer.run { server in
             let connection = try server.connect()
             for number in 1...2 {
@@ -136,7 +140,7 @@ import Testing
         }
     }
 
-    @Test func `who does not wait for 100 is answered as others are`() async throws {
+    @Test func `a client that does not wait for 100 is answered like others`() async throws {
         try await ListeningServer.run { server in
             let (head, body) = Self.head(
                 of: RequestText.post(try ListeningServer.notification(1)))
@@ -150,7 +154,7 @@ import Testing
         (Paths.purchases, "authorization: Bearer pk_other\r\n", 2, 401),
         (Paths.notifications, "", 1_048_577, 413), ("/nowhere", "", 2, 404),
     ])
-    func `who is refused for the header is not told to send the body`(
+    func `a request refused for its header gets no 100`(
         path: String, fields: String, length: Int, status: Int
     ) async throws {
         try await ListeningServer.run { server in
@@ -164,7 +168,7 @@ import Testing
         }
     }
 
-    // MARK: - What is no HTTP
+    // MARK: - Malformed requests
 
     private static let malformed = [
         "no HTTP\r\n\r\n", "GET /\r\n\r\n", "BREW / HTTP/1.1\r\n\r\n",
@@ -182,10 +186,10 @@ import Testing
     ]
 
     @Test(arguments: malformed.indices)
-    func `what is no HTTP gets a problem, and the connection is closed`(row: Int) async throws {
+    func `a malformed request gets a problem, and the connection closes`(row: Int) async throws {
         try await ListeningServer.run { server in
             let connection = try server.connect()
-            // What was asked before is answered before.
+            // The earlier request is answered first.
             let answers = try await connection.answers(
                 to: Self.question + Self.malformed[row], count: 2)
             #expect(answers[0].status == 200)
@@ -211,7 +215,7 @@ import Testing
         }
     }
 
-    @Test func `HTTP 1.0 needs no Host line`() async throws {
+    @Test func `an HTTP 1.0 request needs no Host line`() async throws {
         try await ListeningServer.run { server in
             let asked = "GET /health HTTP/1.0\r\n\r\n"
             let answer = try await server.connect().answers(to: asked, count: 1)[0]
@@ -219,7 +223,7 @@ import Testing
         }
     }
 
-    @Test func `too large a header is told its limit`() async throws {
+    @Test func `the problem of a header that is too large names the limit`() async throws {
         try await ListeningServer.run { server in
             let asked = Self.malformed[Self.malformed.count - 1]
             let answer = try await server.connect().answers(to: asked, count: 1)[0]
@@ -227,9 +231,9 @@ import Testing
         }
     }
 
-    /// The request itself is answered, and nobody is answered twice.
+    /// The request itself is answered, and no second answer follows.
     @Test(arguments: [(Paths.notifications, 400), (Paths.purchases, 401)])
-    func `a body that is no HTTP ends the connection with one answer`(
+    func `a malformed body ends the connection with one answer`(
         path: String, status: Int
     ) async throws {
         try await ListeningServer.run { server in

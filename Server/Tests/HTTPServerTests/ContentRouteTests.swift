@@ -4,14 +4,15 @@ import Testing
 
 @testable import HTTPServer
 
-/// Files that lie elsewhere; those in a folder of ours are read in the stories.
+/// Files stored elsewhere. The stories cover files in a folder of the server.
 @Suite struct ContentRouteTests {
-    /// HMAC-SHA256 under `secret`, by Python, of the path and the second five minutes after the
-    /// server's moment.
+    /// HMAC-SHA256 with `secret`, made with Python, of the path and the second that is five minutes
+    /// after the server's time.
     private static let signature =
         "e811ee5bbfa72025dd3a9021dae21bb4daa2749dbe617cf2b6647f34268749bf"
 
-    @Test func `whoever may read what lies elsewhere is sent there with a signature`() async throws
+    @Test func `a customer with access to a file elsewhere is redirected with a signature`()
+        async throws
     {
         try await TestServer.run { server in
             let path = Paths.contentFile(of: "first") + "?customer_id=anna"
@@ -29,7 +30,7 @@ import Testing
             let list: ContentList = try await server.send(.get, Paths.content(of: "anna")).decoded()
             let url = try #require(list.items.first?.url)
             #expect(try await server.send(.get, url, key: nil).headers[.location] != nil)
-            // Of another app, of another length, or of no digits.
+            // For another app, with a wrong length, and with characters that are no digits.
             for altered in [
                 url.replacing("app=birds", with: "app=cats"), String(url.dropLast(2)), url + "zz",
             ] {

@@ -6,7 +6,7 @@ import Testing
 @testable import Engine
 @testable import HTTPServer
 
-/// A customer's purchases in the contract's words.
+/// A customer's purchases as the contract represents them.
 @Suite struct CustomerAnswerTests {
     static let now = TestServer.now
     static let monthAgo = now - .days(10)
@@ -54,14 +54,14 @@ import Testing
         #expect(subscription.graceUntil == nil)
     }
 
-    @Test func `what will not renew renews to nothing`() {
+    @Test func `a subscription that will not renew has no product to renew to`() {
         let renewal = Renewal(willRenew: false, renewsTo: "pro.monthly")
         let customer = answer([.payment(month()), .renewal(renewal)])
         #expect(customer.subscriptions.first?.renewsTo == nil)
         #expect(customer.subscriptions.first?.willRenew == false)
     }
 
-    @Test func `grace says until when`() {
+    @Test func `a subscription in grace says when the grace period ends`() {
         let grace = Self.monthEnd + .days(16)
         let renewal = Renewal(willRenew: true, isRetrying: true, graceUntil: grace)
         let later = answer([.payment(month()), .renewal(renewal)], at: Self.monthEnd + .days(1))
@@ -72,7 +72,7 @@ import Testing
         #expect(before.subscriptions.first?.graceUntil == nil)
     }
 
-    @Test func `a refund shuts the entitlement and leaves it in the answer`() {
+    @Test func `a refund closes the entitlement, which stays in the answer`() {
         let refund = Revocation(at: Self.now - .days(1), kind: .refund)
         let customer = answer([.payment(month(refund))])
         #expect(customer.entitlements["pro"]?.active == false)
@@ -80,7 +80,7 @@ import Testing
         #expect(customer.entitlements["pro"]?.reason.hasPrefix("Refunded") == true)
     }
 
-    @Test func `what was bought once is no subscription`() {
+    @Test func `a purchase that does not renew is not a subscription`() {
         let refund = Revocation(at: Self.now, kind: .refund)
         let kept = answer([.payment(month(kind: .nonConsumable))])
         #expect(kept.subscriptions.isEmpty)
@@ -92,7 +92,7 @@ import Testing
         #expect(season.nonRenewing.count == 1 && season.oneTime.isEmpty)
     }
 
-    @Test func `a term that was taken back has ended there`() {
+    @Test func `a term that was refunded ends at the refund`() {
         let refund = Revocation(at: Self.now - .days(1), kind: .refund)
         let season = answer([.payment(month(refund, kind: .nonRenewing))])
         #expect(season.nonRenewing.first?.until == Timestamp(refund.at))
@@ -101,7 +101,7 @@ import Testing
         #expect(kept.nonRenewing.first?.until == nil)
     }
 
-    @Test func `a term of a configured length has an end, and days that remain`() {
+    @Test func `a term with a configured length has an end and remaining days`() {
         let rules = TermRules(products: [
             "pro.monthly": .init(length: Term.Length(months: 0, days: 14), chain: "pro")
         ])
@@ -110,7 +110,7 @@ import Testing
         #expect(terms.map(\.daysRemaining) == [4])
     }
 
-    @Test func `days that remain are those of the configured place`() {
+    @Test func `remaining days are those of the configured time zone`() {
         let summer = WallClock.Change(at: Self.now + .days(1), seconds: 3600)
         let rules = TermRules(
             products: [
@@ -121,7 +121,7 @@ import Testing
         #expect(terms.map(\.daysRemaining) == [4])
     }
 
-    @Test func `a promised month says where it stands, and whether another promise follows`() {
+    @Test func `a month of a commitment says its number, and whether the commitment renews`() {
         var payment = month()
         payment.commitment = Commitment(month: 2, months: 12, until: Self.monthEnd + .days(300))
         let off = Renewal(willRenew: true, commitmentRenews: false)
@@ -132,12 +132,12 @@ import Testing
         #expect(answer([.payment(month())]).subscriptions.first?.commitment == nil)
     }
 
-    @Test func `every state and every ownership has its word`() {
+    @Test func `the contract has the same access states as the ledger`() {
         let states = Set(Access.State.allCases.map { AccessState($0).rawValue })
         #expect(states == Set(Access.State.allCases.map(\.rawValue)))
     }
 
-    @Test func `the answer's text says what the answer is, indented or not`() throws {
+    @Test func `the text of an answer decodes to the same answer, indented or not`() throws {
         for customer in [Self.full, Self.bare, Self.long, answer([.payment(month())])] {
             for isIndented in [false, true] {
                 let text = String(buffer: try JSONResponse.json(customer, isIndented: isIndented))
@@ -148,7 +148,7 @@ import Testing
         }
     }
 
-    /// More than there is room for at first, with much to escape.
+    /// A customer that exceeds the first buffer, with many characters to escape.
     private static let long = Customer(
         customerID: "carl",
         aliases: (1...100).map { "\u{1}\u{7F}\"" + String(repeating: "a", count: $0) },
@@ -158,7 +158,7 @@ import Testing
         customerID: "ben \"b\" \\ \u{1}\u{1F}\n\r\t\u{8}\u{C} /é\u{1F426}", environment: .sandbox,
         asOf: Timestamp(milliseconds: 0))
 
-    /// Everything that can be there, twice where there can be several, and nulls beside values.
+    /// A customer with every member, with two of each where possible, and with nulls beside values.
     private static let full = Customer(
         customerID: "anna", aliases: ["device-1", "device-2"], environment: .production,
         asOf: Timestamp(now),

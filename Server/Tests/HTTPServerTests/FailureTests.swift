@@ -6,7 +6,7 @@ import Testing
 @testable import HTTPServer
 
 @Suite struct FailureTests {
-    @Test func `trouble with the database is ours, to be sent again, and its detail stays here`() {
+    @Test func `a failure of the database is a 503 to retry, without its detail`() {
         for subject in [ProblemError.Subject.notification, .purchases, .customer] {
             let refused = ProblemError(EngineFailure.storage("disk full at /var"), subject: subject)
             #expect(refused.problem.status == 503)
@@ -16,17 +16,17 @@ import Testing
         }
     }
 
-    @Test func `a purchase of somebody else is a conflict`() {
+    @Test func `a purchase of another customer is a conflict`() {
         let purchase = PurchaseID("1", in: .production)
         let refused = ProblemError(.belongsToAnotherCustomer(purchase, .kept), subject: .purchases)
         #expect(refused.problem.status == 409)
         #expect(refused.headers[.retryAfter] == nil)
-        // To join two customers is for good: nobody is sent there without being told.
+        // A merge of customers is permanent, so the remedy must say so.
         #expect(refused.problem.remedy.contains("log-in has proven"))
         #expect(refused.problem.remedy.hasSuffix("That is permanent."))
     }
 
-    @Test func `one id too many is not told to come in smaller requests`() async throws {
+    @Test func `the problem of one id too many does not advise smaller requests`() async throws {
         try await TestServer.run { server in
             for number in 1..<CustomerService.idsMax {
                 _ = try await server.engine.customers.alias(
@@ -44,7 +44,7 @@ import Testing
         }
     }
 
-    @Test func `who looks for something too long is told what can be looked for`() async throws {
+    @Test func `the problem of a search that is too long says what can be searched`() async throws {
         try await TestServer.run { server in
             let path = "/v1/customers?query="
             let longest = String(repeating: "a", count: CustomerService.queryBytesMax)
@@ -60,14 +60,14 @@ import Testing
         }
     }
 
-    @Test func `the apps of this server are not told to a stranger`() {
+    @Test func `a stranger does not learn which apps this server has`() {
         let failure = EngineFailure.notForAnyApp(found: "com.a", known: ["com.secret"])
         let refused = ProblemError(failure, subject: .notification)
         #expect(refused.problem.detail == #"It is for "com.a"."#)
         #expect(refused.operatorDetail == "expected one of com.secret")
     }
 
-    @Test func `a proof that is missing is told from one that does not hold`() {
+    @Test func `a missing proof and an invalid proof have different codes`() {
         let rows: [(IdentityProof.Defect, ProblemCode)] = [
             (.missing, .customerProofMissing), (.wrong, .customerProofNotValid),
             (.expired, .customerProofNotValid), (.notYet, .customerProofNotValid),
@@ -79,7 +79,7 @@ import Testing
         }
     }
 
-    @Test func `an error that nobody foresaw is a 500 without its text`() {
+    @Test func `an unexpected error is a 500 without its text`() {
         struct Surprise: Error { let text = "inner" }
         let refused = ProblemError(anything: Surprise())
         #expect(refused.problem.status == 500)

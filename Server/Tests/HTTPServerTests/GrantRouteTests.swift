@@ -22,7 +22,7 @@ import Testing
         return customer.entitlements["pro"]
     }
 
-    @Test func `what is given by hand is open, and shut when it is taken back`() async throws {
+    @Test func `a grant opens access, and withdrawing it closes access`() async throws {
         try await TestServer.run { server in
             let given = try await give(
                 #"{"entitlement": "pro", "until": "\#(Self.until)", "reason": "sorry"}"#, on: server
@@ -48,7 +48,9 @@ import Testing
         }
     }
 
-    @Test func `with a key a grant is made once, and the key is of no other use`() async throws {
+    @Test func `with a key a grant is made once, and the key cannot be used for another`()
+        async throws
+    {
         try await TestServer.run { server in
             let body = #"{"entitlement": "pro", "reason": "sorry"}"#
             let first = try await give(body, on: server, key: "k")
@@ -63,7 +65,9 @@ import Testing
         }
     }
 
-    @Test func `a grant is for servers, of what a product gives, and ahead`() async throws {
+    @Test func `a grant needs a secret key, a known entitlement and an end in the future`()
+        async throws
+    {
         try await TestServer.run { server in
             let byApp = try await server.send(.post, Paths.grants(of: "anna"), body: "{}")
             #expect(try byApp.problem.code == .keyNotSecret)
@@ -80,7 +84,7 @@ import Testing
         }
     }
 
-    @Test func `two ids that become one have what was given to either`() async throws {
+    @Test func `merged customers keep the grants of both`() async throws {
         try await TestServer.run { server in
             _ = try await give(#"{"entitlement": "pro", "reason": "sorry"}"#, on: server)
             _ = try await server.send(

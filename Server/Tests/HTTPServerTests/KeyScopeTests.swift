@@ -12,7 +12,7 @@ import Testing
         route.path.replacing(/\{\w+\}/, with: "x")
     }
 
-    @Test func `a secret key does what its scopes say, on every route`() async throws {
+    @Test func `a secret key may do what its scopes allow, on every route`() async throws {
         var streams = EventStreamLimits()
         streams.lifeMax = .zero
         try await TestServer.run(streams: streams) { server in
@@ -38,7 +38,9 @@ import Testing
         }
     }
 
-    @Test func `every operation with a key has a scope, and no other has one`() async throws {
+    @Test func `every operation with a key has a scope, and no other operation has one`()
+        async throws
+    {
         try await TestServer.run { server in
             let routes = PerennialServer(engine: server.engine, logger: .init(label: "test")).routes
             for route in routes {
@@ -48,7 +50,9 @@ import Testing
         }
     }
 
-    @Test func `a refused key is told what it has and what is needed`() async throws {
+    @Test func `the problem of a missing scope names the scopes of the key and the one needed`()
+        async throws
+    {
         try await TestServer.run { server in
             try await server.engine.keys.add(
                 key: "sk_few", app: "birds", kind: .secret, name: "", scopes: [.money, .support])
@@ -58,7 +62,7 @@ import Testing
         }
     }
 
-    @Test func `a key that has ended is refused from that moment on`() async throws {
+    @Test func `an expired key is refused from its end on`() async throws {
         try await TestServer.run { server in
             let ends = [("sk_ended", 0), ("sk_ending", 1)] as [(String, Int64)]
             for (key, later) in ends {
@@ -75,7 +79,7 @@ import Testing
         }
     }
 
-    @Test func `the use of a key is recorded later, and not again within the hour`() async throws {
+    @Test func `the use of a key is recorded later, and at most once an hour`() async throws {
         try await TestServer.run { server in
             let http = PerennialServer(engine: server.engine, logger: .init(label: "test"))
             _ = try await http.keys.holder(of: TestServer.secret, in: server.engine)
@@ -90,7 +94,7 @@ import Testing
         }
     }
 
-    @Test func `the page for callers has every operation with its scope`() async throws {
+    @Test func `docs/api.md lists every operation with its scope`() async throws {
         try await TestServer.run { server in
             let routes = PerennialServer(engine: server.engine, logger: .init(label: "test")).routes
             var scopes: [String: Set<String>] = [:]

@@ -5,7 +5,7 @@ import Testing
 
 @testable import HTTPServer
 
-/// A file that is too large is not called forged: it is the best customers' that is large.
+/// A file that is too large is not reported as forged, because the best customers have the largest.
 @Suite struct LargeReceiptTests {
     private static let limit = 8_388_608
 
@@ -14,7 +14,7 @@ import Testing
     }
 
     @Test(arguments: [limit + 1, 9_437_184, 12_582_912])
-    func `a receipt over the limit is too large, and the remedy works`(bytes: Int) async throws {
+    func `a receipt over the limit is too large, and the remedy helps`(bytes: Int) async throws {
         try await TestServer.run { server in
             for path in [Paths.purchases, Paths.preview] {
                 let answer = try await server.send(
@@ -28,7 +28,7 @@ import Testing
         }
     }
 
-    @Test func `a file at the limit is read`() async throws {
+    @Test func `a receipt at the limit is read`() async throws {
         try await TestServer.run { server in
             let answer = try await server.send(
                 .post, Paths.purchases,
@@ -37,9 +37,9 @@ import Testing
         }
     }
 
-    /// 21002 would say that the receipt is bad, and programs throw such a receipt away.
+    /// Status 21002 would mean that the receipt is bad, and programs discard such a receipt.
     @Test(arguments: [limit + 1, 12_582_912])
-    func `verifyReceipt says of a file over the limit that it cannot answer now`(
+    func `verifyReceipt answers 21005 for a receipt over the limit`(
         bytes: Int
     ) async throws {
         try await TestServer.run { server in

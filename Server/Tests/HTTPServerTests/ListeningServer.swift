@@ -14,9 +14,9 @@ import Testing
 
 @testable import HTTPServer
 
-/// A server on a port of its own, and the database that it asks.
+/// A server on its own port, and its database.
 struct ListeningServer {
-    /// Whose signatures an app trusts, and one of those who sign.
+    /// The roots that an app trusts, and a signer under them.
     private struct Issuer: Sendable {
         let roots: TrustRoots
         let signer: Signer
@@ -28,7 +28,7 @@ struct ListeningServer {
         }
     }
 
-    /// No app trusts another's.
+    /// No app trusts the roots of another app.
     private static let issuers = Result<[AppID: Issuer], any Error> {
         ["birds": try Issuer(), "cats": try Issuer()]
     }
@@ -52,7 +52,7 @@ struct ListeningServer {
             id: "cats", bundleID: "com.example.cats", entitlements: ["pro": ["pro.monthly"]])
     }
 
-    /// - Parameter others: apps beside the birds, whose key alone it knows.
+    /// - Parameter others: apps besides birds, which is the only one with a key.
     static func run(
         _ birds: AppSettings = birds, beside others: [AppSettings] = [],
         bodies limits: BodyBudgetLimits = BodyBudgetLimits(),
@@ -91,10 +91,10 @@ struct ListeningServer {
 
     func connect() throws -> Connection { try Connection(to: port) }
 
-    /// Asks it to end, as a signal does. Does not wait until it has.
+    /// Starts a graceful shutdown, as a signal does. Does not wait for its end.
     func shutDown() async { await services.triggerGracefulShutdown() }
 
-    /// The ids of all documents that an app has.
+    /// The ids of all documents of an app.
     func documents(of app: AppID) async throws -> Set<[UInt8]> {
         try await database.read { connection in
             let documents = try DatabaseSession(connection).documents.all(
@@ -107,9 +107,9 @@ struct ListeningServer {
         try #require(try issuers.get()[app])
     }
 
-    /// Signed, and another for each number.
+    /// Returns a signed notification, which differs for each number.
     ///
-    /// - Parameter trusted: the app that trusts who signs it, where that is not the one it is for.
+    /// - Parameter trusted: the app that trusts the signer, if this is not `app`.
     static func notification(
         _ number: Int, bundleVersion: String = "1", for app: AppSettings = birds,
         signedAs trusted: AppID? = nil
@@ -128,12 +128,12 @@ struct ListeningServer {
     }
 }
 
-/// Counts what is asked of a database, and lets a test come before each write.
+/// Counts the accesses to a database, and lets a test run code before each write.
 final class WatchedDatabase: DatabaseDriver {
     typealias BeforeWrite = @Sendable () async throws -> Void
 
-    /// A function that is the value of a `Mutex` gets another wrapper at each look; the member of a
-    /// structure does not.
+    /// A function that is itself the value of a `Mutex` is wrapped again on each access. A function
+    /// in a structure is not.
     private struct Hooks: Sendable {
         var beforeWrite: BeforeWrite = {}
     }
@@ -151,26 +151,26 @@ final class WatchedDatabase: DatabaseDriver {
         hooks.withLock { $0.beforeWrite = body }
     }
 
-    /// Holds back all writes until what is returned is finished.
+    /// Holds all writes until the returned continuation is finished.
     func holdWrites() -> AsyncStream<Void>.Continuation {
         let (gate, opening) = AsyncStream<Void>.makeStream()
         comeBeforeWrites { for await _ in gate { break } }
         return opening
     }
 
-    /// Waits until more writes have come than so many, if only to be held back.
+    /// Waits until more than `count` writes have started, even if they are held.
     func awaitWrite(after count: Int) async throws {
         try await eventually("another write") { writes > count }
     }
 
-    /// All writes fail until the kind is nil.
+    /// All writes fail, until this is called with nil.
     func failWrites(_ kind: StorageFailure.Kind?) {
         comeBeforeWrites {
             if let kind { throw StorageFailure("a test wants it so", kind: kind) }
         }
     }
 
-    /// Nothing can be read or written until the kind is nil.
+    /// All reads and writes fail, until this is called with nil.
     func failAll(_ kind: StorageFailure.Kind?) {
         readFailure.withLock { $0 = kind }
         failWrites(kind)
@@ -199,7 +199,7 @@ final class WatchedDatabase: DatabaseDriver {
     func close() { database.close() }
 }
 
-/// What a client sends, as text.
+/// Requests of a client, as text.
 enum RequestText {
     static let key = "authorization: Bearer pk_test_birds\r\n"
 
@@ -207,7 +207,7 @@ enum RequestText {
         "GET \(path) HTTP/1.1\r\nhost: birds\r\n\(fields)\r\n"
     }
 
-    /// A notification, written as Apple writes it.
+    /// The body of a notification, with the white space that Apple uses.
     static func body(_ notification: String) -> String {
         #"{"signedPayload":"\#(notification)"}"#
     }
@@ -216,7 +216,7 @@ enum RequestText {
         post(body: body(notification), fields)
     }
 
-    /// A notification in a body whose length is not said beforehand.
+    /// A notification in a chunked body, whose length is not announced.
     static func chunked(_ notification: String) -> String {
         let body = body(notification)
         return "POST /apple/notifications HTTP/1.1\r\nhost: birds\r\n"

@@ -40,9 +40,7 @@ import Testing
         return (parts.first ?? [], parts.count > 1 ? parts[1] : [])
     }
 
-    @Test func `the page for operators has every metric with its labels, and no other`()
-        async throws
-    {
+    @Test func `docs/operations.md has every metric with its labels, and no others`() async throws {
         try await TestServer.run { server in
             let metrics = Metrics(
                 engine: server.engine.counts, checks: [], forwarding: [], webhooks: [],
@@ -69,7 +67,7 @@ import Testing
     }
 
     @Test(arguments: [.seconds(600), .seconds(-7), .zero, nil] as [Duration?])
-    func `how far the clock is ahead is told where it is known`(ahead: Duration?) async throws {
+    func `metrics say how far the clock is ahead, if this is known`(ahead: Duration?) async throws {
         var reconciliation = ReconciliationSettings.disabled
         reconciliation.clockAhead = { ahead }
         let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
@@ -90,7 +88,7 @@ import Testing
         #expect(samples == (seconds.map { ["perennial_clock_ahead_seconds \($0)"] } ?? []))
     }
 
-    @Test func `a method that somebody made up becomes no label of its own`() async throws {
+    @Test func `an invented method does not become a label`() async throws {
         try await TestServer.run { server in
             let method = try #require(HTTPRequest.Method(rawValue: "BREW"))
             _ = try await server.send(method, Paths.health)

@@ -7,7 +7,7 @@ import Testing
 
 @testable import HTTPServer
 
-/// Notifications as they come over a connection: answered only once they are kept.
+/// Notifications over a connection. Each is answered only after it was stored.
 @Suite struct NotificationConnectionTests {
     private typealias Server = ListeningServer
 
@@ -30,7 +30,9 @@ import Testing
                 try Server.notification(1, bundleVersion: String(repeating: "1", count: 65_536)))
         },
     ])
-    func `a notification is kept and answered, however it is written`(odd: Odd) async throws {
+    func `a notification is stored and answered, in whatever form it is sent`(
+        odd: Odd
+    ) async throws {
         try await Server.run { server in
             let answer = try await server.connect().answers(to: try odd.request(), count: 1)[0]
             #expect(answer.status == 200 && answer.body == "{}", "\(answer.text)")
@@ -38,7 +40,10 @@ import Testing
         }
     }
 
-    @Test func `what cannot be kept is to be sent again, and is then kept`() async throws {
+    @Test
+    func `a notification that cannot be stored gets 503, and is stored when it is sent again`()
+        async throws
+    {
         try await Server.run { server in
             let connection = try server.connect()
             let posted = RequestText.post(try Server.notification(1))
@@ -54,7 +59,7 @@ import Testing
         }
     }
 
-    @Test func `what is not to be trusted is refused, and counted once`() async throws {
+    @Test func `an untrusted notification is refused and counted once`() async throws {
         try await Server.run { server in
             var forged = try Server.notification(1)
             forged.removeLast(8)
@@ -66,7 +71,9 @@ import Testing
         }
     }
 
-    @Test func `of many that come together each is kept, and the same ones once`() async throws {
+    @Test func `of concurrent notifications each is stored, and equal ones are stored once`()
+        async throws
+    {
         try await Server.run { server in
             let before = server.database.writes
             let connections = try (0..<192).map { _ in try server.connect() }
@@ -86,7 +93,9 @@ import Testing
         }
     }
 
-    @Test func `until it is kept, nothing more of its connection is answered`() async throws {
+    @Test func `later requests on a connection wait until its notification is stored`()
+        async throws
+    {
         try await Server.run { server in
             let connection = try server.connect()
             let question = RequestText.get("/v1/customers/anna")
@@ -95,7 +104,7 @@ import Testing
             let writes = server.database.writes
             try connection.sendAll(RequestText.post(try Server.notification(1)) + question)
             try await server.database.awaitWrite(after: writes)
-            // Others are answered meanwhile, on whichever event loop.
+            // Other connections are answered meanwhile, on any event loop.
             for _ in 0..<4 {
                 let other = try await server.connect().answers(to: question, count: 1)[0]
                 #expect(other.status == 200)
@@ -108,8 +117,8 @@ import Testing
         }
     }
 
-    /// The rest stays with the sender, in whose system's buffers some of it may lie.
-    @Test func `whoever does not wait for the answer is read no further`() async throws {
+    /// The server does not read the rest. Some of it may be in the buffers of the sender's system.
+    @Test func `a client that does not wait for its answer is read no further`() async throws {
         try await Server.run { server in
             let opening = server.database.holdWrites()
             let connection = try server.connect()
@@ -122,7 +131,7 @@ import Testing
         }
     }
 
-    @Test func `who says no more after a notification is answered`() async throws {
+    @Test func `a client that ends its input after a notification is answered`() async throws {
         try await Server.run { server in
             let posted = RequestText.post(try Server.notification(1))
             let answers = try await server.connect().answers(
@@ -131,8 +140,10 @@ import Testing
         }
     }
 
-    /// A connection without a request ends at once: so it is seen that the server shuts down.
-    @Test func `who waits while the server shuts down is answered, then closed`() async throws {
+    /// An idle connection closes immediately, which shows that the server shuts down.
+    @Test func `a client that waits during a shutdown is answered, then disconnected`()
+        async throws
+    {
         try await Server.run { server in
             let (waiting, idle) = (try server.connect(), try server.connect())
             _ = try await idle.answers(to: RequestText.get("/v1/customers/anna"), count: 1)
@@ -150,7 +161,7 @@ import Testing
         }
     }
 
-    @Test func `whoever goes away has brought it all the same`() async throws {
+    @Test func `a notification is stored even if its sender disconnects`() async throws {
         try await Server.run { server in
             try server.connect().sendAll(RequestText.post(try Server.notification(1)))
             try await eventually("the notification is recorded") {
@@ -161,7 +172,7 @@ import Testing
     }
 
     @Test(arguments: [1, 100, 400])
-    func `a body may come in pieces`(size: Int) async throws {
+    func `a body may arrive in pieces`(size: Int) async throws {
         try await Server.run { server in
             let connection = try server.connect()
             var rest = RequestText.post(try Server.notification(1))[...]
@@ -173,7 +184,7 @@ import Testing
         }
     }
 
-    @Test func `a body without its end is a problem, and nothing is kept`() async throws {
+    @Test func `an incomplete body is a problem, and nothing is stored`() async throws {
         try await Server.run { server in
             let whole = RequestText.post(try Server.notification(1))
             let answer = try await server.connect().answers(
@@ -185,8 +196,8 @@ import Testing
 
     // MARK: - Several apps
 
-    /// Who signs for the one has a chain that is known, and may not speak for the other.
-    @Test func `what is signed for another app is not to be trusted`() async throws {
+    /// The signer of the one app has a known chain, but must not sign for the other app.
+    @Test func `a notification signed for another app is refused`() async throws {
         try await Server.run(beside: [Server.cats]) { server in
             for (app, other) in [(Server.birds, Server.cats), (Server.cats, Server.birds)] {
                 let own = RequestText.post(try Server.notification(0, for: app))
@@ -201,7 +212,9 @@ import Testing
         }
     }
 
-    @Test func `of several apps that come together each takes in its own`() async throws {
+    @Test func `concurrent notifications of several apps are stored for their own app`()
+        async throws
+    {
         try await Server.run(beside: [Server.cats]) { server in
             let birds = try (1...64).map { try Server.notification($0) }
             let cats = try (1...64).map { try Server.notification($0, for: Server.cats) }

@@ -1,12 +1,12 @@
 import Foundation
 import Testing
 
-/// A table of a page of the documentation, to compare it with the code.
+/// A table on a page of the documentation, for comparison with the code.
 enum Page {
     private static let docs = URL(filePath: #filePath).deletingLastPathComponent()
         .appending(path: "../../../docs")
 
-    /// The cells of each line of the table that has this head.
+    /// The cells of each row of the table with this head.
     static func table(_ head: String, of page: String) throws -> [[String]] {
         let text = try String(contentsOf: docs.appending(path: page), encoding: .utf8)
         let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
@@ -18,7 +18,7 @@ enum Page {
         }
     }
 
-    /// The words of a cell that are code.
+    /// The words in a cell that are formatted as code.
     static func words(in cell: String) -> [String] {
         cell.matches(of: /`([^`]+)`/).map { String($0.1) }
     }

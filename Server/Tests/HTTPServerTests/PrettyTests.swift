@@ -4,9 +4,9 @@ import Testing
 
 @testable import HTTPServer
 
-/// Answers that a person can read.
+/// Answers that are indented for people.
 @Suite struct PrettyTests {
-    @Test func `pretty indents an answer, in the order of the contract`() async throws {
+    @Test func `pretty indents an answer and keeps the order of the contract`() async throws {
         try await TestServer.run { server in
             let compact = try await server.send(.get, Paths.customer("anna"))
             let pretty = try await server.send(.get, Paths.customer("anna") + "?pretty")
@@ -26,14 +26,16 @@ import Testing
         ("environment=sandbox&pretty", true), ("pretty=false", false), ("pretty=0", false),
         ("prettier", false),
     ])
-    func `any value but false and 0 asks for it`(query: String, isIndented: Bool) async throws {
+    func `any value except false and 0 indents the answer`(
+        query: String, isIndented: Bool
+    ) async throws {
         try await TestServer.run { server in
             let answer = try await server.send(.get, Paths.customer("anna") + "?" + query)
             #expect(answer.text.hasPrefix("{\n  ") == isIndented, "\(answer.text)")
         }
     }
 
-    @Test func `every route takes pretty, and indents what it answers or refuses`() async throws {
+    @Test func `every route accepts pretty, and indents its answers and problems`() async throws {
         try await TestServer.run { server in
             let routes = PerennialServer(engine: server.engine, logger: .init(label: "test")).routes
             for route in routes where route.operation.isIndentable && route.path != Paths.metrics {
@@ -48,7 +50,7 @@ import Testing
         }
     }
 
-    @Test func `problems of the frame are indented, too`() async throws {
+    @Test func `problems from outside the routes are also indented`() async throws {
         try await TestServer.run { server in
             let unknown = try await server.send(.get, "/nowhere?pretty")
             #expect(unknown.text.hasPrefix("{\n  \"type\": \"urn:perennial:problem:"))
@@ -58,7 +60,7 @@ import Testing
         }
     }
 
-    @Test func `HEAD says the length of what GET would answer`() async throws {
+    @Test func `HEAD returns the length of the GET response`() async throws {
         try await TestServer.run { server in
             let path = Paths.health + "?pretty"
             let get = try await server.send(.get, path, key: nil)

@@ -3,7 +3,7 @@ import Testing
 
 @testable import HTTPServer
 
-/// When `/ready` says that requests can be done.
+/// When `/ready` reports that the server can process requests.
 @Suite struct ReadinessTests {
     private static let asked = RequestText.get("/ready", "")
 
@@ -12,18 +12,18 @@ import Testing
     }
 
     private static let unhealthy = StorageFailure.Kind.allCases.filter {
-        // These refuse what was to be written, or ask for another run.
+        // These failures refuse the written data or ask for another run.
         ![.constraint, .erased, .needsSerializable].contains($0)
     }
 
     @Test(arguments: unhealthy)
-    func `it is not ready while writes fail, for whatever reason, and then at once`(
+    func `the server is not ready while writes fail, and is ready again immediately after`(
         kind: StorageFailure.Kind
     ) async throws {
         try await ListeningServer.run { server in
             #expect(try await Self.status(server) == 200)
             server.database.failWrites(kind)
-            // Nothing was to be written yet.
+            // No write has been tried yet.
             #expect(try await Self.status(server) == 200)
             let posted = RequestText.post(try ListeningServer.notification(1))
             #expect(try await server.connect().answers(to: posted, count: 1)[0].status >= 500)
@@ -33,7 +33,7 @@ import Testing
         }
     }
 
-    @Test func `it writes only after a write has failed`() async throws {
+    @Test func `a readiness check writes only after a write has failed`() async throws {
         try await ListeningServer.run { server in
             let posted = RequestText.post(try ListeningServer.notification(1))
             _ = try await server.connect().answers(to: posted, count: 1)
@@ -43,7 +43,7 @@ import Testing
         }
     }
 
-    @Test func `what breaks a rule of the tables says nothing about the database`() async throws {
+    @Test func `a violated constraint does not make the server unready`() async throws {
         try await ListeningServer.run { server in
             server.database.failWrites(.constraint)
             let posted = RequestText.post(try ListeningServer.notification(1))
@@ -52,7 +52,7 @@ import Testing
         }
     }
 
-    @Test func `many who ask at the same time share one write`() async throws {
+    @Test func `concurrent readiness checks share one write`() async throws {
         try await ListeningServer.run { server in
             server.database.failWrites(.other)
             let posted = RequestText.post(try ListeningServer.notification(1))
@@ -65,7 +65,7 @@ import Testing
             for connection in connections {
                 #expect(try await connection.answers(to: "", count: 1)[0].status == 200)
             }
-            // Who came after the first was over may have asked once more.
+            // Checks that arrived after the end of the first one may have written once more.
             #expect(server.database.writes <= writes + 2)
         }
     }

@@ -8,9 +8,11 @@ import Testing
 
 @testable import HTTPServer
 
-/// What the log line of a request says of who sent it.
+/// What the log line of a request says about its author.
 @Suite struct RequestAuthorTests {
-    @Test func `the author of a request is its key, by its name and first digits, and the actor`() {
+    @Test
+    func `the log names the author of a request by its key, the key's first digits, and the actor`()
+    {
         let author = RequestAuthor()
         #expect(author.logMetadata.isEmpty)
         let hash = Array(repeating: UInt8(0xAB), count: 32)
@@ -22,13 +24,13 @@ import Testing
     }
 
     @Test(arguments: [("", 400), (String(repeating: "a", count: 101), 400), ("Mia B.", 200)])
-    func `an actor who is no plain name is refused`(actor: String, status: Int) async throws {
+    func `an invalid name of an actor is refused`(actor: String, status: Int) async throws {
         try await TestServer.run { server in
             let answer = try await server.send(
                 .get, Paths.customer("anna"), key: TestServer.secret,
                 headers: [.init("Perennial-Actor")!: actor])
             #expect(answer.status == status)
-            // Only servers name actors.
+            // Only servers may name an actor.
             let fromApp = try await server.send(
                 .get, Paths.customer("anna"), headers: [.init("Perennial-Actor")!: actor])
             #expect(fromApp.status == 200)

@@ -5,7 +5,7 @@ import Testing
 @testable import HTTPServer
 
 @Suite struct RouteTests {
-    @Test func `of a transfer id that is none it is told what was sent`() async throws {
+    @Test func `the problem of an unknown transfer id repeats what was sent`() async throws {
         try await TestServer.run { server in
             for name in ["7", "trf_x", String(repeating: "y", count: 100)] {
                 let answer = try await server.send(
@@ -19,7 +19,7 @@ import Testing
         }
     }
 
-    @Test func `a request without a key is told how to send one`() async throws {
+    @Test func `the problem of a missing key says how to send one`() async throws {
         try await TestServer.run { server in
             let answer = try await server.send(.get, "/v1/customers/anna", key: nil)
             #expect(answer.status == 401)
@@ -29,7 +29,7 @@ import Testing
         }
     }
 
-    @Test func `a key that the server refuses opens nothing, although it is kept`() async throws {
+    @Test func `a key that the server refuses opens nothing, although it is stored`() async throws {
         try await TestServer.run { server in
             let ring = KeyCache(refused: [TestServer.secret])
             let refused = try await ring.holder(of: TestServer.secret, in: server.engine)
@@ -38,7 +38,7 @@ import Testing
         }
     }
 
-    @Test func `a key that was never made opens nothing`() async throws {
+    @Test func `an unknown key opens nothing`() async throws {
         try await TestServer.run { server in
             for key in ["pk_wrong", String(repeating: "x", count: 5000)] {
                 let answer = try await server.send(.get, "/v1/customers/anna", key: key)
@@ -49,7 +49,7 @@ import Testing
         }
     }
 
-    @Test func `the name of the authorization scheme may be written in any case`() async throws {
+    @Test func `the authorization scheme may be written in any case`() async throws {
         try await TestServer.run { server in
             let answer = try await server.send(
                 .get, "/v1/customers/anna", key: nil,
@@ -58,7 +58,9 @@ import Testing
         }
     }
 
-    @Test func `a customer never heard of has nothing, and asking writes nothing`() async throws {
+    @Test func `an unknown customer has no purchases, and reading it stores nothing`()
+        async throws
+    {
         try await TestServer.run { server in
             let answer = try await server.send(.get, Paths.customer("an/na ü"))
             #expect(answer.status == 200)
@@ -74,7 +76,7 @@ import Testing
         }
     }
 
-    @Test func `the environment is the one asked for, and must exist`() async throws {
+    @Test func `the answer is for the requested environment, which must exist`() async throws {
         try await TestServer.run { server in
             let sandbox = try await server.send(.get, "/v1/customers/anna?environment=sandbox")
             #expect(try sandbox.decoded(Customer.self).environment == .sandbox)
@@ -85,7 +87,7 @@ import Testing
     }
 
     @Test(arguments: ["null", "%20", "guest", "0"])
-    func `an id that names nobody is refused`(id: String) async throws {
+    func `an id that identifies no person is refused`(id: String) async throws {
         try await TestServer.run { server in
             let answer = try await server.send(.get, "/v1/customers/\(id)")
             #expect(answer.status == 422)
@@ -101,7 +103,9 @@ import Testing
         }
     }
 
-    @Test func `two ids become one customer, and saying it again changes nothing`() async throws {
+    @Test func `an alias makes two ids one customer, and repeating it changes nothing`()
+        async throws
+    {
         try await TestServer.run { server in
             for _ in 1...2 {
                 let answer = try await server.send(
@@ -116,7 +120,9 @@ import Testing
     }
 
     @Test(arguments: ["/v1/customers//history", "/v1//customers/anna", "//v1/customers/anna"])
-    func `an id that is left out is not the word after it`(path: String) async throws {
+    func `a path without its id is refused, and the next word is not used as the id`(
+        path: String
+    ) async throws {
         try await TestServer.run { server in
             let answer = try await server.send(.get, path, key: TestServer.secret)
             #expect(answer.status == 400)
@@ -136,7 +142,7 @@ import Testing
     @Test(arguments: [
         Paths.events, Paths.forwards, Paths.history(of: "anna"), Paths.wallet("gems", of: "anna"),
     ])
-    func `all lists are asked for in pieces alike`(path: String) async throws {
+    func `all lists have the same rules for limits and cursors`(path: String) async throws {
         try await TestServer.run { server in
             let answered = try await Self.code("limit=1&after=", of: path, on: server)
             #expect(answered == nil)
@@ -154,7 +160,7 @@ import Testing
         }
     }
 
-    @Test func `an unknown path and a wrong method are problems too`() async throws {
+    @Test func `an unknown path and a wrong method are problems, too`() async throws {
         try await TestServer.run { server in
             let unknown = try await server.send(.get, "/v2/everything")
             #expect(unknown.status == 404)
@@ -167,7 +173,7 @@ import Testing
     }
 
     @Test(arguments: ["TRACE", "PROPFIND", "PURGE", "OPTIONS"])
-    func `a method that no route has is not allowed, and that is no unknown path`(
+    func `a method that no route has gets 405, not 404`(
         method: String
     ) async throws {
         try await TestServer.run { server in
@@ -184,7 +190,7 @@ import Testing
         }
     }
 
-    @Test func `a request id that is plain comes back, any other is replaced`() async throws {
+    @Test func `a valid request id is returned, any other is replaced`() async throws {
         try await TestServer.run { server in
             let name = try HTTPField.Name.requestID
             let kept = try await server.send(.get, "/nowhere", headers: [name: "abc-1_2.3"])
@@ -200,7 +206,7 @@ import Testing
         }
     }
 
-    @Test func `no answer is cached or taken for another type`() async throws {
+    @Test func `no answer is cached or interpreted as another type`() async throws {
         try await TestServer.run { server in
             for path in [Paths.health, "/nowhere", Paths.customer("anna")] {
                 let answer = try await server.send(.get, path)
@@ -210,7 +216,7 @@ import Testing
         }
     }
 
-    @Test func `the server says that it lives and that it is ready`() async throws {
+    @Test func `the server reports that it is alive and ready`() async throws {
         try await TestServer.run { server in
             for path in [Paths.health, Paths.ready] {
                 let answer = try await server.send(.get, path, key: nil)

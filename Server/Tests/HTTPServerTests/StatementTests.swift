@@ -5,7 +5,7 @@ import Testing
 
 @testable import HTTPServer
 
-/// A wallet's statement in pieces.
+/// The pages of a wallet's statement.
 @Suite struct StatementTests {
     private func wallet(
         spending amounts: ClosedRange<Int64>, packs: ClosedRange<Int> = 1...1
@@ -32,7 +32,7 @@ import Testing
         return WalletStatement(wallet, of: "gems", before: position, limit: limit)
     }
 
-    @Test func `the newest lines come first, and each once`() throws {
+    @Test func `the newest lines come first, each once`() throws {
         let wallet = wallet(spending: 1...4)
         let first = try page(wallet)
         #expect(first.items.map(\.amount) == [-4, -3])
@@ -44,20 +44,22 @@ import Testing
         #expect(whole.items.count == 5 && whole.nextCursor == nil)
     }
 
-    @Test func `what is spent between two pages repeats no line`() throws {
+    @Test func `a debit between two pages does not repeat a line`() throws {
         let first = try page(wallet(spending: 1...4))
         let second = try page(wallet(spending: 1...7), after: first.nextCursor)
         #expect(second.items.map(\.amount) == [-2, -1])
     }
 
-    @Test func `an older payment that comes between two pages leaves out no line`() throws {
+    @Test func `an older payment that arrives between two pages omits no line`() throws {
         let first = try page(wallet(spending: 1...4))
         let more = wallet(spending: 1...4, packs: 1...2)
         let second = try page(more, after: first.nextCursor, limit: 10)
         #expect(second.items.map(\.amount) == [-2, -1, 100, 100] && second.nextCursor == nil)
     }
 
-    @Test func `where the last line is gone its moment is told again, and no later one`() throws {
+    @Test func `if the last line of a page disappears, the next page begins after its moment`()
+        throws
+    {
         let first = try page(wallet(spending: 1...4), limit: 4)
         let second = try page(wallet(spending: 2...4), after: first.nextCursor)
         #expect(second.items.map(\.amount) == [100])

@@ -5,7 +5,7 @@ import Testing
 
 @testable import HTTPServer
 
-/// What only servers ask is read strictly: a misspelt word is not taken for one that was left out.
+/// Requests of servers are read strictly: a misspelt name is not treated as a missing one.
 @Suite struct StrictRequestTests {
     struct Row: CustomTestStringConvertible, Sendable {
         var method: HTTPRequest.Method = .post
@@ -60,7 +60,7 @@ import Testing
     ]
 
     @Test(arguments: rows)
-    func `a body for servers that holds something else is refused`(row: Row) async throws {
+    func `a body from a server with an unknown member is refused`(row: Row) async throws {
         try await TestServer.run { server in
             let answer = try await server.send(
                 row.method, row.path, key: TestServer.secret, body: row.body)
@@ -108,7 +108,7 @@ import Testing
         ("enviroment=sandbox", "`enviroment` is unknown. Did you mean environment?"),
         ("wiat=1", "`wiat` is unknown. Did you mean wait?"),
     ])
-    func `a misspelt parameter of an app is refused`(query: String, detail: String) async throws {
+    func `a misspelt parameter from an app is refused`(query: String, detail: String) async throws {
         try await TestServer.run { server in
             let answer = try await server.send(.get, Paths.customer("anna") + "?" + query)
             #expect(answer.status == 400, "\(answer.text)")
@@ -119,7 +119,7 @@ import Testing
         }
     }
 
-    @Test func `what apps send may hold what only newer servers know`() async throws {
+    @Test func `requests of apps may have members that only newer servers know`() async throws {
         try await TestServer.run { server in
             let answer = try await server.send(
                 .post, Paths.aliases(of: "anna") + "?colour=green",
@@ -128,8 +128,10 @@ import Testing
         }
     }
 
-    // So that a new route for servers is as strict as the others.
-    @Test func `every route for servers knows what it may be asked, and says so`() async throws {
+    // Ensures that a new route for servers is as strict as the others.
+    @Test func `every route for servers refuses unknown names, and lists the known ones`()
+        async throws
+    {
         try await TestServer.run { server in
             let document = try await Self.document(of: server)
             let paths = try #require(document["paths"] as? [String: [String: [String: Any]]])

@@ -15,8 +15,8 @@ import Testing
 
 @testable import HTTPServer
 
-/// A server with one app and one key, at a moment that does not move. Every claim is made twice:
-/// over SQLite, and over PostgreSQL.
+/// A server with one app, an app key and a secret key, and a clock that stands still. Each test
+/// runs twice: on SQLite and on PostgreSQL.
 struct TestServer {
     static let now = Instant(milliseconds: 1_795_248_000_000)
     static let key = "pk_test_birds"
@@ -29,7 +29,7 @@ struct TestServer {
 
     typealias Change = @Sendable (inout AppSettings) -> Void
 
-    /// - Parameter change: what is configured otherwise.
+    /// - Parameter change: changes of the configuration.
     /// - Parameter waitsMax: how many requests may wait for a change.
     /// - Parameter streams: the limits of event streams.
     /// - Parameter clock: the server's clock.
@@ -96,7 +96,7 @@ struct TestServer {
             now: clock, logger: logger)
     }
 
-    /// Another server's engine on the same database.
+    /// The engine of another server on the same database.
     var otherEngine: Engine { Self.engine(of: app, over: database) { Self.now } }
 
     func send(

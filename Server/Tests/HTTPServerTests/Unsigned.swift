@@ -1,6 +1,6 @@
 import Foundation
 
-/// A notification that nobody signed, for a bundle: what anyone can post.
+/// An unsigned notification for a bundle, which anybody could post.
 func unsigned(for bundle: String) -> String {
     let header = #"{"alg":"none"}"#
     let payload = """

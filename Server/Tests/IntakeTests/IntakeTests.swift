@@ -17,7 +17,7 @@ private let whole: JSON = [
     "price": 9990, "currency": "USD",
 ]
 
-/// A transaction as Apple would word it, with some fields different or (null) absent.
+/// A transaction as Apple would write it, with some fields different or (null) missing.
 private func transaction(_ changes: [String: JSON] = [:]) throws -> TransactionPayload {
     var members = try #require(whole.members).filter { changes[$0.key] == nil }
     members += changes.filter { $0.value != .null }.map { JSON.Member($0.key, $0.value) }
@@ -42,7 +42,7 @@ private func renewal(_ fields: JSON) throws -> Renewal {
 }
 
 @Suite struct IntakeTests {
-    @Test func `a transaction attests a payment, as of its signing`() throws {
+    @Test func `a transaction attests a payment at the time of its signature`() throws {
         let fact = try Intake.fact(of: try transaction(), signedAt: signed)
         #expect(fact.purchase == PurchaseID("1", in: .production))
         #expect(fact.attestedAt == Instant(milliseconds: 1_700_000_000_500))
@@ -55,7 +55,7 @@ private func renewal(_ fields: JSON) throws -> Renewal {
         #expect(fact.statement == .payment(expected))
     }
 
-    @Test func `the sandbox is another place for purchases`() throws {
+    @Test func `a sandbox transaction attests a purchase of the sandbox`() throws {
         let fact = try Intake.fact(
             of: try transaction(["environment": "Sandbox"]), signedAt: signed)
         #expect(fact.purchase == PurchaseID("1", in: .sandbox))
@@ -74,11 +74,11 @@ private func renewal(_ fields: JSON) throws -> Renewal {
         + [
             Obtained(discount: "FREE_TRIAL", terms: .trial),
             Obtained(type: 1, discount: "PAY_AS_YOU_GO", price: 990, terms: .offer),
-            // Documents from before the way to pay was signed, or one that nobody knows.
+            // Documents without a payment mode, or with an unknown one.
             Obtained(type: 3, terms: .trial), Obtained(type: 3, price: 990, terms: .offer),
             Obtained(type: 99, discount: "NOBODY_KNOWS", terms: .trial),
             Obtained(type: 99, discount: "NOBODY_KNOWS", price: 990, terms: .offer),
-            // A price of 0 without an offer is a price.
+            // A price of 0 without an offer is an ordinary price.
             Obtained(terms: .full), Obtained(price: 990, terms: .full),
         ]
 
@@ -94,7 +94,7 @@ private func renewal(_ fields: JSON) throws -> Renewal {
         #expect(payment.terms == obtained.terms)
     }
 
-    @Test func `what is bought once by a free offer is no trial`() throws {
+    @Test func `a one-time purchase with a free offer is not a trial`() throws {
         let payment = try payment([
             "type": "Consumable", "expiresDate": .null, "offerType": 3, "price": 0,
             "offerDiscountType": "ONE_TIME",
@@ -109,7 +109,7 @@ private func renewal(_ fields: JSON) throws -> Renewal {
         ("ASSIGNMENT_REVOKE", "ASSIGNED", .sharingEnded), ("", "PURCHASED", .refund),
         ("", "FAMILY_SHARED", .sharingEnded),
     ])
-    func `money given back is one thing, sharing that ended another`(
+    func `a refund and the end of family sharing are different revocations`(
         type: String, ownership: String, kind: Revocation.Kind
     ) throws {
         let payment = try payment([
@@ -124,20 +124,20 @@ private func renewal(_ fields: JSON) throws -> Renewal {
 
     private struct Items: Sendable {
         var items: JSON
-        /// Nil: it stays open.
+        /// Nil if access stays open.
         var revokedAt: Int64?
         var percentage: Int64?
         var price: Int64
     }
 
     private static let givenBack: [Items] = [
-        // Nothing.
+        // No refunds.
         Items(items: [["SKU": "a", "price": 9990]], price: 9990),
-        // Some money, and the item is kept.
+        // A partial refund that does not revoke the item.
         Items(
             items: [["price": 9990, "refunds": [["refundAmount": 2990, "refundType": "CUSTOM"]]]],
             price: 7000),
-        // The same of two, one of which is taken away.
+        // Partial refunds of two items, one of which is revoked.
         Items(
             items: [
                 [
@@ -146,7 +146,7 @@ private func renewal(_ fields: JSON) throws -> Renewal {
                 ],
                 ["price": 5000],
             ], price: 5000),
-        // Both are taken away, one after the other.
+        // Both items are revoked, one after the other.
         Items(
             items: [
                 [
@@ -158,7 +158,7 @@ private func renewal(_ fields: JSON) throws -> Renewal {
                     "revocationDate": .integer(day + 1),
                 ],
             ], revokedAt: day + 1, percentage: 33_334, price: 9990),
-        // All of it.
+        // A full refund.
         Items(
             items: [
                 [
@@ -166,7 +166,7 @@ private func renewal(_ fields: JSON) throws -> Renewal {
                     "revocationDate": .integer(day),
                 ]
             ], revokedAt: day, percentage: 100_000, price: 9990),
-        // Taken away, and how much was given back is not told.
+        // Revoked, without the amount of the refund.
         Items(
             items: [
                 [
@@ -174,7 +174,7 @@ private func renewal(_ fields: JSON) throws -> Renewal {
                     "revocationDate": .integer(day),
                 ]
             ], revokedAt: day, price: 9990),
-        // More than there was, or than can be counted.
+        // Refunds that exceed the price, or that overflow.
         Items(items: [["refunds": [["refundAmount": 20_000]]]], price: 0),
         Items(
             items: [["refunds": [["refundAmount": .integer(.max)], ["refundAmount": 1]]]],
@@ -183,7 +183,7 @@ private func renewal(_ fields: JSON) throws -> Renewal {
     ]
 
     @Test(arguments: givenBack.indices)
-    func `what Advanced Commerce gives back is told by its items`(row: Int) throws {
+    func `refunds of Advanced Commerce are computed from the items`(row: Int) throws {
         let row = Self.givenBack[row]
         let payment = try payment(["advancedCommerceInfo": ["items": row.items]])
         #expect(payment.revocation?.at == row.revokedAt.map { Instant(milliseconds: $0) })
@@ -191,7 +191,7 @@ private func renewal(_ fields: JSON) throws -> Renewal {
         #expect(payment.price == Money(milliunits: row.price, currency: "USD"))
     }
 
-    @Test func `the amount of an item's refund is what is missing from the price`() throws {
+    @Test func `the net amount is the price minus the refund of the item`() throws {
         let payment = try payment([
             "revocationDate": .integer(Self.day),
             "advancedCommerceInfo": [
@@ -206,10 +206,10 @@ private func renewal(_ fields: JSON) throws -> Renewal {
         arguments: [
             ("7", "Production", PurchaseID("7", in: .production)),
             ("7", "Sandbox", PurchaseID("7", in: .sandbox)),
-            // It has kept its number; or nothing is said; or it is of nowhere that we know.
+            // The same number, or no number, or an environment that is not the App Store's.
             ("1", "Production", nil), (nil, "Production", nil), ("7", "Xcode", nil),
         ] as [(String?, String, PurchaseID?)])
-    func `a purchase that took the place of another says so`(
+    func `a transaction names the purchase that its own purchase replaced`(
         previous: String?, environment: String, from: PurchaseID?
     ) throws {
         let found = Intake.succession(
@@ -221,19 +221,19 @@ private func renewal(_ fields: JSON) throws -> Renewal {
         #expect(found?.to == from.map { PurchaseID("1", in: $0.environment) })
     }
 
-    @Test func `a product type nobody knows is kept and opens nothing`() throws {
+    @Test func `a product of an unknown type is kept and opens nothing`() throws {
         #expect(try payment(["type": "Lifetime Lease"]).kind == .unknown)
     }
 
     @Test(arguments: [
         "transactionId", "originalTransactionId", "productId", "purchaseDate", "environment",
     ])
-    func `without this field there is no payment`(field: String) throws {
+    func `a transaction without a required field is refused`(field: String) throws {
         let lacking = try transaction([field: .null])
         #expect(throws: IntakeFailure.self) { try Intake.fact(of: lacking, signedAt: signed) }
     }
 
-    @Test func `a field of the wrong type is as good as absent`() throws {
+    @Test func `a field of the wrong type counts as missing`() throws {
         let odd = try transaction(["purchaseDate": "yesterday"])
         let failure = #expect(throws: IntakeFailure.self) {
             try Intake.fact(of: odd, signedAt: signed)
@@ -241,7 +241,7 @@ private func renewal(_ fields: JSON) throws -> Renewal {
         #expect(failure?.field == "purchaseDate")
     }
 
-    @Test func `renewal information attests what the store means to do`() throws {
+    @Test func `renewal information attests what the App Store plans`() throws {
         let renewal = try renewal([
             "originalTransactionId": "1", "productId": "pro.monthly", "environment": "Production",
             "autoRenewProductId": "plus.monthly", "autoRenewStatus": 1,
@@ -263,7 +263,7 @@ private func renewal(_ fields: JSON) throws -> Renewal {
             (["data": ["status": 3]], false), ([:], false),
             (["notificationType": "GRACE_PERIOD_EXPIRED", "data": ["status": 4]], false),
         ] as [(JSON, Bool)])
-    func `grace whose end is not named lasts as long as the shortest`(
+    func `grace without a known end lasts as long as the shortest grace period`(
         notification: JSON, isGrace: Bool
     ) throws {
         let due = Int64(1_702_592_000_000)
@@ -285,7 +285,7 @@ private func renewal(_ fields: JSON) throws -> Renewal {
     }
 
     @Test(arguments: [(0, 3), (2, 3), (3, 6), (10, 16), (16, 28), (27, 28), (40, 28)])
-    func `grace told of later, without its end, is one of those that were not over then`(
+    func `grace without an end has the shortest length that is not over when it is reported`(
         toldDay: Int, days: Int
     ) throws {
         let due = Instant(milliseconds: 1_702_592_000_000)
@@ -301,7 +301,7 @@ private func renewal(_ fields: JSON) throws -> Renewal {
         (Int64(4), false, false), (4, true, true), (3, false, true), (1, false, true),
         (99, false, true),
     ])
-    func `renewal information says less than a status of grace where it names no end`(
+    func `renewal information without the end of grace is incomplete beside a grace status`(
         status: Int64, namesEnd: Bool, isWhole: Bool
     ) throws {
         let due = Instant(milliseconds: 1_702_592_000_000)
@@ -313,7 +313,7 @@ private func renewal(_ fields: JSON) throws -> Renewal {
         #expect(Intake.isComplete(paid, beside: SubscriptionStatus(rawValue: status)))
     }
 
-    /// Renewal information of who could not be charged.
+    /// Renewal information of a customer whose payment failed.
     private static func grace(_ due: Instant, until end: Instant?) -> JSON {
         [
             "originalTransactionId": "1", "environment": "Production", "autoRenewStatus": 1,
@@ -327,8 +327,7 @@ private func renewal(_ fields: JSON) throws -> Renewal {
         (4, .productUnavailable),
         (5, .other), (77, .other),
     ])
-    func `why it ends, also for a cause nobody knows`(intent: Int64, ending: Renewal.Ending) throws
-    {
+    func `unknown expiration causes are read, too`(intent: Int64, ending: Renewal.Ending) throws {
         let renewal = try renewal([
             "originalTransactionId": "1", "environment": "Sandbox", "autoRenewStatus": 0,
             "expirationIntent": .integer(intent),
@@ -341,7 +340,7 @@ private func renewal(_ fields: JSON) throws -> Renewal {
         (Int64(1), Offer.Kind.introductory), (2, .promotional), (3, .code), (4, .winBack),
         (5, .retention), (99, .unknown),
     ])
-    func `every kind of offer has its word, also one nobody knows`(
+    func `known and unknown kinds of offers are read`(
         type: Int64, kind: Offer.Kind
     ) throws {
         let attested = try payment(["offerType": .integer(type), "offerIdentifier": "spring"])
@@ -354,7 +353,7 @@ private func renewal(_ fields: JSON) throws -> Renewal {
         #expect(try payment().offer == nil)
     }
 
-    @Test func `a promised month attests where it stands, and what follows the promise`() throws {
+    @Test func `a month of a commitment attests its number and its renewal`() throws {
         let month = try payment([
             "commitmentInfo": [
                 "billingPeriodNumber": 2, "totalBillingPeriods": 12, "commitmentPrice": 99_960,
@@ -373,7 +372,7 @@ private func renewal(_ fields: JSON) throws -> Renewal {
     }
 
     @Test(arguments: [(Int64(0), Renewal.PriceRise?.some(.waiting)), (1, .agreed), (7, nil)])
-    func `a higher price waits, or is agreed`(status: Int64, rise: Renewal.PriceRise?) throws {
+    func `a price increase is pending or accepted`(status: Int64, rise: Renewal.PriceRise?) throws {
         let renewal = try renewal([
             "originalTransactionId": "1", "environment": "Production", "autoRenewStatus": 1,
             "priceIncreaseStatus": .integer(status),
@@ -381,7 +380,7 @@ private func renewal(_ fields: JSON) throws -> Renewal {
         #expect(renewal.priceRise == rise)
     }
 
-    @Test func `a renewal status nobody knows is no word of an end`() throws {
+    @Test func `an unknown renewal status does not mean that renewal is off`() throws {
         let renewal = try renewal([
             "originalTransactionId": "1", "environment": "Production", "autoRenewStatus": 7,
         ])
@@ -389,11 +388,11 @@ private func renewal(_ fields: JSON) throws -> Renewal {
     }
 
     @Test(arguments: [(JSON.integer(3), 3), (.null, 1), (0, 1), (.integer(-4), 1)])
-    func `as many as were bought, and at least one`(quantity: JSON, count: Int) throws {
+    func `the quantity is read, and is at least one`(quantity: JSON, count: Int) throws {
         #expect(try payment(["quantity": quantity]).quantity == count)
     }
 
-    @Test func `without a renewal status nothing is said`() throws {
+    @Test func `renewal information without a renewal status is refused`() throws {
         let silent: JSON = ["originalTransactionId": "1", "environment": "Production"]
         #expect(throws: IntakeFailure.self) { try renewal(silent) }
     }

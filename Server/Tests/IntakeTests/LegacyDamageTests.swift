@@ -5,13 +5,13 @@ import Intake
 import Ledger
 import Testing
 
-/// Random damage to answers of verifyReceipt and to notifications of version 1. Prints its seed,
-/// and takes it back from PERENNIAL_SEED; how many rounds, from PERENNIAL_ROUNDS.
+/// Random damage to responses of verifyReceipt and to notifications of version 1. Prints its seed.
+/// PERENNIAL_SEED sets it, and PERENNIAL_ROUNDS sets the number of rounds.
 @Suite struct LegacyDamageTests {
     private static let environment = ProcessInfo.processInfo.environment
     private static let rounds = environment["PERENNIAL_ROUNDS"].flatMap(Int.init) ?? 20_000
 
-    /// Of which JSON is made, so that it often stays some.
+    /// The characters of JSON, so that damaged text is often still JSON.
     private static let marks = Array("0123456789-abz{}[]\",:.eE".utf8)
     private static let seed: UInt64 = {
         let seed =
@@ -41,7 +41,7 @@ import Testing
 
     private static let now = AppStoreDate(milliseconds: 1_790_000_000_000)
 
-    @Test func `a damaged answer is no JSON, or attests one fact of a transaction`() throws {
+    @Test func `a damaged response is refused, or attests one fact per transaction`() throws {
         var generator = Dice(seed: Self.seed)
         var readable = 0
         for _ in 0..<Self.rounds {
@@ -61,7 +61,7 @@ import Testing
         #expect((1..<Self.rounds).contains(readable))
     }
 
-    @Test func `a damaged notification is no JSON, or attests one fact of a transaction`() throws {
+    @Test func `a damaged notification is refused, or attests one fact per transaction`() throws {
         var generator = Dice(seed: Self.seed)
         var readable = 0
         for _ in 0..<Self.rounds {

@@ -7,7 +7,7 @@ private let asked = AppStoreDate(milliseconds: 1_700_000_000_500)
 private let start: Int64 = 1_700_000_000_000
 private let day: Int64 = 86_400_000
 
-/// A row as Apple words it: everything is a text.
+/// A row as Apple writes it: every value is a text.
 private func row(_ id: String, from: Int64 = start, days: Int64? = 30, _ more: [String: JSON] = [:])
     -> JSON
 {
@@ -40,7 +40,7 @@ private func renewals(of facts: LegacyFacts) -> [Renewal] {
 }
 
 @Suite struct LegacyIntakeTests {
-    @Test func `a row attests a payment, as of when it was asked`() throws {
+    @Test func `a row attests a payment at the time of the request`() throws {
         let found = try facts(["status": 0, "latest_receipt_info": [row("2")]])
         let fact = try #require(found.facts.first)
         #expect(fact.grade == .legacy && fact.purchase == PurchaseID("1", in: .production))
@@ -52,7 +52,7 @@ private func renewals(of facts: LegacyFacts) -> [Renewal] {
         #expect(found.shortcomings.isEmpty)
     }
 
-    @Test func `the account's rows count more than the receipt's of the same transaction`() throws {
+    @Test func `a row of the account overrides the receipt's row of the same transaction`() throws {
         let found = try facts([
             "status": 0, "receipt": ["in_app": [row("2")]],
             "latest_receipt_info": [
@@ -67,7 +67,7 @@ private func renewals(of facts: LegacyFacts) -> [Renewal] {
         #expect(payment.revocation?.at == Instant(milliseconds: start + day))
     }
 
-    @Test func `a row that lacks what a payment needs is told, and the others count`() throws {
+    @Test func `a row that lacks a required field is reported, and the others are used`() throws {
         for key in ["transaction_id", "product_id", "purchase_date_ms"] {
             let found = try facts([
                 "status": 0, "latest_receipt_info": [row("2", [key: .null]), row("3")],
@@ -76,7 +76,7 @@ private func renewals(of facts: LegacyFacts) -> [Renewal] {
         }
     }
 
-    @Test func `an offer's kind follows from its name first, and whether it is free from its flag`()
+    @Test func `an offer's kind follows from its id, and whether it is free from the trial flag`()
         throws
     {
         let cases: [([String: JSON], Terms, Offer?)] = [
@@ -95,7 +95,7 @@ private func renewals(of facts: LegacyFacts) -> [Renewal] {
         }
     }
 
-    @Test func `what is given back within a minute of another product's purchase is an upgrade`()
+    @Test func `a cancellation within a minute of another product's purchase is an upgrade`()
         throws
     {
         let cancelled: [String: JSON] = ["cancellation_date_ms": .string("\(start + day + 2000)")]
@@ -105,7 +105,7 @@ private func renewals(of facts: LegacyFacts) -> [Renewal] {
         #expect(try payments(row("2", cancelled), later).map(\.isUpgraded) == [false, false])
         #expect(try payments(row("2", cancelled)).map(\.isUpgraded) == [false])
         #expect(try payments(row("2", ["is_upgraded": "true"])).map(\.isUpgraded) == [true])
-        // Two that name no chain are not of one.
+        // Two rows without an original transaction are not of one chain.
         let alone: [String: JSON] = ["original_transaction_id": .null]
         let stranger = row(
             "3", from: start + day, alone.merging(["product_id": "premium"]) { $1 })
@@ -113,12 +113,12 @@ private func renewals(of facts: LegacyFacts) -> [Renewal] {
         #expect(both.map(\.isUpgraded) == [false, false])
     }
 
-    @Test func `what begins where another period ends is a renewal`() throws {
+    @Test func `a period that begins at the end of another one is a renewal`() throws {
         let found = try payments(row("2"), row("3", from: start + 30 * day))
         #expect(found.map(\.isRenewal) == [false, true])
     }
 
-    @Test func `a share that ended is no refund`() throws {
+    @Test func `the end of family sharing is not a refund`() throws {
         let cancelled: JSON = .string("\(start + day)")
         let shared = try payments(
             row(
@@ -131,14 +131,14 @@ private func renewals(of facts: LegacyFacts) -> [Renewal] {
                 == .refund)
     }
 
-    @Test func `what is restored is had since it was first bought`() throws {
+    @Test func `a restored purchase counts from its first purchase date`() throws {
         let restored = row(
             "2", from: start + 9 * day, days: nil, ["web_order_line_item_id": .null])
         let kept = try payments(restored, kinds: ["pro.monthly": .nonConsumable]).first
         #expect(kept?.from == Instant(milliseconds: start) && kept?.until == nil)
         let unknown = try payments(restored).first
         #expect(unknown?.kind == .unknown, "nothing says what it is")
-        // Restored after its end, as in 2014: nothing is left of it.
+        // Restored after its end, as in 2014: the period is empty.
         let late = row(
             "2", from: start + 40 * day, days: nil,
             ["expires_date_ms": .string("\(start + 30 * day)")])
@@ -169,7 +169,7 @@ private func renewals(of facts: LegacyFacts) -> [Renewal] {
         #expect(found.facts.map(\.purchase.original) == ["1", "9"])
     }
 
-    @Test func `the style of iOS 6 attests the same`() throws {
+    @Test func `a response in the style of iOS 6 attests the same facts`() throws {
         let answer: JSON = [
             "status": 21006, "auto_renew_status": 0, "expiration_intent": "1",
             "receipt": [
@@ -191,7 +191,7 @@ private func renewals(of facts: LegacyFacts) -> [Renewal] {
         #expect(found.facts.allSatisfy { $0.purchase == PurchaseID("1", in: .sandbox) })
     }
 
-    @Test func `another store than Apple's two attests nothing`() {
+    @Test func `a receipt of an environment that is not the App Store's attests nothing`() {
         #expect(throws: IntakeFailure.self) {
             try Intake.facts(of: AppReceipt(), in: .xcode, createdAt: asked)
         }
@@ -205,7 +205,7 @@ private func renewals(of facts: LegacyFacts) -> [Renewal] {
             (3, .autoRenewable),
             (4, .nonConsumable), (77, .unknown),
         ] as [(Int64, ProductKind)])
-    func `a receipt says of which kind a product is`(number: Int64, kind: ProductKind) throws {
+    func `a receipt names the kind of a product`(number: Int64, kind: ProductKind) throws {
         let purchase = InAppReceipt(attributes: [
             .text(Field.transactionID, "2"), .text(Field.originalTransactionID, "1"),
             .text(Field.productID, "gems"), .integer(Field.kind, number),
@@ -231,7 +231,7 @@ private func renewals(of facts: LegacyFacts) -> [Renewal] {
             attestedAt: notification.moment(receivedAt: asked), receivedAt: asked)
     }
 
-    @Test func `what stood at the top before there were lists is a renewal`() throws {
+    @Test func `top-level fields of early notifications attest a renewal`() throws {
         let found = try facts([
             "notification_type": "DID_FAIL_TO_RENEW", "auto_renew_status": "true",
             "auto_renew_product_id": "pro.monthly",
@@ -248,7 +248,7 @@ private func renewals(of facts: LegacyFacts) -> [Renewal] {
         #expect(found.facts.count == 2)
     }
 
-    @Test func `what was refunded is named by its line at the top`() throws {
+    @Test func `a notification names the refunded transaction by its line item`() throws {
         let found = try facts([
             "notification_type": "CANCEL", "web_order_line_item_id": "l2",
             "cancellation_date_ms": .string("\(start - day)"),
@@ -274,7 +274,7 @@ private func renewals(of facts: LegacyFacts) -> [Renewal] {
             ("PRICE_INCREASE_CONSENT", switched + 1), ("DID_FAIL_TO_RENEW", asked.milliseconds),
             ("A_TYPE_OF_TOMORROW", switched + 1),
         ] as [(String, Int64)])
-    func `what is told was so when its event was, or after all that it shows where none is named`(
+    func `a fact is dated by its event, or after the newest transaction if no date is given`(
         type: String, expected: Int64
     ) throws {
         let found = try facts([
@@ -283,7 +283,7 @@ private func renewals(of facts: LegacyFacts) -> [Renewal] {
             "unified_receipt": ["latest_receipt_info": [row("2", from: Self.renewed)]],
         ])
         for fact in found.facts {
-            // What an attempt of days later shows of transactions is no younger than they are.
+            // A notification about a later attempt does not date its transactions later.
             let isRow = fact.isPayment && expected > Self.switched
             #expect(fact.attestedAt.milliseconds == (isRow ? Self.switched : expected))
         }
@@ -293,7 +293,7 @@ private func renewals(of facts: LegacyFacts) -> [Renewal] {
         #expect(renewals(of: found).map(\.receivedAt) == [heard])
     }
 
-    @Test func `what shows nothing and says no moment counts as of when it came`() throws {
+    @Test func `a notification without dates and transactions is dated by its arrival`() throws {
         let found = try facts([
             "notification_type": "DID_CHANGE_RENEWAL_PREF", "auto_renew_status": "true",
             "original_transaction_id": 1,
@@ -303,7 +303,7 @@ private func renewals(of facts: LegacyFacts) -> [Renewal] {
         #expect(renewals(of: found).map(\.receivedAt) == [came])
     }
 
-    @Test func `what was charged ahead of when a notification came makes it no younger than that`()
+    @Test func `a transaction that begins later does not date a notification after its arrival`()
         throws
     {
         let found = try facts([
@@ -315,7 +315,7 @@ private func renewals(of facts: LegacyFacts) -> [Renewal] {
         #expect(moments == [asked.milliseconds])
     }
 
-    @Test func `a payment failed when the period ended, whenever a copy comes that tells of it`()
+    @Test func `a failed payment is dated by the end of the period, whenever a copy arrives`()
         throws
     {
         let found = try facts([
@@ -338,7 +338,7 @@ private func renewals(of facts: LegacyFacts) -> [Renewal] {
         #expect(failures.map(\.purchase) == [PurchaseID("1", in: .production)])
     }
 
-    @Test func `a renewal that was charged ahead was told when it came`() throws {
+    @Test func `a notification of a renewal charged ahead is dated by its arrival`() throws {
         let found = try facts([
             "notification_type": "DID_RENEW",
             "unified_receipt": ["latest_receipt_info": [row("2", from: start + day)]],

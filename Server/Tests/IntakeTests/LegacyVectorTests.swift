@@ -5,7 +5,7 @@ import Testing
 
 private let now = AppStoreDate(milliseconds: 1_790_000_000_000)
 
-/// What a row says, read without our types.
+/// The values of a row, read without our types.
 private struct Told: Hashable {
     var original: String
     var transaction: String
@@ -19,7 +19,7 @@ private struct Told: Hashable {
         self.until = until
     }
 
-    /// Nil where there is no payment without what is missing.
+    /// Nil if a field is missing without which there is no payment.
     init?(_ row: JSON) {
         guard let transaction = Self.text(row["transaction_id"]),
             let product = Self.text(row["product_id"]),
@@ -52,13 +52,13 @@ private func rows(_ json: JSON?) -> [JSON] {
     json.flatMap { $0.array ?? ($0.members == nil ? nil : [$0]) } ?? []
 }
 
-/// Every published answer and notification attests what stands in it.
+/// Each published response and notification attests the transactions that it contains.
 @Suite struct LegacyVectorTests {
     private static let answers = Vectors.files("verify-receipt-samples")
     private static let notifications = Vectors.files("v1-notification-samples")
 
     @Test(arguments: answers)
-    func `an answer attests every transaction in it, once`(path: String) throws {
+    func `a response attests each of its transactions once`(path: String) throws {
         let json = try Vectors.json(path)
         let isOld = json["receipt"]?["bid"] != nil || json["receipt"]?["transaction_id"] != nil
         let found: LegacyFacts
@@ -74,7 +74,7 @@ private func rows(_ json: JSON?) -> [JSON] {
         }
         let ids = Set(expected.compactMap { Told($0) }.map { [$0.original, $0.transaction] })
         #expect(Set(told(found.facts).map { [$0.original, $0.transaction] }) == ids)
-        // Edited by hand: its dates have no milliseconds, which are read here without our types.
+        // This file was edited by hand: it lacks the dates in milliseconds that this test reads.
         if !path.contains("/05-") {
             #expect(told(found.facts).isSubset(of: Set(expected.compactMap { Told($0) })))
         }
@@ -86,8 +86,7 @@ private func rows(_ json: JSON?) -> [JSON] {
     }
 
     @Test(arguments: notifications)
-    func `a notification attests every transaction in it, once, and a renewal`(path: String) throws
-    {
+    func `a notification attests each transaction once, and a renewal`(path: String) throws {
         let json = try Vectors.json(path)
         let notification = try #require(V1Notification(json: json))
         let found = try Intake.facts(
@@ -105,7 +104,7 @@ private func rows(_ json: JSON?) -> [JSON] {
     }
 
     @Test(arguments: answers + notifications)
-    func `what was given back is known, and so is nothing else`(path: String) throws {
+    func `every cancelled transaction is attested as revoked, and no other`(path: String) throws {
         let json = try Vectors.json(path)
         let unified = json["unified_receipt"]
         let all =

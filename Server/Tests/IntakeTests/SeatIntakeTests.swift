@@ -19,7 +19,7 @@ private func payload(_ members: [String: JSON]) -> JSON {
     .object(members.filter { $0.value != .null }.map { JSON.Member($0.key, $0.value) })
 }
 
-/// What a transaction attests, with some fields different or (null) absent.
+/// The payment that a transaction attests, with some fields different or (null) missing.
 private func payment(_ changes: [String: JSON] = [:]) throws -> Payment {
     let transaction = try #require(
         TransactionPayload(json: payload(whole.merging(changes) { $1 })))
@@ -55,7 +55,7 @@ private func renewal(_ fields: [String: JSON]) throws -> Renewal {
         return try payment(changes)
     }
 
-    /// Apple's own examples of the tiers, and what does not add up.
+    /// Apple's own examples of tiers, and tiers that do not add up.
     @Test(
         arguments: [
             (50, 15_790, tiers((19_990, 20), (13_990, 20), (10_990, 10)), 789_500),
@@ -66,7 +66,7 @@ private func renewal(_ fields: [String: JSON]) throws -> Renewal {
             (3, 9_990, tiers((-1, 3)), 29_970), (2, .max, nil, 1_000_000_000_000_000),
             (2, 0, tiers((.max, 2)), 1_000_000_000_000_000), (1, 9_990, tiers((9_990, 1)), 9_990),
         ] as [(Int64, Int64, JSON?, Int64)])
-    func `what seats cost is the sum over their tiers`(
+    func `the price of seats is the sum over their tiers`(
         count: Int64, average: Int64, tiers: JSON?, total: Int64
     ) throws {
         let payment = try Self.seats(count, average: average, tiers)
@@ -79,10 +79,10 @@ private func renewal(_ fields: [String: JSON]) throws -> Renewal {
         arguments: [
             (0, nil, nil, 73_920), (1, nil, nil, 65_930), (4, nil, nil, 39_960), (8, nil, nil, 0),
             (99, nil, nil, 0), (-3, nil, nil, 73_920), (2, 50_000, nil, 36_960),
-            // All of it was refunded: the revocation says how much came back.
+            // A full refund: the revocation has its amount.
             (8, nil, 1_700_000_900_000, 73_920),
         ] as [(Int64, Int64?, Int64?, Int64)])
-    func `of refunded seats the cheapest came back, or the share that is told`(
+    func `refunded seats are the cheapest ones, or the reported share of the price`(
         refunded: Int64, percentage: Int64?, revokedAt: Int64?, left: Int64
     ) throws {
         var more: [String: JSON] = ["revokedSeatQuantity": .integer(refunded)]
@@ -96,14 +96,14 @@ private func renewal(_ fields: [String: JSON]) throws -> Renewal {
         if revokedAt != nil { #expect(payment.netAmount?.milliunits == 0) }
     }
 
-    @Test func `whoever has a seat has one, and pays nothing`() throws {
+    @Test func `an assigned seat is one seat and costs its member nothing`() throws {
         let payment = try Self.seats(
             8, average: 9_240, Self.tiers((9_240, 8)), ["inAppOwnershipType": "ASSIGNED"])
         #expect(payment.seats == nil && payment.quantity == 1)
         #expect(payment.netAmount == nil && payment.charge?.milliunits == 0)
     }
 
-    @Test func `numbers that make no sense are no price, and no number of seats`() throws {
+    @Test func `absurd numbers give no price and no number of seats`() throws {
         #expect(try Self.seats(2, average: -5_000_000_000_000_000_000, nil).price == nil)
         let many = try Self.seats(.max, average: 9_990, nil)
         #expect(many.quantity == 1 && many.price?.milliunits == 9_990)
@@ -116,7 +116,7 @@ private func renewal(_ fields: [String: JSON]) throws -> Renewal {
         #expect(shared.seats == Seats(isPart: true) && shared.netAmount == nil)
     }
 
-    @Test func `of Advanced Commerce, refunds of items are taken off what all seats cost`() throws {
+    @Test func `refunds of Advanced Commerce items reduce the price of all seats`() throws {
         func item(_ refund: Int64, revokedAt: Int64?) -> JSON {
             .object(
                 [
@@ -134,7 +134,7 @@ private func renewal(_ fields: [String: JSON]) throws -> Renewal {
         #expect(revoked.price?.milliunits == 80_000 && revoked.netAmount?.milliunits == 50_000)
     }
 
-    @Test func `several units of anything else cost what the price says`() throws {
+    @Test func `several units of another kind of product cost the stated price`() throws {
         let packs = try payment(["type": "Consumable", "quantity": 3, "expiresDate": .null])
         #expect(packs.price?.milliunits == 9_990 && packs.seats == nil && packs.quantity == 3)
         let single = try payment()
@@ -148,7 +148,7 @@ private func renewal(_ fields: [String: JSON]) throws -> Renewal {
             (nil, nil), (0, nil), (-1, nil), (.max, nil), (1, 1), (7, 7),
             (2_147_483_647, 2_147_483_647),
         ] as [(Int64?, Int?)])
-    func `the seats of the next period are those that are planned`(
+    func `the seats of the next period are the planned ones`(
         told: Int64?, seats: Int?
     ) throws {
         let renewal = try renewal([

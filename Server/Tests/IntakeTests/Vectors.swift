@@ -1,8 +1,8 @@
 import AppStoreFormats
 import Foundation
 
-/// Answers and notifications that others have published, which are not part of this repository.
-/// Tests that need them say "skipped: no vectors" where they are absent.
+/// Responses and notifications that others published, which are not part of this repository. If
+/// they are missing, the tests that need them print "skipped: no vectors".
 enum Vectors {
     static let directory = URL(
         filePath: ProcessInfo.processInfo.environment["PERENNIAL_VECTORS"] ?? "../shared/vectors",
@@ -12,7 +12,7 @@ enum Vectors {
         url.deletingLastPathComponent()
     }
 
-    /// The JSON files of a folder, in order. Empty where there is none.
+    /// The JSON files of a folder, in order. Empty if there is no such folder.
     static func files(_ folder: String) -> [String] {
         let path = directory.appending(path: folder).path
         let names = (try? FileManager.default.contentsOfDirectory(atPath: path)) ?? []

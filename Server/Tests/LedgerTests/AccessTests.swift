@@ -6,7 +6,7 @@ private let end = start + .days(30)
 private let purchase = PurchaseID("1000", in: .production)
 private let minute = Duration.seconds(60)
 
-/// anna's month, with what else is said of it.
+/// Anna's month, with other facts about it.
 private func timeline(
     terms: Terms = .full, offer: Offer.Kind? = nil, commitment: Commitment? = nil,
     kind: ProductKind = .autoRenewable, revokedAt: Instant? = nil, isUpgraded: Bool = false,
@@ -214,7 +214,7 @@ private let grace = Renewal(
     private static let unflagged = Renewal(
         willRenew: true, graceUntil: end + .days(16), ending: .billing)
 
-    /// Bought a day before the first month ended, when the renewal was charged already.
+    /// Bought a day before the first month ended, after the renewal was charged.
     private static let upgradedEarly = Fact(
         about: purchase, attestedAt: end - .days(1),
         .payment(
@@ -239,17 +239,17 @@ private let grace = Renewal(
     }()
 
     @Test(arguments: rows)
-    func `access follows from periods, renewal and the time`(row: Row) throws {
+    func `access follows from periods, renewal information and the time`(row: Row) throws {
         let access = try #require(row.timeline.access(at: row.now))
         #expect(access.state == row.state, "\(row.claim): \(access.reason.sentence)")
         #expect(access.until == row.until, "\(row.claim): \(access.reason.sentence)")
     }
 
-    @Test func `before anything began there is no access to speak of`() {
+    @Test func `before the first period there is no access`() {
         #expect(timeline().access(at: start - .days(1)) == nil)
     }
 
-    @Test func `consumables and terms without an end open nothing by themselves`() {
+    @Test func `consumables, and terms without an end, give no access by themselves`() {
         for kind in [ProductKind.consumable, .nonRenewing, .unknown] {
             let payment = Payment(
                 transaction: "1", product: "gems", kind: kind, from: start, until: nil)
@@ -258,7 +258,7 @@ private let grace = Renewal(
         }
     }
 
-    @Test func `a non-consumable is owned until it is taken back`() throws {
+    @Test func `a non-consumable is owned until it is revoked`() throws {
         var payment = Payment(
             transaction: "1", product: "map", kind: .nonConsumable, from: start, until: nil)
         let bought = Fact(about: purchase, attestedAt: start, .payment(payment))
@@ -272,7 +272,7 @@ private let grace = Renewal(
         #expect(lost.state == .revoked)
     }
 
-    @Test func `the hold is as long as the rules say`() throws {
+    @Test func `the hold lasts as long as the rules say`() throws {
         let rules = AccessRules(unconfirmedHold: .hours(1))
         let open = try #require(timeline().access(at: end + minute, rules: rules))
         #expect(open.isOpen)
@@ -280,7 +280,7 @@ private let grace = Renewal(
         #expect(!shut.isOpen)
     }
 
-    @Test func `what has ended does not renew, whatever the switch says`() throws {
+    @Test func `an ended subscription does not renew, whatever the renewal switch says`() throws {
         let ended = Renewal(willRenew: true, ending: .billing)
         let access = try #require(timeline(renewal: (ended, end)).access(at: end))
         #expect(access.state == .expired)
@@ -293,11 +293,11 @@ private let grace = Renewal(
         (50_000, "Refunded in part (50 %) on 2023-11-17 22:13 UTC."),
         (25_500, "Refunded in part (25.5 %) on 2023-11-17 22:13 UTC."),
     ])
-    func `a refund of a part says how much`(share: Int64?, sentence: String) {
+    func `a partial refund states its share`(share: Int64?, sentence: String) {
         #expect(Reason.refunded(at: start + .days(3), share).sentence == sentence)
     }
 
-    @Test func `an offer says what it is`() throws {
+    @Test func `each kind of offer has its own sentence`() throws {
         let sentences = try Offer.Kind.allCases.map { kind in
             try #require(timeline(terms: .offer, offer: kind).access(at: start)).reason.sentence
         }
@@ -305,7 +305,7 @@ private let grace = Renewal(
         #expect(sentences.allSatisfy { $0.hasPrefix("On a") && $0.hasSuffix(" UTC.") })
     }
 
-    @Test func `what could not be collected names the renewal that was due, after grace as well`() {
+    @Test func `the reason of a failed renewal names its due date, also after grace`() {
         for (renewal, hadGrace) in [(retrying, false), (grace, true)] {
             let sentence = timeline(renewal: (renewal, end)).access(at: end + .days(20))?.reason
                 .sentence
@@ -340,11 +340,11 @@ private let grace = Renewal(
         return Timeline(of: id, [Fact(about: id, attestedAt: start, .payment(payment)), off])
     }
 
-    @Test func `what was never had is absent`() {
+    @Test func `an entitlement that was never bought is absent`() {
         #expect(access(["gold"], [timeline()], at: start) == nil)
     }
 
-    @Test func `open beats shut, whatever the order`() throws {
+    @Test func `open access takes precedence in any order`() throws {
         let shut = other("pro.weekly", until: start + .days(7))
         for timelines in [[shut, timeline()], [timeline(), shut]] {
             let found = try #require(
@@ -353,14 +353,14 @@ private let grace = Renewal(
         }
     }
 
-    @Test func `of two that are open the one that lasts longer answers`() throws {
+    @Test func `of two open purchases the one that lasts longer decides`() throws {
         let longer = other("pro.yearly", until: start + .days(365))
         let found = try #require(
             access(["pro.yearly", "pro.monthly"], [longer, timeline()], at: start + .days(1)))
         #expect(found.product == "pro.yearly")
     }
 
-    @Test func `of two that are shut the one shut last answers`() throws {
+    @Test func `of two closed purchases the one that closed last decides`() throws {
         let earlier = other("pro.weekly", until: start + .days(7))
         let later = other("pro.yearly", until: start + .days(9))
         let found = try #require(
@@ -368,9 +368,7 @@ private let grace = Renewal(
         #expect(found.product == "pro.yearly")
     }
 
-    @Test func `a chain that moved to another product gives no more through the one it left`()
-        throws
-    {
+    @Test func `after a change of product, the old product no longer gives access`() throws {
         let moved = timeline(more: [renewed(from: start + .days(9), product: "premium")])
         let left = try #require(access(["pro.monthly"], [moved], at: start + .days(10)))
         #expect(!left.isOpen)

@@ -5,7 +5,7 @@ private let start = Instant(milliseconds: 1_700_000_000_000)
 private let end = start + .days(30)
 private let purchase = PurchaseID("1000", in: .production)
 
-/// anna's month, and what else is said of it.
+/// Anna's month, and other facts about it.
 private func month(
     isUpgraded: Bool = false, renewal: (Renewal, at: Instant), more: [Fact] = []
 ) -> Timeline {
@@ -28,7 +28,7 @@ private func month(
             .map(\.isOpen)
     }
 
-    @Test func `while it is not known whether a change of product began, both are open`() {
+    @Test func `while a change of product is unconfirmed, both products are open`() {
         let due = month(renewal: (Self.downgraded, start + .days(3)))
         #expect(isOpen("plus", due, at: end - .seconds(60)) == nil)
         for product: ProductID in ["plus", "pro.monthly"] {
@@ -50,12 +50,12 @@ private func month(
         #expect(isOpen("pro.monthly", known, at: end + .hours(1)) == false)
     }
 
-    @Test func `a choice of an earlier period opens nothing`() {
+    @Test func `a choice made in an earlier period opens nothing`() {
         let old = month(renewal: (Self.downgraded, start - .days(3)))
         #expect(isOpen("plus", old, at: end) == nil)
     }
 
-    @Test func `an upgrade that is known by the old payment alone opens the product chosen`() {
+    @Test func `an upgrade known only by the old payment opens the chosen product`() {
         let upgraded = month(
             isUpgraded: true,
             renewal: (Renewal(willRenew: true, renewsTo: "premium"), start + .days(3)))

@@ -26,9 +26,9 @@ private func renewal(_ renewal: Renewal, at: Instant) -> Fact {
 
 private let on = Renewal(willRenew: true, renewsTo: "pro.monthly")
 
-/// What each piece of news is called, and what stands before and after it.
+/// The kind of each change, and the state before and after it.
 @Suite struct ChangeTests {
-    /// Anna has paid a month, and will pay the next.
+    /// Anna has paid for a month, and her renewal is on.
     private func anna() -> Chronicle {
         var anna = Chronicle()
         anna.hear([payment(1), renewal(on, at: start)], at: start)
@@ -43,7 +43,7 @@ private let on = Renewal(willRenew: true, renewsTo: "pro.monthly")
         chronicle.changes.dropFirst(count).map(\.after?.state)
     }
 
-    @Test func `a renewal heard of when the period ends is a renewal, and no doubt before it`() {
+    @Test func `a renewal reported when the period ends causes only the event of a renewal`() {
         for late in [Duration.zero, .seconds(30), .hours(3)] {
             var anna = anna()
             anna.hear([payment(2, from: end, isRenewal: true)], at: end + late)
@@ -55,7 +55,7 @@ private let on = Renewal(willRenew: true, renewsTo: "pro.monthly")
         }
     }
 
-    @Test func `doubt is told a minute after the end, and its end a day after it`() {
+    @Test func `doubt is reported a minute after the end, and expiry a day after it`() {
         var anna = anna()
         anna.pass(until: end + .seconds(59))
         #expect(kinds(anna) == [])
@@ -68,7 +68,7 @@ private let on = Renewal(willRenew: true, renewsTo: "pro.monthly")
         anna.check("doubt")
     }
 
-    @Test func `a payment heard of after the end was told opens again what was told shut`() {
+    @Test func `a payment that arrives after expiry was reported reopens access`() {
         var anna = anna()
         anna.pass(until: end + .days(3))
         anna.hear([payment(2, from: end, isRenewal: true)], at: end + .days(3))
@@ -78,7 +78,7 @@ private let on = Renewal(willRenew: true, renewsTo: "pro.monthly")
         anna.check("late")
     }
 
-    @Test func `an end that nobody was told of in time is told before what came after it`() {
+    @Test func `an end that was not reported in time is reported before later changes`() {
         var anna = anna()
         anna.hear([renewal(Renewal(willRenew: false), at: start + .days(2))], at: start + .days(2))
         let back = end + .days(9)
@@ -89,7 +89,7 @@ private let on = Renewal(willRenew: true, renewsTo: "pro.monthly")
         anna.check("downtime")
     }
 
-    @Test func `renewal off heard of after the end explains the end`() {
+    @Test func `a late report that renewal was off explains the end`() {
         var anna = anna()
         anna.hear(
             [renewal(Renewal(willRenew: false, ending: .cancelled), at: end)], at: end + .hours(1))
@@ -99,7 +99,7 @@ private let on = Renewal(willRenew: true, renewsTo: "pro.monthly")
         anna.check("off")
     }
 
-    @Test func `a renewal charged ahead is told once, and its beginning when it begins`() {
+    @Test func `a renewal charged ahead is reported once, and its period when it begins`() {
         var anna = Chronicle()
         anna.hear([payment(1, price: 0, terms: .trial), renewal(on, at: start)], at: start)
         let ahead = end - .hours(20)
@@ -111,7 +111,7 @@ private let on = Renewal(willRenew: true, renewsTo: "pro.monthly")
         anna.check("ahead")
     }
 
-    @Test func `an upgrade begins at once, and what is given back for the rest is no refund`() {
+    @Test func `an upgrade takes effect at once, and its credit is not a refund`() {
         var anna = anna()
         let then = start + .days(10)
         anna.hear([payment(2, "max.monthly", from: then, price: 19_990)], at: then)
@@ -123,8 +123,7 @@ private let on = Renewal(willRenew: true, renewsTo: "pro.monthly")
         anna.check("upgrade")
     }
 
-    @Test func `a renewal charged ahead of an upgrade is given back when the upgrade is heard of`()
-    {
+    @Test func `a renewal charged ahead of an upgrade is credited when the upgrade is reported`() {
         var anna = anna()
         let ahead = end - .hours(20)
         anna.hear([payment(2, from: end, isRenewal: true, at: ahead)], at: ahead)
@@ -136,7 +135,7 @@ private let on = Renewal(willRenew: true, renewsTo: "pro.monthly")
         anna.check("void")
     }
 
-    @Test func `a refund of a past period moves money and no access`() {
+    @Test func `a refund of a past period changes money and not access`() {
         var anna = anna()
         anna.hear([payment(2, from: end, isRenewal: true), renewal(on, at: end)], at: end)
         let then = end + .days(2)
@@ -152,7 +151,7 @@ private let on = Renewal(willRenew: true, renewsTo: "pro.monthly")
     }
 
     @Test(arguments: ["pro.monthly", "max.monthly"] as [ProductID])
-    func `bought anew after a refund, before its period is over, is coming back`(
+    func `a purchase after a refund, within the refunded period, is a resubscription`(
         product: ProductID
     ) {
         var anna = anna()
@@ -166,7 +165,7 @@ private let on = Renewal(willRenew: true, renewsTo: "pro.monthly")
         anna.check("back")
     }
 
-    @Test func `what is shared again before the end is shared, and no renewal`() {
+    @Test func `sharing that starts again before the end is not a renewal`() {
         var ben = Chronicle()
         ben.hear([payment(1, ownership: .familyShared)], at: start)
         let (over, again) = (start + .days(3), start + .days(4))
@@ -182,7 +181,7 @@ private let on = Renewal(willRenew: true, renewsTo: "pro.monthly")
         let failed = Renewal(
             willRenew: true, isRetrying: true, graceUntil: end + .days(16), ending: .billing)
         cleo.hear([renewal(failed, at: end)], at: end)
-        // The store says so again, with another price.
+        // The store reports the failure again, with another price.
         var again = failed
         again.price = Money(milliunits: 4_990, currency: "USD")
         cleo.hear([renewal(again, at: end + .days(2))], at: end + .days(2))
@@ -194,7 +193,7 @@ private let on = Renewal(willRenew: true, renewsTo: "pro.monthly")
         cleo.check("cleo")
     }
 
-    @Test func `a past that is heard of while a payment is refused was recovered from nothing`() {
+    @Test func `earlier payments that arrive during billing retry are not a recovery`() {
         let third = end + .days(30)
         let failed = Renewal(willRenew: true, isRetrying: true, ending: .billing)
         let over = third + .days(30)
@@ -213,7 +212,7 @@ private let on = Renewal(willRenew: true, renewsTo: "pro.monthly")
         cleo.check("a past")
     }
 
-    @Test func `what older documents say was paid in retry is recovered, and bought anew later`() {
+    @Test func `in older documents a payment in retry is a recovery, and a later one is not`() {
         func kind(_ failed: Renewal, paid: Instant, _ product: ProductID) -> Change.Kind? {
             var cleo = Chronicle()
             let facts = [
@@ -235,7 +234,7 @@ private let on = Renewal(willRenew: true, renewsTo: "pro.monthly")
         #expect(kind(Renewal(willRenew: false), paid: paid, "pro.monthly") == .resubscribed)
     }
 
-    @Test func `what a family shares is told, and moves no money`() {
+    @Test func `family sharing is reported and moves no money`() {
         var ben = Chronicle()
         ben.hear([payment(1, ownership: .familyShared)], at: start)
         let then = start + .days(3)
@@ -246,7 +245,7 @@ private let on = Renewal(willRenew: true, renewsTo: "pro.monthly")
         ben.check("family")
     }
 
-    @Test func `sharing that begins again is told as sharing, one that goes on as it goes`() {
+    @Test func `sharing that starts again is reported as sharing, and a shared renewal as one`() {
         func kind(_ fact: Fact, after first: Fact? = nil) -> Change.Kind? {
             var ben = Chronicle()
             if let first { ben.hear([first], at: first.attestedAt) }
@@ -270,7 +269,7 @@ private let on = Renewal(willRenew: true, renewsTo: "pro.monthly")
         #expect(kind(larger, after: replaced) == .upgraded)
     }
 
-    @Test func `of a past heard of at once the first change says what is so now`() {
+    @Test func `changes that are reported together all have the present state`() {
         var anna = Chronicle()
         anna.hear(
             [payment(1), payment(2, from: end, isRenewal: true), renewal(on, at: end)],
@@ -280,7 +279,7 @@ private let on = Renewal(willRenew: true, renewsTo: "pro.monthly")
         anna.check("history")
     }
 
-    @Test func `a clock that goes back tells nothing again`() {
+    @Test func `a clock that is set back repeats no change`() {
         var anna = anna()
         anna.pass(until: end + .days(2))
         let count = anna.changes.count
@@ -317,16 +316,16 @@ private let on = Renewal(willRenew: true, renewsTo: "pro.monthly")
         }
     }
 
-    @Test func `a seller has the price, less what was given back, to the thousandth`() {
+    @Test func `a seller gets the price minus the refunded share, to the thousandth`() {
         check(
             Row(9_990), Row(0, .refund), Row(0, .refund, 100_000), Row(9_990, .refund, 0),
             Row(7_443, .refund, 25_500), Row(9_990, .sharingEnded),
-            // No share is less than nothing, or more than all.
+            // Shares below nothing or above everything are limited.
             Row(0, .refund, 200_000), Row(9_990, .refund, -5),
             Row(nil, ownership: .familyShared), Row(nil, .refund, ownership: .assigned))
     }
 
-    @Test func `what an upgrade gives back is not known before its share is told`() {
+    @Test func `the credit of an upgrade is unknown until its share is reported`() {
         func amount(_ percentage: Int64?, at: Instant, isUpgraded: Bool = true) -> Int64? {
             Payment(
                 transaction: "1", product: "p", from: start, until: end,
@@ -338,11 +337,11 @@ private let on = Renewal(willRenew: true, renewsTo: "pro.monthly")
         #expect(amount(nil, at: then) == 9_990)
         #expect(amount(66_666, at: then) == 3_331)
         #expect(amount(nil, at: then, isUpgraded: false) == 0)
-        // It had not begun, so that all of it was left.
+        // The period had not begun, so all of it is credited.
         #expect(amount(nil, at: start - .hours(3)) == 0)
     }
 
-    @Test func `an upgrade that a receipt tells of takes no money until the store says how much`() {
+    @Test func `an upgrade known from a receipt takes no money until its share is known`() {
         var anna = Chronicle()
         anna.hear([payment(1), payment(2, "max.monthly", from: start + .days(9))], at: start)
         guard case .payment(var first) = payment(1).statement else {
@@ -356,7 +355,7 @@ private let on = Renewal(willRenew: true, renewsTo: "pro.monthly")
             .payment(first))
         anna.hear([receipt], at: start + .days(10))
         #expect(anna.timeline.netAmounts == ["USD": 2 * 9_990])
-        // So it is asked, once.
+        // So the store is asked once.
         let replaced = start + .days(9)
         #expect(anna.timeline.unresolvedUpgrade(after: replaced) == replaced)
         #expect(anna.timeline.unresolvedUpgrade(after: start + .days(10)) == nil)
@@ -369,7 +368,7 @@ private let on = Renewal(willRenew: true, renewsTo: "pro.monthly")
         anna.check("receipt")
     }
 
-    @Test func `no price is too large to give a part of it back`() {
+    @Test func `a partial refund of the largest price does not overflow`() {
         let payment = Payment(
             transaction: "1", product: "p", from: start, until: end,
             price: Money(milliunits: .max, currency: "USD"),

@@ -5,7 +5,7 @@ import Testing
 private let start = Instant(milliseconds: 1_700_000_000_000)
 private let purchase = PurchaseID("1000", in: .production)
 
-/// A month from `start`, and what is said of its renewal.
+/// A month from `start`, and facts about its renewal.
 private func month(
     number: Int = 0, days: Int = 30, attested: Instant? = nil, revokedAt: Instant? = nil,
     isUpgraded: Bool = false
@@ -43,7 +43,7 @@ private func news(
                 renewsAt: due)))
 }
 
-/// A switch of product that an older document tells of, without its moment.
+/// A change of product that an older document reports without its date.
 private func undated(heard: Instant) -> Fact {
     Fact(
         about: purchase, attestedAt: start + .milliseconds(1), grade: .legacy,
@@ -52,7 +52,7 @@ private func undated(heard: Instant) -> Fact {
 
 private let end = start + .days(30)
 
-/// Purchase by purchase: what is known, when it was last asked about, and when it is next.
+/// Each row: the facts of a purchase, when it was last checked, and when the next check is due.
 private struct Row: CustomTestStringConvertible, Sendable {
     var testDescription: String
     var facts: [Fact]
@@ -208,18 +208,18 @@ private struct Row: CustomTestStringConvertible, Sendable {
 
 @Suite struct CheckTests {
     @Test(arguments: Row.all)
-    fileprivate func `the next question comes when silence would begin to hurt`(row: Row) {
+    fileprivate func `the next check is due when silence would begin to matter`(row: Row) {
         let timeline = Timeline(of: purchase, row.facts)
         let next = timeline.nextCheck(CheckHistory(knownAt: start, askedAt: row.asked))
         #expect(next == row.next, "\(next - row.asked) after the last, not \(row.next - row.asked)")
     }
 
-    @Test func `what was never asked about is due since it is known`() {
+    @Test func `a purchase that was never checked is due as soon as it is known`() {
         let timeline = Timeline(of: purchase, [month(), news(at: start)])
         #expect(timeline.nextCheck(CheckHistory(knownAt: start + .days(9))) == start + .days(9))
     }
 
-    @Test func `a store that fails is asked again after growing pauses, half an hour at most`() {
+    @Test func `a failing store is asked again after growing pauses, up to half an hour`() {
         let timeline = Timeline(of: purchase, [month(), news(at: start)])
         var history = CheckHistory(knownAt: start)
         var pauses: [Duration] = []
@@ -232,7 +232,7 @@ private struct Row: CustomTestStringConvertible, Sendable {
         #expect(timeline.nextCheck(answered) == end + .seconds(60))
     }
 
-    @Test func `before a date that was put off by a week the store is asked less than ten times`() {
+    @Test func `before an end that was postponed by a week there are fewer than ten checks`() {
         let later = end + .days(7)
         var timeline = Timeline(of: purchase, [month(), news(at: start, due: later)])
         var asked = start
@@ -245,13 +245,13 @@ private struct Row: CustomTestStringConvertible, Sendable {
         #expect((1..<10).contains(count), "\(count) questions")
     }
 
-    @Test func `an answer to an older question does not turn back time`() {
+    @Test func `a late response to an older check does not reset the history`() {
         let asked = CheckHistory(knownAt: start, askedAt: end)
         #expect(asked.succeeded(at: start).askedAt == end)
     }
 
     @Test(arguments: RandomLife.seeds)
-    func `whatever is known, the next question lies ahead, and there are not many`(seed: UInt64) {
+    func `the next check is always in the future, and checks are few`(seed: UInt64) {
         var dice = Dice(seed: seed)
         let timeline = Timeline(of: RandomLife.purchase, RandomLife.facts(&dice))
         var asked = start + .days(Int.random(in: 0...300, using: &dice))
@@ -264,12 +264,12 @@ private struct Row: CustomTestStringConvertible, Sendable {
             asked = next
             count += 1
         }
-        // Where the store has put an end off, there are two ends behind which it can be silent.
+        // If the store has postponed an end, there are two ends after which it can be silent.
         let isPutOff = timeline.renewal?.value.renewsAt != nil
         #expect(count <= (isPutOff ? 140 : 110), "seed \(seed)")
     }
 
-    @Test func `in each stretch the first question is told from the others`() {
+    @Test func `the first check in each interval is recognised`() {
         let days = [0, 3, 29, 30, 31, 59, 95, 100]
         var history = CheckHistory(knownAt: start)
         let first = days.map { day in
@@ -280,8 +280,7 @@ private struct Row: CustomTestStringConvertible, Sendable {
         #expect(first == [true, false, false, true, false, false, true, false])
     }
 
-    @Test func `where notifications arrive a month is asked about once, a week and a year as well`()
-    {
+    @Test func `if notifications arrive, each period is checked about once`() {
         for days in [7, 30, 365] {
             let periods = 730 / days
             var timeline = Timeline(of: purchase, [month(days: days), news(at: start)])

@@ -53,7 +53,7 @@ extension OwnershipClaim.Verdict {
 }
 
 @Suite struct ClaimTests {
-    @Test func `each claim comes out as the table says, under each policy`() throws {
+    @Test func `each claim has the verdicts of the table under each policy`() throws {
         let rows = try ClaimRow.all()
         #expect(rows.count == 27)
         for row in rows {
@@ -64,7 +64,7 @@ extension OwnershipClaim.Verdict {
         }
     }
 
-    @Test func `a purchase is shared with as many as the rules say, by what was signed lately`() {
+    @Test func `sharing needs a recent document and is limited by the rules`() {
         var claim = OwnershipClaim(
             owner: .init("anna", by: .device), named: nil, claimant: "ben", sharers: 2,
             documentAge: .days(30))
@@ -73,27 +73,27 @@ extension OwnershipClaim.Verdict {
             claim.verdict(under: .share, sharing: .init(most: 2)) == .refuse(.sharedWithMost))
         claim.documentAge = .days(30) + .milliseconds(1)
         #expect(claim.verdict(under: .share) == .refuse(.documentTooOld))
-        // One from a clock that is a little ahead of ours is new.
+        // A document from a clock that is slightly ahead of ours is new.
         claim.documentAge = .seconds(-60)
         #expect(claim.verdict(under: .share) == .share)
         claim.documentAge = nil
         #expect(claim.verdict(under: .share) == .refuse(.documentTooOld))
     }
 
-    @Test func `somebody of whom nothing is known takes nothing that names another`() {
+    @Test func `an unknown customer cannot claim a purchase that names another one`() {
         let claim = OwnershipClaim(owner: nil, named: "cleo", claimant: nil)
         for policy in OwnershipClaim.RestorePolicy.allCases {
             #expect(claim.verdict(under: policy) == .refuse(.namesAnother))
         }
     }
 
-    @Test func `a device of somebody never heard of takes nothing that is kept`() {
+    @Test func `an unknown customer cannot claim an owned purchase under the policy keep`() {
         let claim = OwnershipClaim(owner: .init("anna", by: .device), named: nil, claimant: nil)
         #expect(claim.verdict(under: .keep) == .refuse(.kept))
         #expect(claim.verdict(under: .transfer) == .move(by: .device))
     }
 
-    /// A claim by ben, with a new document, to what anna has, who has not signed in.
+    /// A claim by ben, with a new document, to a purchase of anna, who has not signed in.
     private func claim(isAnonymous: Bool) -> OwnershipClaim {
         var claim = OwnershipClaim(
             owner: .init("anna", by: .device), named: nil, claimant: "ben", sharers: 5,
@@ -106,7 +106,7 @@ extension OwnershipClaim.Verdict {
     private static let intents: [OwnershipClaim.Intent?] = [nil, .purchase, .restore, .sync]
 
     @Test(arguments: OwnershipClaim.RestorePolicy.allCases)
-    func `two customers who have not signed in both have it, whatever the policy and the intent`(
+    func `two anonymous customers share a purchase under every policy and intent`(
         policy: OwnershipClaim.RestorePolicy
     ) {
         var claim = claim(isAnonymous: true)
@@ -114,7 +114,7 @@ extension OwnershipClaim.Verdict {
             claim.intent = intent
             claim.documentAge = .days(30)
             #expect(claim.verdict(under: policy) == .share)
-            // Whoever has an old copy has no device of the store account.
+            // An old copy does not prove a device of the store account.
             for age in [.days(31), nil] as [Duration?] {
                 claim.documentAge = age
                 #expect(claim.verdict(under: policy) == .refuse(.documentTooOld))
@@ -129,7 +129,7 @@ extension OwnershipClaim.Verdict {
     }
 
     @Test(arguments: OwnershipClaim.RestorePolicy.allCases)
-    func `if all places of devices are taken, a newer document takes that of the oldest`(
+    func `if all anonymous shares are taken, a newer document replaces the oldest one`(
         policy: OwnershipClaim.RestorePolicy
     ) {
         var claim = claim(isAnonymous: true)
@@ -146,13 +146,13 @@ extension OwnershipClaim.Verdict {
         #expect(claim.verdict(under: policy) == .refuse(.documentTooOld))
     }
 
-    @Test func `places of persons are given to nobody else`() {
+    @Test func `shares of people are not reassigned`() {
         var claim = claim(isAnonymous: false)
         claim.owner?.isAnonymous = false
         claim.documentAge = .zero
         claim.weakestShare = .init("cleo", documentAge: .days(30))
         #expect(claim.verdict(under: .share) == .refuse(.sharedWithMost))
-        // Devices on which nobody has signed in have places of their own.
+        // Anonymous devices have shares of their own.
         claim.isClaimantAnonymous = true
         #expect(claim.verdict(under: .share) == .shareInstead(of: "cleo"))
         claim.sharers = 4
@@ -162,7 +162,7 @@ extension OwnershipClaim.Verdict {
     }
 
     @Test(arguments: OwnershipClaim.RestorePolicy.allCases)
-    func `a person who asks gets it from a device without log-in, with a new document`(
+    func `with a new document, a person who asks gets the purchase of an anonymous device`(
         policy: OwnershipClaim.RestorePolicy
     ) {
         var claim = claim(isAnonymous: false)
@@ -170,7 +170,7 @@ extension OwnershipClaim.Verdict {
             claim.intent = intent
             claim.documentAge = .days(30)
             #expect(claim.verdict(under: policy) == .move(by: .device))
-            // One that is older than what the device has shown may be a copy.
+            // A document older than the one that the device has shown may be a copy.
             claim.owner?.documentAge = .days(30)
             #expect(claim.verdict(under: policy) == .move(by: .device))
             claim.owner?.documentAge = .days(30) - .milliseconds(1)
@@ -193,8 +193,7 @@ extension OwnershipClaim.Verdict {
         #expect(claim.verdict(under: policy) == .refuse(.blocked))
     }
 
-    @Test func `an old document takes nothing from a device without log-in, nor gives it anything`()
-    {
+    @Test func `an anonymous device neither loses nor gains a purchase by an old document`() {
         var claim = claim(isAnonymous: false)
         claim.sharers = 0
         let ofPerson: [OwnershipClaim.Verdict] = [
@@ -205,11 +204,11 @@ extension OwnershipClaim.Verdict {
             .refuse(.documentTooOld),
         ]
         for (age, expected) in [(Duration.days(30), ofPerson), (.days(31), ofOld)] {
-            // An app that does not say why it posts.
+            // The app does not name its intent.
             claim.documentAge = age
             #expect(
                 OwnershipClaim.RestorePolicy.allCases.map { claim.verdict(under: $0) } == expected)
-            // A device that takes from a person.
+            // An anonymous device claims from a person.
             var reversed = claim
             reversed.owner?.isAnonymous = false
             reversed.isClaimantAnonymous = true
@@ -221,8 +220,8 @@ extension OwnershipClaim.Verdict {
 
     // MARK: - Purchases that were taken by a document
 
-    /// A claim by ben to what anna, a person, took ten days ago from a device without log-in, by a
-    /// document that was eleven days old then.
+    /// A claim by ben to a purchase that anna, a person, took from an anonymous device ten days
+    /// ago, with a document that was eleven days old then.
     private var claimToTaken: OwnershipClaim {
         var claim = OwnershipClaim(
             owner: .init("anna", by: .device), named: nil, claimant: "ben",
@@ -235,14 +234,14 @@ extension OwnershipClaim.Verdict {
     }
 
     @Test(arguments: OwnershipClaim.RestorePolicy.allCases, [true, false])
-    func `what was taken by a document is taken back by one that was signed later`(
+    func `a purchase taken with a document is taken back with one that was signed later`(
         policy: OwnershipClaim.RestorePolicy, isAnonymous: Bool
     ) {
         var claim = claimToTaken
         claim.isClaimantAnonymous = isAnonymous
         for intent in [nil, .purchase, .restore] as [OwnershipClaim.Intent?] {
             claim.intent = intent
-            // A device on which nobody has signed in takes nothing from a person by itself.
+            // An anonymous device takes nothing from a person without being asked to.
             let isAutomatic = isAnonymous && intent == nil
             #expect(
                 claim.verdict(under: policy)
@@ -251,7 +250,7 @@ extension OwnershipClaim.Verdict {
         claim.intent = .sync
         #expect(claim.verdict(under: policy) == .refuse(.needsRestore))
         claim.intent = .restore
-        // The two clocks may differ: it must be newer by both.
+        // The two clocks may differ, so the document must be newer by both.
         claim.owner?.documentAge = .days(5)
         #expect(claim.verdict(under: .keep) == .refuse(.documentTooOld))
         claim.owner?.documentAge = .days(21)
@@ -272,7 +271,7 @@ extension OwnershipClaim.Verdict {
     }
 
     @Test
-    func `whoever shares what was taken by a document takes it back, too, or keeps the share`() {
+    func `a sharer takes a purchase back with a newer document, or keeps the share`() {
         var claim = claimToTaken
         claim.isShared = true
         #expect(claim.verdict(under: .share) == .move(by: .device))
@@ -283,7 +282,7 @@ extension OwnershipClaim.Verdict {
         #expect(claim.verdict(under: .share) == .alreadyTheirs)
     }
 
-    @Test func `what was taken by a document is not taken back by an older one`() {
+    @Test func `a purchase taken with a document is not taken back with an older one`() {
         var claim = claimToTaken
         for age in [.days(10), .days(21), nil] as [Duration?] {
             claim.documentAge = age
@@ -294,7 +293,7 @@ extension OwnershipClaim.Verdict {
         }
     }
 
-    @Test func `whoever shows a later document keeps what they took, as does whoever bought it`() {
+    @Test func `an owner keeps a purchase they bought or confirmed with a later document`() {
         var claim = claimToTaken
         claim.owner?.isConfirmed = true
         #expect(claim.verdict(under: .keep) == .refuse(.kept))
@@ -303,7 +302,7 @@ extension OwnershipClaim.Verdict {
         #expect(claim.verdict(under: .keep) == .refuse(.kept))
     }
 
-    @Test func `a document is remembered where it counts later`() {
+    @Test func `a document is remembered if it decides later claims`() {
         let anonymous = claim(isAnonymous: true)
         let person = claim(isAnonymous: false)
         var fromPerson = person
@@ -320,7 +319,7 @@ extension OwnershipClaim.Verdict {
             let isRemembered = claim.isDocumentRemembered(after: verdict, isDocumentNew: true)
             #expect(isRemembered == expected, "\(verdict)")
         }
-        // Who links a purchase by a document that was shown before may only have a copy.
+        // A person who links a purchase with a document shown before may only have a copy.
         #expect(person.isDocumentRemembered(after: .link(by: .device), isDocumentNew: false))
     }
 }

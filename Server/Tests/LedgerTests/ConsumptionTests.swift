@@ -31,7 +31,7 @@ import Testing
         return wallet.usedShare(of: TransactionID(rawValue: id))
     }
 
-    @Test func `what came first is spent first`() {
+    @Test func `purchases are spent in the order in which they were bought`() {
         let three = [("1", 0), ("2", 1), ("3", 2)].map { Self.payment($0.0, day: $0.1) }
         for (spent, expected) in [
             (0, [0, 0, 0]), (40, [40, 0, 0]), (100, [100, 0, 0]), (130, [100, 30, 0]),
@@ -44,16 +44,16 @@ import Testing
         #expect(Self.used("4", three, spent: []) == nil)
     }
 
-    @Test func `of what was taken back only what was spent before counts`() {
+    @Test func `only what was spent before the refund of a purchase counts`() {
         let payments = [Self.payment("1", day: 0, back: 2), Self.payment("2", day: 3)]
         // Sixty of the first were spent; then forty of the second.
         let spent: [(day: Int, amount: Int64)] = [(1, 60), (4, 40)]
         #expect(Self.used("2", payments, spent: spent) == 40_000)
-        // Where nothing is taken out again, all of the first is spent before the second.
+        // If refunds debit nothing, all of the first is spent before the second.
         #expect(Self.used("2", payments, spent: spent, .nothing) == 0)
     }
 
-    @Test func `a term is used as far as its time is over, each for itself`() {
+    @Test func `each term is used in proportion to its elapsed time`() {
         let rules = TermRules(
             products: ["gems": .init(length: Term.Length(months: 0, days: 10), chain: "c")],
             overlap: .extend)
@@ -121,7 +121,7 @@ import Testing
             preference: .grantProrated, expected: answer(nil, nil)),
     ]
 
-    @Test(arguments: rows) func `the store is told what the table says`(row: Row) {
+    @Test(arguments: rows) func `consumption is reported to the store as in the table`(row: Row) {
         let rules = ConsumptionRules(
             policy: .withConsent, hasSample: true, preference: row.preference)
         let payment = Self.payment("1", day: 0, kind: row.kind)
@@ -139,11 +139,11 @@ import Testing
             until: now + .days(day + 30))
     }
 
-    @Test func `a payment is found by each of its numbers, and by each what was said of it`() {
+    @Test func `a payment and its reported usage are found by each of its transaction ids`() {
         let purchase = PurchaseID("1", in: .production)
         let told: [(payment: Payment, hour: Int, grade: Grade)] = [
             (Self.month("1", "l1"), 0, .signed), (Self.month("2", "l1"), 1, .signed),
-            // A receipt knows another number.
+            // A receipt has another transaction id.
             (Self.month("3", nil), 2, .legacy), (Self.month("9", "l2", day: 30), 3, .signed),
         ]
         let facts = told.map { told in
@@ -167,7 +167,7 @@ import Testing
         #expect(timeline.payment(askedAboutBy: "7", among: facts) == nil)
     }
 
-    @Test func `where it was said under several numbers, the one that is asked by goes first`() {
+    @Test func `of several reported usages, the one under the requested id is used`() {
         let asked = InquiredPayment(payment: Self.month("2", "l1"), numbers: ["3", "2", "1"])
         let uses = ["1", "2", "3"].map {
             PurchaseUsage(transaction: TransactionID(rawValue: $0), delivery: .other, used: nil)

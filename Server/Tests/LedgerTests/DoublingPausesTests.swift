@@ -9,11 +9,11 @@ import Testing
             (.min, 0), (-1, 0), (0, 0), (1, 15), (2, 30), (3, 60), (4, 100), (5, 100),
             (.max, 100),
         ] as [(Int, Int)])
-    func `a pause is twice the one before, up to the longest`(failures: Int, seconds: Int) {
+    func `each pause is twice the one before, up to the longest`(failures: Int, seconds: Int) {
         #expect(pauses.delay(after: failures) == .seconds(seconds))
     }
 
-    @Test func `a first pause that is too long is as long as the longest`() {
+    @Test func `a first pause is at most as long as the longest`() {
         let pauses = ExponentialBackoff(first: .hours(2), longest: .hours(1))
         #expect(pauses.delay(after: 1) == .hours(1))
     }

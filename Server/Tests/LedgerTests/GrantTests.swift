@@ -19,7 +19,7 @@ import Testing
             until: until, reason: .owned(since: Self.now), willRenew: true)
     }
 
-    @Test func `a grant alone opens, until its end and not at it`() {
+    @Test func `a grant opens access until its end, but not at its end`() {
         let end = Self.now + .days(1)
         let open = EntitlementStatus.strongest(nil, [grant(until: end)], at: end - .milliseconds(1))
         #expect(open?.state == .granted && open?.isOpen == true && open?.until == end)
@@ -28,7 +28,7 @@ import Testing
         #expect(over?.state == .expired && over?.isOpen == false && over?.until == end)
     }
 
-    @Test func `a grant without an end stays open until it is taken back`() {
+    @Test func `a grant without an end stays open until it is withdrawn`() {
         #expect(
             EntitlementStatus.strongest(nil, [grant()], at: Self.now + .days(9_999))?.isOpen == true
         )
@@ -36,13 +36,13 @@ import Testing
         #expect(back?.state == .revoked && back?.until == Self.now)
     }
 
-    @Test func `taken back after its end it has ended, and not been taken back`() {
+    @Test func `a grant withdrawn after its end counts as expired`() {
         let late = grant(until: Self.now, withdrawn: Self.now + .days(1))
         #expect(
             EntitlementStatus.strongest(nil, [late], at: Self.now + .days(2))?.state == .expired)
     }
 
-    @Test func `of a purchase and a grant the one that is open longest answers`() {
+    @Test func `of a purchase and a grant the one that is open longest decides`() {
         let purchase = access(.paid, until: Self.now + .days(5))
         let short = grant(until: Self.now + .days(4))
         let long = grant(until: Self.now + .days(6))
@@ -52,7 +52,7 @@ import Testing
         let owned = access(.owned, until: nil)
         #expect(EntitlementStatus.strongest(owned, [grant()], at: Self.now)?.state == .owned)
         #expect(EntitlementStatus.strongest(owned, [long], at: Self.now)?.state == .owned)
-        // What cannot be collected has no end, and is shut all the same.
+        // A purchase in retry has no end and is closed.
         let unpaid = access(.retry, until: nil)
         #expect(EntitlementStatus.strongest(unpaid, [short], at: Self.now)?.state == .granted)
         #expect(
@@ -65,7 +65,7 @@ import Testing
                 == .paid)
     }
 
-    @Test func `why somebody was given something is not told to them`() {
+    @Test func `the reason of a grant is not shown to the customer`() {
         let sentence = EntitlementStatus.strongest(nil, [grant()], at: Self.now)?.reason.sentence
         #expect(sentence == "Granted.")
     }

@@ -15,7 +15,7 @@ import Testing
         #expect(Instant(milliseconds: milliseconds).description == text)
     }
 
-    @Test func `for sentences an instant is written to the minute`() {
+    @Test func `in sentences an instant is written to the minute`() {
         #expect(Instant(milliseconds: 1_795_250_096_789).minute == "2026-11-21 08:34 UTC")
         #expect(Instant(milliseconds: -1).minute == "1969-12-31 23:59 UTC")
     }
@@ -29,7 +29,7 @@ import Testing
         #expect(Duration.microseconds(1999).wholeMilliseconds == 1)
     }
 
-    @Test func `beyond the first and the last instant there is none`() {
+    @Test func `arithmetic stops at the first and at the last instant`() {
         let (first, last) = (Instant(milliseconds: .min), Instant(milliseconds: .max))
         #expect(last + .days(1) == last && first - .days(1) == first)
         #expect(last - .days(1) < last && first + .days(1) > first)

@@ -4,7 +4,7 @@ import Testing
 private let start = Chronicle.start
 private let end = start + .days(30)
 
-/// What is told where a later document is the first to name the line of a period.
+/// The changes when a later document is the first to name the line item of a period.
 @Suite struct NamedLaterTests {
     private static func fact(_ statement: Fact.Statement, at: Instant, _ grade: Grade) -> Fact {
         Fact(about: RandomLife.purchase, attestedAt: at, grade: grade, statement)
@@ -19,9 +19,9 @@ private let end = start + .days(30)
                 until: from + .days(30), isRenewal: isRenewal))
     }
 
-    @Test func `a recovery is told as one where it comes with the line of the period before it`() {
+    @Test func `a recovery is recognised if the line item of the period before arrives with it`() {
         var cleo = Chronicle()
-        // From a receipt, which does not name the line.
+        // From a receipt, which does not name the line item.
         cleo.hear(
             [Self.fact(Self.month("1000", line: nil, from: start), at: start, .legacy)], at: start)
         let trying = Renewal(

@@ -1,7 +1,7 @@
 import Ledger
 import Testing
 
-/// Who may take which offer, by what they bought.
+/// Who may use which offer, by their purchases.
 @Suite struct OfferCatalogueTests {
     private static let now = Instant(milliseconds: 1_700_000_000_000)
     private static let catalogue = OfferCatalogue(products: [
@@ -50,12 +50,12 @@ import Testing
     private static let running = Bought()
     private static let over = Bought(daysAgo: 40)
 
-    @Test func `groups are told apart by their products where the store names them otherwise`() {
+    @Test func `a group with another name in the store is recognised by its products`() {
         let running = Bought(group: "20500123")
         #expect(why([running], "pro.monthly") == .isSubscribed)
         #expect(why([running], "promo") == .isOrWasSubscribed)
         #expect(why([running], "other.monthly") == .neverSubscribed)
-        // What is listed no longer is of the group that its store's name has with others.
+        // A product that is no longer listed is of the group that has the same name in the store.
         let unlisted = Bought(daysAgo: 40, group: "20500123", product: "pro.ancient")
         #expect(why([running, unlisted], "pro.monthly") == .isSubscribed)
         #expect(why([Self.over, unlisted], "promo") == .isOrWasSubscribed)
@@ -66,7 +66,7 @@ import Testing
         #expect(why([trial], "pro.monthly") == .neverSubscribed)
     }
 
-    @Test func `the introductory offer is for those who had none in the group, and have nothing`() {
+    @Test func `the introductory offer is for customers who had none and are not subscribed`() {
         let name = "pro.monthly"
         #expect(why([], name) == .neverSubscribed)
         #expect(why([Self.running], name) == .isSubscribed)
@@ -79,15 +79,15 @@ import Testing
         #expect(why([Bought(daysAgo: 40, ownership: .familyShared)], name) == .neverSubscribed)
     }
 
-    @Test func `what was had in another group does not count`() {
+    @Test func `purchases in another group do not count`() {
         #expect(why([Bought(terms: .trial)], "other.monthly") == .neverSubscribed)
         let elsewhere = Bought(terms: .trial, group: "H", product: "other.monthly")
         #expect(why([elsewhere], "pro.monthly") == .neverSubscribed)
-        // A receipt names no group: then the product does.
+        // A receipt names no group: then the product decides.
         #expect(why([Bought(group: nil)], "pro.monthly") == .isSubscribed)
     }
 
-    @Test func `promotional offers are for those who were there, win-back for those who left`() {
+    @Test func `promotional offers are for any subscriber, win-back offers for former ones`() {
         #expect(why([], "promo") == .wasNeverSubscribed)
         #expect(why([Self.running], "promo") == .isOrWasSubscribed)
         #expect(why([Self.over], "promo") == .isOrWasSubscribed)
@@ -96,7 +96,7 @@ import Testing
         #expect(why([Self.over], "back") == .subscriptionEnded)
     }
 
-    @Test func `a code is for whom it was made, and once`() {
+    @Test func `a code is for its kind of customers, and is redeemed once`() {
         #expect(why([], "NEW") == .codeIsForThem)
         #expect(why([Self.running], "NEW") == .codeIsForOthers)
         #expect(why([Self.over], "OLD") == .codeIsForThem)

@@ -8,13 +8,13 @@ import Testing
             (33_333, 100, 33), (50_000, 1, 0), (50_000, -3, -1), (25_500, 1000, 255),
             (100_000, .max, .max), (nil, .min, .min),
         ] as [(Int64?, Int64, Int64)])
-    func `a part is no less than nothing, and no more than all`(
+    func `a share is at least zero and at most the whole amount`(
         thousandths: Int64?, amount: Int64, part: Int64
     ) {
         #expect(Percentage.part(thousandths, of: amount) == part)
     }
 
-    @Test func `a percentage is written as a person does, and read again`() {
+    @Test func `a percentage is written as people write it, and read back`() {
         for thousandths: Int64 in [0, 1, 25_500, 33_333, Percentage.whole] {
             let percent = Percentage.percent(thousandths)
             #expect(Percentage.thousandths(ofPercent: percent) == thousandths)

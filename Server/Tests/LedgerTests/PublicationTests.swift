@@ -2,14 +2,14 @@ import Foundation
 import Ledger
 import Testing
 
-/// What may be read of what was published, by a table in plain text. The text says how to read it.
+/// Which publications may be read, by a table in plain text. The text explains its format.
 @Suite struct PublicationTests {
-    @Test func `the table has the rows that it promises`() throws {
+    @Test func `the table has the expected number of rows`() throws {
         #expect(try PublicationTable.rows().count >= 38)
     }
 
     @Test(arguments: try PublicationTable.rows())
-    func `who had the right may read what came out then`(row: PublicationTable.Row) throws {
+    func `a customer with access at publication may read it`(row: PublicationTable.Row) throws {
         let readings = try row.reader(at: row.now).readings(of: row.publications)
         let open = readings.filter(\.isOpen).map(\.publication.rawValue)
         let text = open.isEmpty ? "nothing" : open.reversed().joined(separator: " ")
@@ -27,7 +27,7 @@ import Testing
 
     private let publications = [20, 45].map { PublicationTable.publication("\($0)") }
 
-    @Test func `a renewal that was charged, and never began, opens nothing`() {
+    @Test func `a renewal that was charged and never began opens nothing`() {
         func paid(_ id: TransactionID, _ product: ProductID, _ days: Range<Int>, renews: Bool)
             -> Fact
         {
@@ -45,13 +45,13 @@ import Testing
         ]
         let kept = reader(of: facts).readings(of: publications)
         #expect(kept.filter(\.isOpen).map(\.publication) == ["45", "20"])
-        // Charged ahead, and before it began another product took its place.
+        // Charged ahead, and replaced by another product before it began.
         let upgrade = paid("102", "other", 39..<69, renews: false)
         let readings = reader(of: facts + [upgrade]).readings(of: publications)
         #expect(readings.filter(\.isOpen).map(\.publication) == ["20"])
     }
 
-    @Test func `what may be read in grace stays so beside a pass, and beside what is given`() {
+    @Test func `a publication readable in grace stays readable beside a term or a grant`() {
         let chain = PurchaseID("100", in: .production)
         let month = Payment(
             transaction: "100", product: "monthly", kind: .autoRenewable,
@@ -80,7 +80,7 @@ import Testing
         }
     }
 
-    @Test func `what is given of another right opens nothing here`() {
+    @Test func `a grant of another entitlement opens no publication`() {
         func grant(_ entitlement: EntitlementID) -> Grant {
             Grant(
                 id: "1", entitlement: entitlement, from: PublicationTable.day(10), until: nil,
@@ -93,7 +93,7 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(1)))
-    func `many publications take no longer for each, whatever was bought`() throws {
+    func `the time for each publication does not grow with their number`() throws {
         let count = 20_000
         let publications = (0..<count).map { PublicationTable.publication("\($0)") }
         let month = Payment(
@@ -114,14 +114,15 @@ import Testing
             of: timelines, [], [], ["magazine": ["monthly"]], at: PublicationTable.day(count),
             access: AccessRules(), rules: PublicationRules())
         let readings = reader.readings(of: publications)
-        // The newest at the start, and what came out then: three of these were bought, too.
+        // The newest issue at the start, and the issues of the month: three of them were bought,
+        // too.
         #expect(readings.filter(\.isOpen).count == issues.count + 30 - 3)
         let start = readings.first { $0.publication == "10" }
         #expect(start?.reason == .currentAtStart(month.from))
     }
 
     @Test(arguments: try PublicationTable.rows())
-    func `one publication is read as it is among all`(row: PublicationTable.Row) throws {
+    func `one publication is decided as within the whole list`(row: PublicationTable.Row) throws {
         let reader = try row.reader(at: row.now)
         for reading in reader.readings(of: row.publications) {
             let one = reader.reading(of: reading.publication, among: row.publications)
@@ -130,7 +131,7 @@ import Testing
         #expect(reader.reading(of: "of another magazine", among: row.publications) == nil)
     }
 
-    @Test func `readings are told the newest first, with what is shut`() throws {
+    @Test func `publications are listed newest first, including closed ones`() throws {
         let row = try #require(try PublicationTable.rows().first { $0.what == "sub 10-40" })
         let reader = try row.reader(at: 60)
         let publications = [5, 20, 50].map { PublicationTable.publication("\($0)") }
@@ -199,7 +200,7 @@ struct PublicationTable {
             products: [ProductID(rawValue: "publication \(text)")])
     }
 
-    /// Whether a reason goes with what it is a reason for.
+    /// Whether a reason fits the publication and the rules.
     static func fits(_ reading: Reading, _ rules: PublicationRules) -> Bool {
         switch reading.reason {
         case .bought, .heldAtPublication, .currentAtStart: reading.isOpen

@@ -5,7 +5,7 @@ import Testing
 private let start = Chronicle.start
 private let end = start + .days(30)
 
-/// What is told where the store has put the end of a paid month off.
+/// The changes when the store postpones the end of a paid month.
 @Suite struct PutOffTests {
     private static let month = payment("1000", line: "l1", from: start)
 
@@ -26,14 +26,14 @@ private let end = start + .days(30)
             .renewal(Renewal(willRenew: true, renewsTo: "pro.monthly", renewsAt: date)))
     }
 
-    /// Anna has paid a month, and on its third day the store has put its end off.
+    /// Anna has paid a month, and on its third day the store has postponed its end.
     private static func anna(until date: Instant) -> Chronicle {
         var anna = Chronicle()
         anna.hear([month, due(at: date)], at: start + .days(3))
         return anna
     }
 
-    @Test func `by days, and charged then: it is a renewal`() {
+    @Test func `a charge at an end that was postponed by days is a renewal`() {
         let later = end + .days(7)
         var anna = Self.anna(until: later)
         let renewed = Self.payment("1001", line: "l2", from: later, isRenewal: true)
@@ -42,7 +42,7 @@ private let end = start + .days(30)
         anna.check("put off")
     }
 
-    @Test func `by days: it is doubted, and then waited for at its date before it is over`() {
+    @Test func `access is unconfirmed at the old and at the postponed end, then it expires`() {
         let later = end + .days(7)
         var anna = Self.anna(until: later)
         let count = anna.changes.count
@@ -59,7 +59,7 @@ private let end = start + .days(30)
     }
 
     @Test(arguments: [.milliseconds(300), .seconds(30), .seconds(59)] as [Duration])
-    func `by less than a minute: it is doubted a minute after the later end, and no sooner`(
+    func `after a postponement under a minute, access is unconfirmed only at the later end`(
         delay: Duration
     ) {
         let later = end + delay
@@ -74,8 +74,8 @@ private let end = start + .days(30)
         anna.check("\(delay)")
     }
 
-    /// All else in these lives falls on a whole day from their beginning.
-    @Test func `a few percent of what the random lives say of renewal put an end off`() {
+    /// All other dates in these lives are whole days after their beginning.
+    @Test func `a few percent of the random renewals postpone an end`() {
         var count = 0
         var delays: [Duration] = []
         for seed in UInt64(1)...200 {

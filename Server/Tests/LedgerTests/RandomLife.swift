@@ -3,12 +3,12 @@ import Foundation
 import Ledger
 
 /// Facts about one purchase as a life might leave them: renewals, some of them charged ahead of an
-/// upgrade, ends that are put off, refunds that are reversed, the same period under two numbers,
-/// everything attested several times, some of it in the same millisecond.
+/// upgrade, postponed ends, reversed refunds, the same period under two numbers. Every fact is
+/// attested several times, some of them in the same millisecond.
 enum RandomLife {
     static let purchase = PurchaseID("1000", in: .production)
 
-    /// One seed by hand (`PERENNIAL_SEED`), or two hundred.
+    /// One seed from `PERENNIAL_SEED`, or two hundred seeds.
     static var seeds: [UInt64] {
         if let seed = ProcessInfo.processInfo.environment["PERENNIAL_SEED"].flatMap(UInt64.init) {
             return [seed]
@@ -23,7 +23,7 @@ enum RandomLife {
             let until = start + .days(30)
             let isUpgrade = Int.random(in: 0..<5, using: &dice) == 0
             facts += snapshots(number, from: start, until: until, &dice)
-            // Its renewal was charged already, when the next product was bought.
+            // Its renewal had already been charged when the next product was bought.
             if isUpgrade, Bool.random(using: &dice) {
                 facts += snapshots(100 + number, from: until, until: until + .days(30), &dice)
             }
@@ -60,7 +60,7 @@ enum RandomLife {
         }
     }
 
-    /// Mostly the same; now and then not told, or of another country.
+    /// Mostly the same; sometimes missing, or of another country.
     private static func price(_ dice: inout Dice) -> Money? {
         switch Int.random(in: 0..<10, using: &dice) {
         case 0: nil
@@ -86,14 +86,14 @@ enum RandomLife {
             offer: Bool.random(using: &dice) ? Offer(.winBack) : nil,
             commitmentRenews: Bool.random(using: &dice),
             priceRise: Renewal.PriceRise.allCases.randomElement(using: &dice))
-        // What has ended for a reason goes by that, whatever date is named.
+        // If the renewal has ended for a reason, the reason decides, whatever date is named.
         if let later { (renewal.renewsAt, renewal.ending) = (later, nil) }
         return Fact(about: purchase, attestedAt: at, .renewal(renewal))
     }
 
-    /// In a few percent: to when the store puts an end off, by minutes or by days. By dice of its
-    /// own, made from what those of the life show next: these fall as they do without it, and a
-    /// seed keeps its life.
+    /// In a few percent: the date to which the store postpones an end, by minutes or by days. It
+    /// uses its own dice, seeded with the next numbers of the life's dice, so that each seed keeps
+    /// its life.
     private static func laterEnd(than end: Instant, _ dice: Dice) -> Instant? {
         var ahead = dice
         var own = Dice(seed: ahead.next())
@@ -103,7 +103,7 @@ enum RandomLife {
             : end + .days(Int.random(in: 1...9, using: &own))
     }
 
-    /// One of few moments, so that several facts are often attested in the same millisecond.
+    /// One of few moments, so that several facts often share a millisecond.
     private static func moment(
         between from: Instant, and until: Instant, _ dice: inout Dice
     ) -> Instant {

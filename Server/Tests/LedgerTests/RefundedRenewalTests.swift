@@ -1,12 +1,12 @@
 import Ledger
 import Testing
 
-/// Renewal can stay on after a refund: then the store collects when the paid time is over.
+/// Renewal can stay on after a refund: then the store charges when the paid time is over.
 @Suite struct RefundedRenewalTests {
     private let start = Instant(milliseconds: 1_700_000_000_000)
     private var end: Instant { start + .days(30) }
 
-    /// What a month that was given back on its third day gives.
+    /// The access of a month that was refunded on its third day.
     private func access(_ renewal: Renewal, told: Instant, at now: Instant) -> Access? {
         let purchase = PurchaseID("1000", in: .production)
         let payment = Payment(
@@ -19,7 +19,7 @@ import Testing
         return Timeline(of: purchase, facts).access(at: now)
     }
 
-    @Test func `a renewal that fails after a refund is in grace where the store says so`() {
+    @Test func `a renewal that fails after a refund is in grace if the store says so`() {
         let renewal = Renewal(
             willRenew: true, isRetrying: true, graceUntil: end + .days(16), ending: .billing)
         let access = access(renewal, told: end, at: end + .days(1))
@@ -27,20 +27,20 @@ import Testing
         #expect(access?.until == end + .days(16))
     }
 
-    @Test func `and in retry where there is no grace`() {
+    @Test func `a renewal that fails after a refund is in retry if there is no grace`() {
         let renewal = Renewal(willRenew: true, isRetrying: true, ending: .billing)
         #expect(access(renewal, told: end, at: end + .days(59))?.state == .retry)
     }
 
     @Test(arguments: [true, false])
-    func `and expired where the store has given up, whatever it says of renewal`(renews: Bool) {
+    func `after a refund, a renewal that the store has given up is expired`(renews: Bool) {
         let renewal = Renewal(willRenew: renews, ending: .billing)
         let access = access(renewal, told: end + .days(60), at: end + .days(60))
         #expect(access?.state == .expired)
         #expect(access?.willRenew == false)
     }
 
-    @Test func `before the time that was paid is over the refund counts`() {
+    @Test func `a payment failure reported before the paid time ends does not hide the refund`() {
         let renewal = Renewal(willRenew: true, isRetrying: true, ending: .billing)
         let access = access(renewal, told: start + .days(3), at: end + .days(1))
         #expect(access?.state == .refunded)

@@ -6,7 +6,7 @@ private let start = Instant(milliseconds: 1_700_000_000_000)
 private let end = start + .days(30)
 private let purchase = PurchaseID("1000", in: .production)
 
-/// Four seats, and those that were added. The App Store may give both the same line item.
+/// Four seats, and added seats. The App Store may give both the same line item.
 private func payment(
     _ transaction: TransactionID, seats count: Int, from: Instant = start, until: Instant = end,
     isPart: Bool = true, refunded: Int = 0, revokedAt: Instant? = nil
@@ -29,7 +29,7 @@ private func planned(_ renewal: Renewal, at: Instant) -> Fact {
     Fact(about: purchase, attestedAt: at, .renewal(renewal))
 }
 
-/// What may be told of the first month, and of what was added to it.
+/// Facts about the first month, and about the seats that were added to it.
 private enum Told {
     static let first = fact(payment("1000", seats: 4, isPart: false), at: start)
     static let firstOfTwo = fact(payment("1000", seats: 4), at: start + .days(10))
@@ -52,7 +52,7 @@ private enum Told {
 
 @Suite struct SeatTests {
     @Test(arguments: 0..<20 as Range<UInt64>)
-    func `seats that were added are parts of their period, in whatever order that is told`(
+    func `added seats are parts of their period, in any order of documents`(
         seed: UInt64
     ) {
         var dice = Dice(seed: seed)
@@ -68,14 +68,14 @@ private enum Told {
         #expect(timeline.periods.map(\.isAddition) == [false, true, false])
         #expect(timeline.periods.map(\.end) == [end, end, end + .days(30)])
         #expect(timeline.periods.filter(\.isReplaced).isEmpty)
-        // The next period was charged for three, whatever had been planned.
+        // The next period was charged for three seats, whatever had been planned.
         #expect(timeline.seatsAtRenewal(at: start + .days(20)) == 3)
     }
 
-    /// All four seats are refunded, and four are bought anew before the first period would have
+    /// All four seats are refunded, and four are bought again before the first period would have
     /// ended. Its renewal was charged ahead and is refunded before it begins.
     @Test(arguments: [(0, end - .days(16)), (4, nil)] as [(Int, Instant?)])
-    func `seats bought anew within a period have their own, whatever was charged ahead`(
+    func `seats bought again within a period begin a period of their own`(
         refunded: Int, revokedAt: Instant?
     ) {
         let (charged, anew) = (end - .days(1), end - .days(15))
@@ -94,7 +94,7 @@ private enum Told {
         #expect(timeline == Timeline(of: purchase, facts.reversed()))
     }
 
-    @Test func `a plan from before seats were added, or before the period began, says nothing`() {
+    @Test func `a plan from before an addition of seats or before the period is ignored`() {
         let early = planned(Renewal(willRenew: true, renewsAt: end, seats: 4), at: start + .days(5))
         let timeline = Timeline(of: purchase, [Told.first, early])
         #expect(timeline.seatsAtRenewal(at: start + .days(20)) == 4)
@@ -111,10 +111,10 @@ private enum Told {
             (Renewal(willRenew: true, renewsAt: end, seats: 3), 3),
             (Renewal(willRenew: false, renewsAt: end, seats: 3), nil),
             (Renewal(willRenew: true, renewsAt: end), nil),
-            // Of another period.
+            // A plan of another period.
             (Renewal(willRenew: true, renewsAt: start, seats: 3), nil),
         ] as [(Renewal, Int?)])
-    func `the seats of the next period are known if one follows and the store has said it`(
+    func `the seats of the next period are known if it follows and the store named them`(
         renewal: Renewal, seats: Int?
     ) {
         let at = renewal.renewsAt == start ? start - .days(1) : start + .days(12)
@@ -125,7 +125,7 @@ private enum Told {
         #expect(Timeline(of: purchase, [Told.first]).seatsAtRenewal(at: start) == nil)
     }
 
-    @Test func `of older documents, those that plan the same product keep the planned seats`() {
+    @Test func `an older document keeps the planned seats if it plans the same product`() {
         func legacy(to product: ProductID?) -> Fact {
             var fact = planned(
                 Renewal(willRenew: true, renewsTo: product, isRetrying: true),
@@ -147,7 +147,7 @@ private enum Told {
             ([Told.firstRefunded, Told.added], .paid, 2),
             ([Told.firstRefunded, Told.addedRefunded], .refunded, 0),
             ([Told.firstSeatRefunded, Told.added], .paid, 5),
-            // Whatever has not arrived was never known.
+            // Only one of the two payments has arrived.
             ([Told.firstRefunded], .refunded, 0), ([Told.added], .paid, 2),
         ] as [([Fact], Access.State, Int)])
     func `a purchaser has access while any part of the period is left`(
@@ -160,7 +160,7 @@ private enum Told {
         if state == .paid { #expect(timeline.access(at: now)?.until == end) }
     }
 
-    @Test func `a period whose added seats were refunded ends as any other`() {
+    @Test func `a period whose added seats were refunded ends like any other`() {
         let timeline = Timeline(of: purchase, [Told.first, Told.addedRefunded])
         #expect(timeline.access(at: end + .days(2))?.state == .expired)
         #expect(timeline.access(at: end + .days(2))?.until == end)
@@ -168,7 +168,7 @@ private enum Told {
         #expect(other.access(at: end + .days(2))?.state == .expired)
     }
 
-    @Test func `what is bought again after all seats were refunded is a period of its own`() {
+    @Test func `a purchase after the refund of all seats is a new period`() {
         let again = payment(
             "1003", seats: 1, from: start + .days(17), until: start + .days(47), isPart: false)
         var state = ReportedState(nil, until: start)
@@ -182,7 +182,7 @@ private enum Told {
         #expect(changes.map(\.kind) == [.resubscribed])
     }
 
-    @Test func `the part that lasted for longest decides what follows`() {
+    @Test func `the part of a period that lasted longest decides what follows`() {
         let refunded = fact(
             payment(
                 "1004", seats: 1, from: start + .days(20), revokedAt: start + .days(22)),
@@ -193,7 +193,7 @@ private enum Told {
         #expect(timeline.access(at: end + .days(2))?.state == .expired)
     }
 
-    @Test func `added seats have the number of their period, and convert no trial`() {
+    @Test func `added seats have the number of their period and do not convert a trial`() {
         var trial = payment("1000", seats: 4)
         (trial.terms, trial.price) = (.trial, Money(milliunits: 0, currency: "USD"))
         let timeline = Timeline(
@@ -202,14 +202,14 @@ private enum Told {
         #expect(timeline.periods.map(timeline.convertsFreePeriod) == [false, false, true])
     }
 
-    @Test func `added seats last as long as a period that is extended`() {
+    @Test func `added seats are extended together with their period`() {
         let longer = fact(payment("1000", seats: 4, until: end + .days(7)), at: start + .days(20))
         let timeline = Timeline(of: purchase, [Told.first, Told.added, longer])
         #expect(timeline.seats(at: end + .days(3)) == 6)
         #expect(timeline.seats(at: end + .days(8)) == 0)
     }
 
-    @Test func `another product ends all parts of a period`() {
+    @Test func `a change of product ends all parts of a period`() {
         var upgrade = payment("1003", seats: 1, from: start + .days(20), isPart: false)
         (upgrade.product, upgrade.line) = ("pro.yearly", "c")
         let timeline = Timeline(
@@ -218,7 +218,7 @@ private enum Told {
         #expect(timeline.seats(at: start + .days(21)) == 1)
     }
 
-    @Test func `added seats are told by an event of their own, with their money`() {
+    @Test func `added seats are reported by their own event, with their money`() {
         var state = ReportedState(nil, until: start)
         var timeline = Timeline(of: purchase, [])
         var changes: [Change] = []
@@ -235,7 +235,7 @@ private enum Told {
         #expect(timeline.netAmounts == ["USD": 69_930])
     }
 
-    @Test func `a seat of a group begins and ends by events of its own`() {
+    @Test func `an assigned seat begins and ends with its own events`() {
         func seat(revokedAt: Instant? = nil) -> Payment {
             Payment(
                 transaction: "1000", product: "pro.monthly", from: start, until: end,
@@ -261,8 +261,8 @@ private enum Told {
         #expect(timeline.seats(at: start + .days(5)) == 0)
     }
 
-    /// Older documents know no seats, and call the end of everything a refund.
-    @Test func `a seat that a receipt calls refunded was taken back`() {
+    /// Older documents do not know seats, and call every end a refund.
+    @Test func `a seat that a receipt calls refunded is reported as revoked`() {
         func seat(_ ownership: Ownership, revokedAt: Instant? = nil) -> Payment {
             Payment(
                 transaction: "1000", line: "a", product: "pro.monthly", from: start, until: end,

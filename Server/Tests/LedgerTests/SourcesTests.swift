@@ -26,7 +26,7 @@ private func legacy(_ payment: Payment, at: Instant) -> Fact {
 
 private let price = Money(milliunits: 9990, currency: "USD")
 
-/// The timeline of facts, told in every order.
+/// The timeline of facts, which must be the same in every order.
 private func timeline(_ facts: [Fact]) throws -> Timeline {
     let timelines = Set([facts, facts.reversed()].map { Timeline(of: purchase, $0) })
     #expect(timelines.count == 1, "the order matters")
@@ -73,7 +73,7 @@ private func timeline(_ facts: [Fact]) throws -> Timeline {
         }
     }
 
-    @Test func `what is signed wins over what is older, and keeps what only it says`() throws {
+    @Test func `a signed document wins over an older one and keeps its own fields`() throws {
         let told = try timeline([
             signed(payment { $0.price = price }, at: start),
             legacy(payment { $0.terms = .trial }, at: start + .days(9)),
@@ -82,9 +82,7 @@ private func timeline(_ facts: [Fact]) throws -> Timeline {
         #expect(told.periods.map(\.payment.terms) == [.full])
     }
 
-    @Test func `an older document that is later tells of a refund, and that it was reversed`()
-        throws
-    {
+    @Test func `an older document that is dated later reports a refund and its reversal`() throws {
         let bought = signed(payment { $0.price = price }, at: start)
         let refunded = legacy(payment(revokedAt: start + .days(5)), at: start + .days(6))
         let both = try timeline([bought, refunded])
@@ -94,7 +92,7 @@ private func timeline(_ facts: [Fact]) throws -> Timeline {
         #expect(reversed.periods[0].payment.revocation == nil)
     }
 
-    @Test func `a signed refund holds against an older document of before`() throws {
+    @Test func `a signed refund wins over an older document of an earlier date`() throws {
         let revocation = Revocation(at: start + .days(5), kind: .refund, percentage: 50_000)
         let refunded = signed(payment { $0.revocation = revocation }, at: start + .days(6))
         let told = try timeline([refunded, legacy(payment(), at: start + .days(3))])
@@ -105,7 +103,7 @@ private func timeline(_ facts: [Fact]) throws -> Timeline {
         #expect(again.periods[0].payment.revocation == revocation, "it says how much")
     }
 
-    @Test func `an upgrade that an older document tells of is one for good`() throws {
+    @Test func `an upgrade reported by an older document is final`() throws {
         let told = try timeline([
             signed(payment(), at: start),
             legacy(payment { $0.isUpgraded = true }, at: start + .days(5)),
@@ -113,7 +111,7 @@ private func timeline(_ facts: [Fact]) throws -> Timeline {
         #expect(told.periods[0].payment.isUpgraded)
     }
 
-    @Test func `of older documents each adds what only it can say`() throws {
+    @Test func `each older document adds the fields that only it has`() throws {
         let receipt = legacy(
             payment(line: nil) { ($0.kind, $0.until) = (.nonConsumable, nil) }, at: start)
         let answer = legacy(
@@ -127,7 +125,7 @@ private func timeline(_ facts: [Fact]) throws -> Timeline {
         #expect(told.access(at: start)?.state == .owned)
     }
 
-    @Test func `who is told of as a family's member by any older document has not paid`() throws {
+    @Test func `a family member named by any older document has not paid`() throws {
         let answer = legacy(payment { $0.ownership = .familyShared }, at: start)
         let receipt = legacy(payment(revokedAt: start + .days(3)), at: start + .days(4))
         let told = try timeline([answer, receipt]).periods[0].payment
@@ -141,14 +139,14 @@ private func timeline(_ facts: [Fact]) throws -> Timeline {
         #expect(own.ownership == .purchased && own.revocation?.kind == .refund)
     }
 
-    @Test func `an offer that is named holds against one that is not`() throws {
+    @Test func `an offer with a name wins over a document without one`() throws {
         let named = legacy(
             payment { ($0.terms, $0.offer) = (.offer, Offer(.code, id: "spring")) }, at: start)
         let plain = legacy(payment(), at: start + .days(1))
         #expect(try timeline([named, plain]).periods[0].payment.offer?.id == "spring")
     }
 
-    @Test func `a period without its line is the one that has it`() throws {
+    @Test func `a period without a line item is the same as the one that has it`() throws {
         let told = try timeline([
             signed(payment { $0.transaction = "7" }, at: start),
             legacy(payment(line: nil), at: start + .days(1)),
@@ -161,7 +159,7 @@ private func timeline(_ facts: [Fact]) throws -> Timeline {
         #expect(twice.periods.count == 1, "restored under another number")
     }
 
-    @Test func `of renewals the later holds, and the signed one where both say the same`() throws {
+    @Test func `the later renewal information wins, and of two equal ones the signed one`() throws {
         let on = Renewal(willRenew: true, renewsTo: "pro.monthly", price: price)
         let first = Fact(about: purchase, attestedAt: start, .renewal(on))
         func older(_ renewal: Renewal, _ days: Int) -> Fact {
@@ -179,7 +177,9 @@ private func timeline(_ facts: [Fact]) throws -> Timeline {
         #expect(try timeline([first, before]).renewal?.value == on)
     }
 
-    @Test func `news without a moment override nothing, and when they were heard is kept`() throws {
+    @Test func `undated renewal information overrides nothing, and its time of arrival is kept`()
+        throws
+    {
         func older(_ renewal: Renewal, at: Instant) -> Fact {
             Fact(about: purchase, attestedAt: at, grade: .legacy, .renewal(renewal))
         }
@@ -204,7 +204,7 @@ private func timeline(_ facts: [Fact]) throws -> Timeline {
     }
 
     @Test(arguments: Grade.allCases)
-    func `grace that was told holds against an older document that knows of none`(
+    func `a reported grace period wins over an older document that does not know it`(
         grade: Grade
     ) throws {
         let end = start + .days(30)
@@ -221,7 +221,7 @@ private func timeline(_ facts: [Fact]) throws -> Timeline {
         #expect(try timeline(facts).access(at: end + .days(7))?.state == .retry)
     }
 
-    @Test func `a grace that is over, or renewal that is off, leaves a refund one`() throws {
+    @Test func `a refund stays if the grace period is over or renewal is off`() throws {
         let end = start + .days(30)
         let recovered = Renewal(willRenew: true, graceUntil: start + .days(6))
         let failed = Renewal(willRenew: true, isRetrying: true, graceUntil: end + .days(6))
@@ -237,9 +237,7 @@ private func timeline(_ facts: [Fact]) throws -> Timeline {
         #expect(try timeline([refunded, told(off)]).access(at: after)?.state == .refunded)
     }
 
-    @Test func `an end that a later receipt has put off holds, and one that is cut does not`()
-        throws
-    {
+    @Test func `a later receipt can extend a period and cannot shorten it`() throws {
         let bought = signed(payment(), at: start)
         let end = start + .days(30)
         let extended = try timeline([
@@ -264,7 +262,7 @@ private func timeline(_ facts: [Fact]) throws -> Timeline {
         #expect(earlier.periods.map(\.payment.until) == [end])
     }
 
-    @Test func `a receipt cannot say that a product was replaced, and does not deny it`() throws {
+    @Test func `a receipt cannot report a replaced product, and does not deny it`() throws {
         func year(_ change: (inout Payment) -> Void = { _ in }) -> Payment {
             payment {
                 ($0.product, $0.until) = ("pro.yearly", start + .days(365))
@@ -288,7 +286,7 @@ private func timeline(_ facts: [Fact]) throws -> Timeline {
             signed(next("premium.monthly"), at: start + .days(10)),
         ])
         #expect(partly.periods.map(\.isReplaced) == [true, false])
-        // Who has the same product again, has bought it after a refund that was reversed later.
+        // A customer with the same product again bought it after a refund that was reversed later.
         let again = try timeline([
             legacy(year(), at: late), legacy(next("pro.yearly"), at: late),
         ])
@@ -299,7 +297,7 @@ private func timeline(_ facts: [Fact]) throws -> Timeline {
         #expect(spoken.periods.map(\.isReplaced) == [false, false])
     }
 
-    @Test func `a higher price that an older document tells of is news`() throws {
+    @Test func `a price increase reported by an older document is used`() throws {
         let on = Renewal(
             willRenew: true, renewsTo: "pro.monthly", renewsAt: start + .days(30), price: price)
         var legacyOn = Renewal(willRenew: true, renewsTo: "pro.monthly")
@@ -312,7 +310,7 @@ private func timeline(_ facts: [Fact]) throws -> Timeline {
         ])
         #expect(told.renewal?.value.priceRise == .waiting)
         #expect(told.renewal?.value.price == price)
-        // It is of another product by then.
+        // By then the renewal is for another product.
         var rising = on
         rising.priceRise = .waiting
         let other = try timeline([

@@ -1,7 +1,7 @@
 import Ledger
 import Testing
 
-/// What was said of one period says little about another.
+/// Information about one period says little about another.
 @Suite struct StaleNewsTests {
     private static let start = Instant(milliseconds: 1_700_000_000_000)
     private static let purchase = PurchaseID("1000", in: .production)
@@ -23,7 +23,7 @@ import Testing
             facts.map { Fact(about: purchase, attestedAt: start + .days($0.day), $0.1) })
     }
 
-    @Test func `a failure that was recovered from in grace does not shut the period after`() {
+    @Test func `a payment failure that recovered in grace does not close the next period`() {
         let failing = Renewal(
             willRenew: true, isRetrying: true, graceUntil: Self.start + .days(46),
             ending: .billing)
@@ -33,14 +33,14 @@ import Testing
         #expect(timeline.access(at: Self.start + .days(34))?.state == .paid)
         let after = timeline.access(at: Self.start + .days(60) + .hours(10))
         #expect(after?.state == .unconfirmed)
-        // Said near its end it is about the end.
+        // If it is reported near the end of the period, it is about that end.
         let again = Self.timeline([
             (0, .payment(Self.month(1))), (33, .payment(Self.month(2))), (59, .renewal(failing)),
         ])
         #expect(again.access(at: Self.start + .days(61))?.state == .retry)
     }
 
-    @Test func `that renewal was off before somebody came back is not said of them now`() {
+    @Test func `renewal that was off before a resubscription is not reported after it`() {
         let timeline = Self.timeline([
             (0, .payment(Self.month(1))),
             (5, .renewal(Renewal(willRenew: false, ending: .cancelled))),
@@ -50,9 +50,7 @@ import Testing
         #expect(timeline.access(at: Self.start + .days(41))?.willRenew == nil)
     }
 
-    @Test func `what the family shared is gone, also where its buyer went on to a higher product`()
-        throws
-    {
+    @Test func `the end of sharing closes access, even if the buyer upgraded`() throws {
         let revocation = Revocation(at: Self.start + .days(3), kind: .sharingEnded)
         let timeline = Self.timeline([
             (3, .payment(Self.month(1, revocation: revocation, isUpgraded: true)))
@@ -63,7 +61,7 @@ import Testing
     }
 
     @Test(arguments: [Revocation.Kind.refund, .sharingEnded])
-    func `what is taken back in grace is gone, though the store was collecting`(
+    func `a revocation in grace closes access although the store was collecting`(
         kind: Revocation.Kind
     ) {
         let grace = Renewal(
@@ -80,7 +78,7 @@ import Testing
         #expect(after?.state == (kind == .refund ? .refunded : .revoked))
     }
 
-    @Test func `a promised month is asked about as long as the store tries to collect it`() throws {
+    @Test func `a committed month is checked as long as the store tries to collect it`() throws {
         let commitment = Commitment(month: 1, months: 12, until: Self.start + .days(360))
         let failing = Renewal(willRenew: true, isRetrying: true, ending: .billing)
         let timeline = Self.timeline([

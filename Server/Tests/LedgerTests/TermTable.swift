@@ -2,7 +2,8 @@ import Foundation
 import Ledger
 import Testing
 
-/// A table in plain text: rows of what is bought, and what it makes. The text says how to read it.
+/// A table in plain text: rows of purchases, and the terms that they make. The text explains its
+/// format.
 struct TermTable {
     struct Row: Sendable, CustomTestStringConvertible {
         var claim: String
@@ -16,7 +17,7 @@ struct TermTable {
             TermRules(products: TermTable.products, clock: .of(place), overlap: overlap)
         }
 
-        /// Each as a purchase of its own, as the store makes it.
+        /// Each item is a purchase of its own, as in the store.
         var timelines: [Timeline] {
             get throws {
                 try bought.components(separatedBy: ", ").enumerated().map { index, text in
@@ -43,7 +44,7 @@ struct TermTable {
                 })
         }
 
-        /// By Foundation's calendar, so that the rows are not read with what they test.
+        /// Uses Foundation's calendar, so that rows are not read with the code that they test.
         func moment(_ text: String) throws -> Instant {
             let isUTC = text.hasSuffix("Z")
             let format = DateFormatter()
@@ -98,7 +99,7 @@ struct TermTable {
 }
 
 extension WallClock {
-    /// From the machine's table of time zones, hour by hour for the years of these rows.
+    /// From the machine's time zone data, hour by hour for the years of these rows.
     static func of(_ place: String) -> WallClock {
         guard let zone = TimeZone(identifier: place), place != "UTC" else { return .utc }
         var changes: [Change] = []

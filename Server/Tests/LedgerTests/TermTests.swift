@@ -4,7 +4,7 @@ import Testing
 
 @Suite struct TermTests {
     @Test(arguments: try TermTable.rows("terms"))
-    func `what is bought makes the terms of the table`(row: TermTable.Row) throws {
+    func `purchases make the terms of the table`(row: TermTable.Row) throws {
         let expected = try stretches(row)
         for timelines in [try row.timelines, try row.timelines.reversed()] {
             let shown = row.rules.displayed(row.rules.terms(of: timelines))
@@ -12,7 +12,7 @@ import Testing
         }
     }
 
-    @Test func `a term that is shown as one still gives what each of its products gives`() throws {
+    @Test func `terms that are shown as one keep the entitlements of each product`() throws {
         let start = Instant(milliseconds: 1_700_000_000_000)
         let rules = TermRules(
             products: [
@@ -35,7 +35,7 @@ import Testing
         #expect(plus?.isOpen == true)
     }
 
-    @Test func `a transaction that stands in two purchases is one term`() {
+    @Test func `a transaction that is in two purchases is one term`() {
         let start = Instant(milliseconds: 1_700_000_000_000)
         let rules = TermRules(
             products: ["basic": .init(length: Term.Length(months: 1, days: 0), chain: "c")])
@@ -60,7 +60,7 @@ import Testing
     }
 
     @Test(arguments: try TermTable.rows("reminders"))
-    func `before terms end is told what the table says`(row: TermTable.Row) throws {
+    func `reminders before the end of terms are those of the table`(row: TermTable.Row) throws {
         let expected = row.expected == "nothing" ? [] : row.expected.components(separatedBy: ", ")
         let found = try row.rules.reminders(of: row.rules.terms(of: row.timelines))
         #expect(found.count == expected.count)
@@ -72,7 +72,7 @@ import Testing
         }
     }
 
-    @Test func `what is told names the run of terms, and its last purchase`() throws {
+    @Test func `a reminder names the run of terms and its last purchase`() throws {
         let rows = try TermTable.rows("reminders")
         let row = try #require(rows.first { $0.claim.hasPrefix("only the end") })
         let told = try row.rules.reminders(of: row.rules.terms(of: row.timelines))
@@ -82,7 +82,7 @@ import Testing
         #expect(first.ending.chain == "all")
     }
 
-    @Test func `the tables of terms have the rows that they promise`() throws {
+    @Test func `the tables of terms have the expected number of rows`() throws {
         #expect(try TermTable.rows("terms").count >= 60)
         #expect(try TermTable.rows("term-access").count >= 18)
         #expect(try TermTable.rows("reminders").count >= 17)
@@ -106,7 +106,7 @@ import Testing
     }
 
     @Test(arguments: try TermTable.rows("term-access"))
-    func `terms give what the table says`(row: TermTable.Row) throws {
+    func `terms give the access of the table`(row: TermTable.Row) throws {
         let parts = row.bought.components(separatedBy: " @ ")
         var row = row
         row.bought = parts[0]

@@ -40,7 +40,7 @@ private func fact(_ payment: Payment, at: Instant) -> Fact {
         }
     }
 
-    @Test func `of two snapshots of a transaction the one signed later holds`() {
+    @Test func `of two snapshots of a transaction the one signed later wins`() {
         let refunded = fact(payment("1", revokedAt: start + .days(3)), at: start + .days(4))
         let before = fact(payment("1"), at: start)
         let reversed = fact(payment("1"), at: start + .days(5))
@@ -50,7 +50,7 @@ private func fact(_ payment: Payment, at: Instant) -> Fact {
                 == nil)
     }
 
-    @Test func `one line under two transaction numbers is one period`() {
+    @Test func `one line item under two transaction ids is one period`() {
         let facts = [
             fact(payment("1", line: "a"), at: start),
             fact(payment("7", line: "a"), at: start + .days(1)),
@@ -58,7 +58,7 @@ private func fact(_ payment: Payment, at: Instant) -> Fact {
         #expect(Timeline(of: purchase, facts).periods.map(\.payment.transaction) == ["7"])
     }
 
-    @Test func `a period ends where the next one takes its place`() {
+    @Test func `a period ends where the next one replaces it`() {
         let facts = [
             fact(payment("1"), at: start),
             fact(payment("2", product: "premium", from: start + .days(10)), at: start + .days(10)),
@@ -68,7 +68,7 @@ private func fact(_ payment: Payment, at: Instant) -> Fact {
         #expect(timeline.periods.map(\.isReplaced) == [true, false])
     }
 
-    @Test func `what was told of since goes on behind a purchase within it`() {
+    @Test func `a period that was reported again continues after a purchase within it`() {
         let within = payment("2", from: start + .days(10), days: 7)
         let givenBack = payment(
             "2", from: start + .days(10), days: 7, revokedAt: start + .days(12))
@@ -80,7 +80,7 @@ private func fact(_ payment: Payment, at: Instant) -> Fact {
         }
         let whole = payment("1")
         #expect(states(whole, within, told: 11) == [.paid, .paid, .paid])
-        // Signed in the same moment, it may not have known of the other.
+        // Signed in the same moment, the document may not have known of the other purchase.
         #expect(states(whole, within, told: 10) == [.paid, .paid, .expired])
         #expect(states(whole, givenBack, told: 11) == [.paid, .paid, .paid])
         #expect(states(whole, givenBack, told: 9) == [.paid, .refunded, .refunded])
@@ -90,7 +90,7 @@ private func fact(_ payment: Payment, at: Instant) -> Fact {
         #expect(states(alsoGivenBack, givenBack, told: 11) == [.paid, .refunded, .refunded])
     }
 
-    @Test func `a renewal charged early leaves the period before it whole`() {
+    @Test func `a renewal charged early does not shorten the period before it`() {
         let facts = [
             fact(payment("1"), at: start),
             fact(payment("2", from: start + .days(30)), at: start + .days(29)),
@@ -98,8 +98,7 @@ private func fact(_ payment: Payment, at: Instant) -> Fact {
         #expect(Timeline(of: purchase, facts).periods[0].end == start + .days(30))
     }
 
-    @Test func `a renewal within the period of an upgrade was charged before it, and never counts`()
-    {
+    @Test func `a renewal that was charged before an upgrade never counts`() {
         var ahead = payment("2", from: start + .days(30))
         ahead.isRenewal = true
         let facts = [
@@ -111,14 +110,14 @@ private func fact(_ payment: Payment, at: Instant) -> Fact {
         #expect(timeline.periods.map(\.payment.transaction) == ["1", "3", "2"])
         #expect(timeline.periods.map(\.isVoid) == [false, false, true])
         #expect(timeline.periods.map(\.isReplaced) == [true, false, false])
-        // Where it follows on nothing, or is of the same product, it is like any other.
+        // If it follows no period, or is for the same product, it is like any other.
         ahead.product = "premium"
         let same = timeline.adding([fact(ahead, at: start + .days(30))])
         #expect(same.periods.map(\.isVoid) == [false, false, false])
         #expect(Timeline(of: purchase, facts.dropFirst()).periods.allSatisfy { !$0.isVoid })
     }
 
-    @Test func `a renewal taken back before it began never counts, however long after it would`() {
+    @Test func `a renewal refunded before it began never counts, even long after its start`() {
         var ahead = payment("2", from: start + .days(60), revokedAt: start + .days(12))
         ahead.isRenewal = true
         var next = payment("4", product: "premium", from: start + .days(42))
@@ -132,7 +131,7 @@ private func fact(_ payment: Payment, at: Instant) -> Fact {
         #expect(timeline.periods.map(\.payment.transaction) == ["1", "3", "4", "2"])
         #expect(timeline.periods.map(\.isVoid) == [false, false, false, true])
         #expect(timeline.periods[2].end == start + .days(72), "it takes no time from what runs")
-        // What was bought instead runs beyond its beginning: so it need not be told.
+        // The other purchase runs beyond the renewal's start, so the refund need not be reported.
         ahead.revocation = nil
         let silent = [facts[0], fact(ahead, at: start + .days(12)), facts[2], facts[3]]
         let periods = Timeline(of: purchase, silent).periods
@@ -162,7 +161,7 @@ private func fact(_ payment: Payment, at: Instant) -> Fact {
         }
     }
 
-    @Test func `of two periods that begin together the upgraded one comes first`() {
+    @Test func `of two periods that begin together the upgraded one is first`() {
         let facts = [
             fact(payment("5", product: "premium"), at: start),
             fact(payment("9", isUpgraded: true), at: start),
@@ -170,7 +169,7 @@ private func fact(_ payment: Payment, at: Instant) -> Fact {
         #expect(Timeline(of: purchase, facts).periods.map(\.payment.transaction) == ["9", "5"])
     }
 
-    @Test func `facts about another purchase are left out`() {
+    @Test func `facts about another purchase are ignored`() {
         let other = Fact(
             about: PurchaseID("1000", in: .sandbox), attestedAt: start, .payment(payment("1")))
         #expect(Timeline(of: purchase, [other]).periods.isEmpty)

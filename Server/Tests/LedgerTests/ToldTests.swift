@@ -4,7 +4,7 @@ import Testing
 
 private let start = Chronicle.start
 
-/// One purchase whose log is kept: facts come, time passes.
+/// One purchase and its log, to which facts and time are added.
 struct Chronicle {
     static let start = Instant(milliseconds: 1_700_000_000_000)
 
@@ -30,7 +30,7 @@ struct Chronicle {
         changes += told.transitions(of: timeline, upTo: moment)
     }
 
-    /// What must hold of any log, whatever was heard when.
+    /// Checks what must hold for any log, in whatever order facts arrived.
     func check(_ comment: Comment) {
         var last: PurchaseStatus?
         for change in changes {
@@ -50,7 +50,7 @@ struct Chronicle {
 
 @Suite struct ToldTests {
     @Test(arguments: RandomLife.seeds)
-    func `in any order of arrival the log ends with the condition, and its money adds up`(
+    func `in any order of arrival the log ends with the present state and its money adds up`(
         seed: UInt64
     ) {
         var dice = Dice(seed: seed)
@@ -73,7 +73,7 @@ struct Chronicle {
     }
 
     @Test(arguments: RandomLife.seeds)
-    func `what is heard again is told once, and each period begins once`(seed: UInt64) {
+    func `a repeated fact causes no change, and each period begins once`(seed: UInt64) {
         var dice = Dice(seed: seed)
         let facts = RandomLife.facts(&dice).shuffled(using: &dice)
         var chronicle = Chronicle()
@@ -85,15 +85,15 @@ struct Chronicle {
         #expect(beginnings.count == chronicle.timeline.periods.count, "seed \(seed)")
     }
 
-    /// Sharing that begins again is told by the same word as a period that begins by it; the random
-    /// lives have no family.
+    /// Sharing that starts again has the same kind of change as a period that begins by sharing.
+    /// The random lives have no family.
     private static let beginnings: Set<Change.Kind> = [
         .purchased, .trialStarted, .trialConverted, .renewed, .billingRecovered, .resubscribed,
         .upgraded, .productChanged,
     ]
 
     @Test(arguments: RandomLife.seeds)
-    func `time is told alike in one step and in many`(seed: UInt64) {
+    func `the same changes are reported in one step of time and in many`(seed: UInt64) {
         var dice = Dice(seed: seed)
         let facts = RandomLife.facts(&dice)
         var once = Chronicle()

@@ -12,7 +12,7 @@ import Testing
         var testDescription: String { claim }
     }
 
-    /// The rows of the table beside this file, which says how to read it.
+    /// The rows of the table beside this file, which explains its format.
     static func rows() throws -> [Row] {
         let file = URL(filePath: #filePath).deletingLastPathComponent()
             .appending(path: "Tables/wallets.txt")
@@ -44,7 +44,7 @@ import Testing
 
     private static let start = Instant(milliseconds: 1_700_000_000_000)
 
-    /// Of one product that puts in some gems, and of which a refund takes out all.
+    /// The wallet of one product that credits some gems, and whose full refund debits all of them.
     private static func wallet(_ credit: Int64, _ payments: [Payment]) -> Wallet {
         let rules = WalletRules(
             credits: ["gems": ["gems": credit]], currencies: ["gems": .init(refunds: .belowZero)])
@@ -58,20 +58,20 @@ import Testing
             revocation: back.map { Revocation(at: start, kind: .refund, percentage: $0) })
     }
 
-    @Test func `no payment puts in more than an amount may be`() {
+    @Test func `no payment credits more than the largest amount`() {
         #expect(
             Self.wallet(Wallet.amountMax, [Self.payment(quantity: 2)]).balance == Wallet.amountMax)
         #expect(Self.wallet(1, [Self.payment(quantity: 1_000)]).balance == 100)
     }
 
     @Test(arguments: [(250_000, 0), (-5, 100), (25_000, 75)] as [(Int64, Int64)])
-    func `a refund takes back no more than all, and no less than nothing`(
+    func `a refund debits no more than everything, and no less than nothing`(
         share: Int64, left: Int64
     ) {
         #expect(Self.wallet(100, [Self.payment(back: share)]).balance == left)
     }
 
-    @Test func `a transaction that stands in two purchases puts in once`() {
+    @Test func `a transaction that is in two purchases credits once`() {
         let payments = [Self.payment(), Self.payment()]
         #expect(Self.wallet(100, payments).balance == 100)
         #expect(Self.wallet(100, [Self.payment(), Self.payment(back: 100_000)]).balance == 0)
@@ -108,11 +108,11 @@ import Testing
         return result
     }
 
-    @Test func `the table has the rows that it promises`() throws {
+    @Test func `the table has at least the expected number of rows`() throws {
         #expect(try Self.rows().count >= 45)
     }
 
-    @Test(arguments: try rows()) func `a wallet holds what the table says`(row: Row) throws {
+    @Test(arguments: try rows()) func `a wallet has the balances of the table`(row: Row) throws {
         let (payments, bookings) = try Self.read(row)
         let wallet = Wallet(of: "gems", payments, bookings, rules: row.rules)
         #expect(wallet.entries.map(\.balance) == row.balances)
@@ -128,7 +128,7 @@ import Testing
         #expect((0...max(0, wallet.balance)).contains(wallet.given))
     }
 
-    @Test func `what new payments put in is what the whole wallet says of them`() throws {
+    @Test func `the credits of new payments are those of the whole wallet`() throws {
         let rules = WalletRules(
             credits: ["gems": ["gems": 5], "nothing": ["gems": 0], "coins": ["coins": 1]])
         func paid(_ id: TransactionID, _ product: ProductID, _ kind: ProductKind = .consumable)
@@ -155,11 +155,11 @@ import Testing
         #expect(Wallet.steps(adding: fresh + [back], to: "gems", rules: rules) == nil)
     }
 
-    @Test func `the table of wallets has the rows that it promises`() throws {
+    @Test func `the table of wallets has the expected number of rows`() throws {
         #expect(try Self.rows().count == 45)
     }
 
-    @Test func `a product credits only what it names, and only what is used up credits`() {
+    @Test func `a product credits only its own currencies, and only consumables credit`() {
         let rules = WalletRules(credits: ["pack": ["gems": 5, "coins": 7]])
         let pack = Payment(
             transaction: "1", product: "pack", kind: .consumable, from: Instant(milliseconds: 0),
@@ -173,7 +173,7 @@ import Testing
     }
 
     @Test(arguments: try rows())
-    func `what news does to a statement adds up, whatever comes last`(row: Row) throws {
+    func `the steps between two statements add up, whichever payment is new`(row: Row) throws {
         let (payments, bookings) = try Self.read(row)
         let whole = Wallet(of: "gems", payments, bookings, rules: row.rules)
         for index in payments.indices {
@@ -194,7 +194,7 @@ import Testing
         #expect(whole.steps(to: whole) == [])
     }
 
-    @Test func `only a refund that is less, and whose purchase is still there, was reversed`() {
+    @Test func `only a smaller refund of a payment that still exists is a reversal`() {
         let refunded = Self.payment(back: 100_000)
         func kinds(_ one: [Payment], _ other: [Payment]) -> [Change.Kind] {
             Self.wallet(100, one).steps(to: Self.wallet(100, other)).map(\.kind)
@@ -203,7 +203,7 @@ import Testing
         #expect(kinds([refunded], [Self.payment(back: 40_000)]) == [.walletRestored])
         #expect(kinds([refunded], []) == [.walletAdjusted, .walletAdjusted])
         #expect(kinds([], [refunded]) == [.walletCredited, .walletClawedBack])
-        // A refund that takes less, since another purchase is gone.
+        // The refund debits less, because another purchase is gone.
         var other = Self.payment()
         other.transaction = "2"
         let rules = WalletRules(credits: ["gems": ["gems": 100]])
@@ -215,7 +215,7 @@ import Testing
         #expect(both.steps(to: one).map(\.kind) == [.walletAdjusted, .walletAdjusted])
     }
 
-    @Test func `each step says what it is`() {
+    @Test func `each step has the kind of its cause`() {
         let rules = WalletRules(credits: ["gems.100": ["gems": 100]])
         func pack(_ name: TransactionID, refunded: Bool = false) -> Payment {
             Payment(
@@ -249,26 +249,26 @@ import Testing
                 == ["wallet_restored 100"])
         #expect(steps(wallet(pack("a")), wallet(pack("a"), spent: 9)) == ["wallet_debited -9"])
         #expect(steps(wallet(pack("a"), spent: 9), wallet(pack("a"))) == ["wallet_adjusted 9"])
-        // What is kept credits nothing, whatever the rules say of it.
+        // A non-consumable credits nothing, whatever the rules say.
         var kept = pack("k")
         #expect(rules.currencies(of: timeline(of: kept)) == ["gems"])
         kept.kind = .nonConsumable
         #expect(rules.currencies(of: timeline(of: kept)) == [])
-        // Told otherwise than before.
+        // Reported with other values than before.
         var two = pack("a")
         two.quantity = 2
         #expect(steps(wallet(pack("a")), wallet(two)) == ["wallet_adjusted 100"])
-        // A refund that turns out to be of a part.
+        // A refund that turns out to be partial.
         var half = pack("a", refunded: true)
         half.revocation?.percentage = 50_000
         #expect(
             steps(wallet(pack("a", refunded: true)), wallet(half)) == ["wallet_restored 50"])
         #expect(
             steps(wallet(half), wallet(pack("a", refunded: true))) == ["wallet_clawed_back -50"])
-        // A refund that is dated before the purchase comes after it all the same.
+        // A refund that is dated before the purchase still comes after it.
         half.revocation?.at = Instant(milliseconds: -5)
         #expect(wallet(half).entries.map(\.balance) == [100, 50])
-        // What comes late pays for what the refund of another could not take.
+        // A late purchase pays for what another purchase's refund could not debit.
         #expect(
             steps(
                 wallet(pack("a", refunded: true), spent: 60),
@@ -276,7 +276,7 @@ import Testing
                 == ["wallet_credited 100", "wallet_clawed_back -60"])
     }
 
-    @Test func `a credit by hand is a step of its own`() {
+    @Test func `a manual credit is a step of its own`() {
         let gift = Booking(
             .credit, id: "c", currency: "gems", amount: 7, reason: "", at: Instant(milliseconds: 2))
         let nothing = Wallet(of: "gems", [], [], rules: WalletRules(credits: [:]))

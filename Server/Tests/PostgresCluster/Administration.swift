@@ -1,13 +1,13 @@
 import CLibPQ
 
-/// Statements that no transaction may hold, such as the making of a database.
+/// Statements that may not run in a transaction, such as the creation of a database.
 package enum Administration {
-    /// Whether a server takes connections.
+    /// Whether a server accepts connections.
     static func isReady(_ url: String) throws -> Bool {
         PQping(url) == PQPING_OK
     }
 
-    /// Runs a statement, and returns the first column of the first row, where there is one.
+    /// Runs a statement, and returns the first column of the first row, if there is one.
     @discardableResult
     package static func run(_ sql: String, at url: String) throws -> String? {
         let connection = PQconnectdb(url)

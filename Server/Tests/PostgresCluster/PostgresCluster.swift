@@ -1,20 +1,20 @@
 import Storage
 import StoragePostgres
 
-/// The one server of a test process, and databases on it: each test takes its own, copied from a
-/// template with the tables made.
+/// The only server of a test process, and its databases. Each test has its own database, copied
+/// from a template that has the tables.
 package actor PostgresCluster {
     package static let shared = PostgresCluster()
 
     /// The moment around which the template's months lie: 2023-11-14.
     package static let templateMilliseconds: Int64 = 1_700_000_000_000
     private static let template = "template_perennial"
-    /// The first version of PostgreSQL that lets one choose how a database is copied.
+    /// The first version of PostgreSQL in which one can choose how a database is copied.
     private static let strategyVersion = 150_000
-    /// As people sort, not as bytes do: whatever relies on the order of bytes must say so itself.
+    /// Sorts as people do, not by bytes: code that relies on byte order must say so itself.
     private static let sorting = "LOCALE_PROVIDER icu ICU_LOCALE 'en-US' LOCALE 'C'"
 
-    /// Whoever comes while the server starts waits for the same start.
+    /// Callers that come while the server starts wait for the same start.
     private var starting: Task<PostgresServer, any Error>?
     private var databases = 0
 
@@ -25,7 +25,7 @@ package actor PostgresCluster {
         try await database(from: Self.template)
     }
 
-    /// The address of a new database without any table.
+    /// The address of a new database without any tables.
     package func emptyDatabase() async throws -> String {
         try await database(from: "template1")
     }
@@ -36,7 +36,7 @@ package actor PostgresCluster {
         let name = "test_\(databases)"
         let version = try Administration.run(
             "SHOW server_version_num", at: server.url(of: "postgres"))
-        // The files are copied whole, as all versions before did. Not at the same time: a template
+        // Copies the files whole, as all earlier versions did. Only one copy at a time: a template
         // may have no other user while it is copied.
         let isChoice = version.flatMap { Int($0) } ?? 0 >= Self.strategyVersion
         try Administration.run(
@@ -45,7 +45,7 @@ package actor PostgresCluster {
         return server.url(of: name)
     }
 
-    /// Removes a database, also one that is in use.
+    /// Removes a database, even if it is in use.
     package func drop(_ url: String) async throws {
         let name = url.split(separator: "?")[0].split(separator: "/").last ?? ""
         try Administration.run(

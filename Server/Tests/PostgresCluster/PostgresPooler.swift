@@ -1,8 +1,8 @@
 import Eventually
 import Foundation
 
-/// A PgBouncer before a server, reached by a socket in the server's folder. It ends with this
-/// process, whatever ends it.
+/// A PgBouncer in front of a server, reached by a socket in the server's folder. It ends with this
+/// process, however that ends.
 package actor PostgresPooler {
     /// How many clients share a session of the server, and for how long.
     package enum Mode: String, Sendable {
@@ -33,7 +33,7 @@ package actor PostgresPooler {
         }
     }
 
-    /// The address of a database of the server, by way of this.
+    /// The address of a database of the server, through this pooler.
     package nonisolated func url(of database: String) -> String {
         server.url(of: database) + "&port=\(Self.port)"
     }
@@ -45,8 +45,8 @@ package actor PostgresPooler {
         try await watch.process.waitForEnd()
     }
 
-    /// Waits for the end of the pipe. The socket's name has the port, so it does not meet that of
-    /// the server.
+    /// Waits for the end of the pipe. The socket's name contains the port, so it differs from the
+    /// name of the server's socket.
     private static func script(_ mode: Mode) -> String {
         """
         cat >"$1/pgbouncer.ini" <<END

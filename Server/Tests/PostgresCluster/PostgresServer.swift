@@ -3,14 +3,14 @@ import Foundation
 
 /// A throw-away PostgreSQL in a temporary folder, reached by a socket in that folder.
 ///
-/// The server ends with this process, whatever ends it, and the folder goes with it.
+/// The server ends with this process, however that ends, and its folder is removed.
 package actor PostgresServer {
     /// How long the server may take to start or to end.
     private static let seconds = 300.0
-    /// The superuser of the cluster; the only one.
+    /// The superuser of the cluster, which is its only user.
     static let user = "perennial"
 
-    /// What a server is without, to be small.
+    /// Settings that keep the server small.
     private static let settings = [
         "listen_addresses": "", "shared_buffers": "32MB", "max_connections": "800",
         "max_wal_size": "256MB", "autovacuum_naptime": "1h", "jit": "off",
@@ -19,9 +19,9 @@ package actor PostgresServer {
 
     /// How a running server ends.
     package enum End: String, Sendable {
-        /// Sessions are cut off, the rest is put in order.
+        /// Sessions are cut off, and the server shuts down cleanly.
         case fast
-        /// As if the power had failed: the next start recovers.
+        /// Like a power failure: the next start recovers.
         case immediate
     }
 
@@ -33,10 +33,10 @@ package actor PostgresServer {
     private let settings: [String: String]
     private let programs: URL
     private let account: Account?
-    /// The process that watches over the server, and the end of the pipe that keeps it.
+    /// The process that watches the server, and the end of the pipe that keeps the server running.
     private var watch: (process: Process, pipe: Pipe)?
 
-    /// The newest PostgreSQL of this machine; nil where none is installed.
+    /// The newest PostgreSQL of this machine; nil if none is installed.
     private static var programs: URL? {
         let debian = "/usr/lib/postgresql"
         let versions = (try? FileManager.default.contentsOfDirectory(atPath: debian)) ?? []
@@ -55,9 +55,9 @@ package actor PostgresServer {
 
     /// Makes a cluster. ``start()`` starts it.
     ///
-    /// - Parameter surviving: what acknowledged rows survive. The end of all programs is enough for
-    ///   tests, which do not cut the power. On a busy disk it saves them most of their time, as
-    ///   each database that is removed would wait for everything that others write.
+    /// - Parameter surviving: the failures that acknowledged rows survive. Tests do not cut the
+    /// power, so the end of all programs is enough for them. On a busy disk it saves most of their
+    /// time: each removed database would wait for everything that others write.
     package init(surviving losses: Losses = .programs) async throws {
         try await self.init(
             losses,
@@ -67,14 +67,14 @@ package actor PostgresServer {
     }
 
     package enum Losses: Sendable {
-        /// All programs end, however.
+        /// All programs end, in whatever way.
         case programs
-        /// The machine loses its power, too. A bench measures this, as production has it.
+        /// The machine loses its power, too. A benchmark measures this, as in production.
         case power
     }
 
-    /// Makes a copy of a running server that follows it. Once it is started, the other waits with
-    /// each commit until this one has it on disk too.
+    /// Makes a copy of a running server that follows it. Once the copy is started, each commit of
+    /// the other server waits until the copy has it on disk, too.
     package init(following primary: PostgresServer) async throws {
         try await self.init(
             .programs,
@@ -93,7 +93,7 @@ package actor PostgresServer {
         self.programs = programs
         settings = Self.settings.merging(["fsync": losses == .power ? "on" : "off"]) { $1 }
         account = Account.forServer
-        // Short: the address of a socket has about a hundred bytes.
+        // Short: the address of a socket is limited to about a hundred bytes.
         folder = FileManager.default.temporaryDirectory.appending(
             path: "perennial-pg-\(UUID().uuidString.prefix(8))")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: false)
@@ -105,7 +105,7 @@ package actor PostgresServer {
         }
     }
 
-    /// Makes a server that follows another one that is written to.
+    /// Makes a follower of another server, which accepts the writes.
     package func promote() throws {
         try Administration.run(
             "ALTER SYSTEM RESET synchronous_standby_names", at: url(of: "postgres"))
@@ -113,7 +113,7 @@ package actor PostgresServer {
         try Administration.run("SELECT pg_reload_conf()", at: url(of: "postgres"))
     }
 
-    /// The address of whichever of several servers is written to.
+    /// The address of the one among several servers that accepts writes.
     package static nonisolated func url(ofAnyOf servers: [PostgresServer]) -> String {
         let hosts = servers.map(\.folder.path).joined(separator: ",")
         return "postgresql:///postgres?host=\(hosts)&user=\(user)"
@@ -124,7 +124,7 @@ package actor PostgresServer {
         "postgresql:///\(database)?host=\(folder.path)&user=\(Self.user)"
     }
 
-    /// Starts the server, and returns when it takes connections.
+    /// Starts the server, and returns when it accepts connections.
     package func start() async throws {
         precondition(watch == nil, "The server runs already.")
         let process = process(watching)
@@ -135,8 +135,8 @@ package actor PostgresServer {
         try await wait("start") { try Administration.isReady(url(of: "postgres")) }
     }
 
-    /// Waits for a word on the pipe: then it ends the server and keeps the folder. The end of the
-    /// pipe means that this process is gone: then nothing is kept.
+    /// Waits for a word on the pipe, then ends the server and keeps the folder. If the pipe ends,
+    /// this process is gone, and the folder is removed.
     private var watching: String {
         let settings = settings.sorted { $0.key < $1.key }
             .map { "-c \($0.key)='\($0.value)'" }.joined(separator: " ")
@@ -176,10 +176,11 @@ package actor PostgresServer {
         }
     }
 
-    /// A shell as the account of the server, with the programs' folder and ours as its arguments.
+    /// A shell that runs as the account of the server, with the programs' folder and ours as its
+    /// arguments.
     ///
-    /// Bash: it inherits a mask of blocked signals from the thread that spawns it, under which a
-    /// simpler shell never learns that the server has ended.
+    /// This needs Bash. It inherits a mask of blocked signals from the thread that spawns it. With
+    /// that mask a simpler shell never learns that the server has ended.
     nonisolated func process(_ script: String) -> Process {
         let process = Process()
         let command = (account?.prefix ?? []) + ["/bin/bash", "-c", script]
@@ -201,7 +202,7 @@ package actor PostgresServer {
     }
 }
 
-/// An account that PostgreSQL may run as, where we are root: as root it refuses.
+/// An account for PostgreSQL if we are root, because it refuses to run as root.
 private struct Account: Sendable {
     var user: uid_t
     var group: gid_t

@@ -9,7 +9,7 @@ import Testing
 @testable import Program
 
 @Suite struct BackupTests {
-    /// A database with some events, which is open while the body runs.
+    /// Runs the body with an open database that has some events.
     private static func withDatabase(
         _ body: (_ folder: String, _ path: String, _ store: Database) async throws -> Void
     ) async throws {
@@ -42,14 +42,16 @@ import Testing
         Set(try FileManager.default.contentsOfDirectory(atPath: folder))
     }
 
-    @Test func `a backup is whole, is its user's alone, and overwrites nothing`() async throws {
+    @Test func `a backup is complete, readable only by its user, and overwrites nothing`()
+        async throws
+    {
         try await Self.withDatabase { folder, path, store in
             let file = folder + "/b.sqlite"
             let contents = try await BackupCopy(of: path).make(at: file)
             #expect(contents.events == 6 && contents.loggedEvents == 6 && contents.customers == 1)
             #expect(FileStatus(path: file)?.permissions == 0o600)
             #expect(try await Self.events(in: file) == 6)
-            // Nothing was left beside it, by making it or by looking at it.
+            // Neither the backup nor the reading of it has left a file beside it.
             #expect(try Self.files(in: folder).filter { $0.hasPrefix("b.") } == ["b.sqlite"])
 
             let bytes = FileManager.default.contents(atPath: file)
@@ -61,7 +63,7 @@ import Testing
         }
     }
 
-    @Test func `a part of a backup is never there under its name`() async throws {
+    @Test func `an unfinished backup never has the name of the backup`() async throws {
         try await Self.withDatabase { folder, path, store in
             let file = folder + "/b.sqlite"
             try Disk.make(file + ".part")
@@ -73,7 +75,9 @@ import Testing
         }
     }
 
-    @Test func `while others write, a backup holds what was there before it began`() async throws {
+    @Test func `a backup during writes has everything that was there before it began`()
+        async throws
+    {
         try await Self.withDatabase { folder, path, store in
             let writing = Task {
                 var count = 0
@@ -93,11 +97,13 @@ import Testing
         }
     }
 
-    @Test func `what is damaged, or is no database of ours, is no backup`() async throws {
+    @Test func `a damaged database, or a file that is not a database, is not backed up`()
+        async throws
+    {
         try await Self.withDatabase { folder, path, store in
             let copy = folder + "/b.sqlite"
             _ = try await BackupCopy(of: path).make(at: copy)
-            // An event that the log counts is not there.
+            // An event that the log counts is missing.
             let store = Database(try DatabaseAddress.open(copy))
             try await store.driver.write { connection in
                 _ = try connection.run("DELETE FROM events WHERE sequence = 2", [])
@@ -119,7 +125,7 @@ import Testing
         }
     }
 
-    @Test func `a page that was spoilt on the disk is seen`() async throws {
+    @Test func `a damaged page of a backup is detected`() async throws {
         try await Self.withDatabase { folder, path, store in
             let file = folder + "/b.sqlite"
             try await Self.tell(200, to: store)
@@ -137,7 +143,7 @@ import Testing
         }
     }
 
-    @Test func `of a PostgreSQL it is said how it is backed up, without its password`() throws {
+    @Test func `for PostgreSQL, the message says how to back it up, without the password`() throws {
         let failure = try #require(throws: StartFailure.self) {
             try BackupCommand.requireFile("postgres://anna:secret@db/p", for: "b.dump")
         }
@@ -175,7 +181,9 @@ import Testing
         try await DatabaseRestore(backup: backup, path: path, now: now).run()
     }
 
-    @Test func `a backup takes the place of the database, which is kept aside`() async throws {
+    @Test func `a restored backup replaces the database, which is kept under another name`()
+        async throws
+    {
         try await TemporaryFolder.with { folder in
             let (path, file) = (folder + "/p.sqlite", folder + "/b.sqlite")
             try await Self.make(path, customers: ["anna", "ben"])
@@ -200,16 +208,18 @@ import Testing
             let epochs = try await store.read { try $0.events.epochs(of: "rage") }
             store.driver.close()
             #expect(epochs.current == outcome.epoch && epochs.sharedCount(with: nil) == 2)
-            // The backup itself is of the first epoch as before, so the next restore has another.
+            // The backup still has its own epoch, so the next restore creates another one.
             #expect(try await Self.restore(file, to: folder + "/q.sqlite").epoch != outcome.epoch)
         }
     }
 
-    @Test func `what an interrupted server had written last is kept aside as well`() async throws {
+    @Test func `the latest writes of a killed server are also kept under another name`()
+        async throws
+    {
         try await TemporaryFolder.with { folder in
             let (path, file) = (folder + "/p.sqlite", folder + "/b.sqlite")
             try await Self.make(file, customers: ["anna"])
-            // The log beside a database that nobody has open, as a kill leaves it.
+            // The log beside a database that no program has open, as a kill leaves it.
             let open = Database(try DatabaseAddress.open(folder + "/open.sqlite"))
             try await open.migrate(at: 0)
             _ = try await open.transaction {
@@ -226,7 +236,7 @@ import Testing
         }
     }
 
-    @Test func `a damaged database is replaced, and an absent one is made`() async throws {
+    @Test func `a damaged database is replaced, and a missing one is created`() async throws {
         try await TemporaryFolder.with { folder in
             let file = folder + "/b.sqlite"
             try await Self.make(file, customers: ["anna"])
@@ -248,7 +258,7 @@ import Testing
         }
     }
 
-    @Test func `nothing is restored where that would do harm`() async throws {
+    @Test func `a restore that would do harm is refused`() async throws {
         try await TemporaryFolder.with { folder in
             let (path, file) = (folder + "/p.sqlite", folder + "/b.sqlite")
             try await Self.make(path, customers: ["anna", "ben"])
@@ -271,7 +281,7 @@ import Testing
             #expect(served?.message.contains("Another server works on") == true)
             lock.release()
 
-            // A command that is still at work.
+            // Another command still uses the database.
             let open = Database(try DatabaseAddress.open(path))
             _ = try await open.transaction {
                 try $0.identity.customer("ben", in: "rage", at: .machine)
@@ -284,7 +294,7 @@ import Testing
         }
     }
 
-    @Test func `where a symbolic link leads the database is replaced, and not the link`()
+    @Test func `a restore through a symbolic link replaces the database, not the link`()
         async throws
     {
         try await TemporaryFolder.with { folder in
@@ -300,7 +310,7 @@ import Testing
         }
     }
 
-    @Test func `a backup from before the first release is refused, and nothing is replaced`()
+    @Test func `a backup from before the first release is refused, and replaces nothing`()
         async throws
     {
         try await TemporaryFolder.with { folder in

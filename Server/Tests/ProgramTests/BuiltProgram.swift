@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// The program itself, built beside the tests, in a process of its own.
+/// The built program, beside the tests, in a process of its own.
 enum BuiltProgram {
     static func path() throws -> String {
         let folders = [
@@ -15,7 +15,7 @@ enum BuiltProgram {
             "the program perennial is not built: swift build")
     }
 
-    /// What a script writes, `$perennial` being the program, in a folder of its own.
+    /// The output of a script that runs in its own folder, with the program as `$perennial`.
     static func output(of script: String) async throws -> String {
         let program = try path()
         return try await TemporaryFolder.with { folder in

@@ -2,7 +2,7 @@ import Testing
 
 @testable import Program
 
-/// What `perennial check` says about the machine's clock.
+/// What `perennial check` says about the clock of the machine.
 @Suite struct ClockTrialTests {
     private func check(_ ahead: Duration, isOK: Bool, says: String) {
         let trial = ClockCheck(ahead: ahead)
@@ -11,7 +11,7 @@ import Testing
         #expect(trial.text.contains("timedatectl") == !isOK)
     }
 
-    @Test func `a clock that agrees is well, and so is one that is nearly right`() {
+    @Test func `a clock that agrees or nearly agrees is accepted`() {
         check(.zero, isOK: true, says: "agrees")
         check(.seconds(30), isOK: true, says: "30 seconds ahead")
         check(.seconds(-60), isOK: true, says: "60 seconds behind")
@@ -22,7 +22,7 @@ import Testing
         check(.seconds(61), isOK: false, says: "too early")
     }
 
-    @Test func `a clock that is behind ends them too late`() {
+    @Test func `a clock that is behind ends periods too late`() {
         check(.seconds(-600), isOK: false, says: "600 seconds behind the App Store's: periods end")
         check(.milliseconds(-60_001), isOK: false, says: "too late")
     }

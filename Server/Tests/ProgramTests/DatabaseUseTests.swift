@@ -12,7 +12,7 @@ import Testing
         store.driver.close()
     }
 
-    /// The refusal's message; nil where the database was restored.
+    /// The message of the refusal. Nil if the database was restored.
     private static func refusal(_ backup: String, to path: String) async throws -> String? {
         do {
             let restoring = DatabaseRestore(backup: backup, path: path, now: .machine)
@@ -25,14 +25,14 @@ import Testing
         }
     }
 
-    @Test func `a restore waits for the last of those who have the database open`() async throws {
+    @Test func `a restore is refused until no program has the database open`() async throws {
         try await TemporaryFolder.with { folder in
             let (path, file) = (folder + "/p.sqlite", folder + "/b.sqlite")
             try await Self.make(path)
             _ = try await BackupCopy(of: path).make(at: file)
             try FileManager.default.createSymbolicLink(
                 atPath: folder + "/link.sqlite", withDestinationPath: path)
-            // Before SQLite has opened anything: nothing else tells that somebody is there.
+            // SQLite has not opened the file yet, so only the lock shows that it is in use.
             let first = try #require(try DatabaseUse.shared(of: path))
             let second = try #require(try DatabaseUse.shared(of: folder + "/link.sqlite"))
             let message = "Another program has the database \(Disk.resolvedName(path)) open."
@@ -53,13 +53,13 @@ import Testing
                 database.close()
             }
             #expect(try DatabaseUse.alone(of: path) != nil)
-            // Let go of without being closed.
+            // This database is released without being closed.
             _ = try DatabaseAddress.open(path)
             #expect(try DatabaseUse.alone(of: path) != nil)
         }
     }
 
-    @Test func `while a restore is at work nobody opens the database or copies it`() async throws {
+    @Test func `during a restore, the database cannot be opened or copied`() async throws {
         try await TemporaryFolder.with { folder in
             let path = folder + "/p.sqlite"
             try await Self.make(path)
@@ -75,12 +75,10 @@ import Testing
         }
     }
 
-    @Test func `where the lock's file cannot be made, the database is opened all the same`()
-        async throws
-    {
+    @Test func `if the lock file cannot be created, the database is opened anyway`() async throws {
         try await TemporaryFolder.with { folder in
             let path = folder + "/p.sqlite"
-            // As in a folder that is read-only, also for root.
+            // Like a read-only folder, but it also stops root.
             try FileManager.default.createSymbolicLink(
                 atPath: path + ".use", withDestinationPath: "/nowhere/at/all")
             #expect(try DatabaseUse.shared(of: path) == nil)
@@ -90,7 +88,7 @@ import Testing
         }
     }
 
-    @Test func `whoever may read the database may say that it is in use`() async throws {
+    @Test func `every user who may read the database may mark it as in use`() async throws {
         try await TemporaryFolder.with { folder in
             let (path, other) = (folder + "/p.sqlite", folder + "/q.sqlite")
             try await Self.make(path)
@@ -104,7 +102,7 @@ import Testing
     }
 
     @Test(arguments: ["postgres://db/p", "host=db dbname=p", ":memory:"])
-    func `what is no file has no lock`(address: String) throws {
+    func `an address that is not a file has no lock`(address: String) throws {
         #expect(try DatabaseUse.shared(of: address) == nil)
     }
 }

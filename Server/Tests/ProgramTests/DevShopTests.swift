@@ -4,7 +4,7 @@ import Testing
 @testable import Program
 
 @Suite struct DevShopTests {
-    @Test func `a new world comes after the last one, in time and in numbers`() async throws {
+    @Test func `a new world continues the time and the numbers of the last one`() async throws {
         try await TemporaryFolder.with { folder in
             let shop = DevShop(folder: folder)
             let first = try shop.nextWorld()
@@ -14,7 +14,7 @@ import Testing
         }
     }
 
-    @Test func `time is written down before it passes, and never goes back`() async throws {
+    @Test func `time is saved before it passes, and never goes back`() async throws {
         try await TemporaryFolder.with { folder in
             let shop = DevShop(folder: folder)
             let world = try shop.nextWorld()
@@ -29,7 +29,7 @@ import Testing
         }
     }
 
-    @Test func `a fresh start forgets the database and nothing else`() async throws {
+    @Test func `a reset deletes the database and the world, and nothing else`() async throws {
         try await TemporaryFolder.with { folder in
             let shop = DevShop(folder: folder)
             let root = try shop.authority().rootDER
@@ -45,7 +45,7 @@ import Testing
         }
     }
 
-    @Test func `in the example a product gives what its name begins with`() throws {
+    @Test func `in the example, a product gives the entitlement that begins its name`() throws {
         let entitlements = try DevShop.birds.settings.entitlements
         #expect(entitlements["pro"] == ["pro.monthly", "pro.yearly"])
         #expect(entitlements["plus"] == ["plus.monthly"])

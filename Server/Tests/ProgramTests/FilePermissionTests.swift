@@ -1,7 +1,7 @@
 import Testing
 
 @Suite struct FilePermissionTests {
-    @Test func `what the program makes only its own user may read`() async throws {
+    @Test func `files that the program creates can be read only by its user`() async throws {
         let output = try await BuiltProgram.output(
             of: """
                 umask 022

@@ -20,7 +20,7 @@ import Testing
         return rows + (reader.finish().map { [$0] } ?? [])
     }
 
-    /// A file, and its rows with the lines where they begin.
+    /// A file, its rows, and the lines on which they begin.
     static let files: [(text: String, rows: [[String]], lines: [Int64])] = [
         ("a,b\nc,d\n", [["a", "b"], ["c", "d"]], [1, 2]),
         ("a,b\r\nc,d", [["a", "b"], ["c", "d"]], [1, 2]),
@@ -32,7 +32,7 @@ import Testing
     ]
 
     @Test(arguments: files.indices, [1, 2, 3, 64])
-    func `rows are read as RFC 4180 has them, however the bytes come`(
+    func `rows are read as RFC 4180 says, however the bytes are divided`(
         number: Int, chunk: Int
     ) {
         let (text, expected, lines) = Self.files[number]
@@ -44,7 +44,7 @@ import Testing
     }
 
     @Test(arguments: files.indices)
-    func `reading goes on at the end of any row as if it had never stopped`(number: Int) {
+    func `reading can continue after any row as if it had never stopped`(number: Int) {
         let text = Self.files[number].text
         let all = Self.rows(text)
         for (place, row) in all.enumerated() {
@@ -57,14 +57,14 @@ import Testing
         }
     }
 
-    @Test func `a row that is too long is passed over and told, and the next is read`() {
+    @Test func `a row that is too long is skipped and reported, and the next one is read`() {
         let long = String(repeating: "x", count: RowReader.rowBytesMax + 1)
         let rows = Self.rows("a\n\(long)\nb\n", chunk: 65_536)
         #expect(rows.map(\.content) == [.fields(["a"]), .tooLong, .fields(["b"])])
         #expect(rows.map(\.line) == [1, 2, 3])
     }
 
-    @Test func `a row that is not UTF-8 is of no use, and the next is read`() {
+    @Test func `a row that is not UTF-8 is unusable, and the next one is read`() {
         var reader = RowReader(.separated(by: UInt8(ascii: ",")))
         let bytes = Array("J".utf8) + [0xFC] + Array("rgen,1\nanna,2\n".utf8)
         let rows = reader.add(bytes)
@@ -79,7 +79,7 @@ import Testing
     }
 
     @Test(arguments: ["a,b\nc,\"d\ne,f\n", "a,b\n\"c\nd\",\"d\ne,f"], [1, 64])
-    func `a quote that is never closed is told with its line`(text: String, chunk: Int) throws {
+    func `a quote that is never closed is reported with its line`(text: String, chunk: Int) throws {
         let rows = Self.rows(text, chunk: chunk)
         #expect(rows.first?.content == .fields(["a", "b"]))
         let last = try #require(rows.last)
@@ -101,7 +101,7 @@ import Testing
         ("a\tb\n,,,,", .separated(by: UInt8(ascii: "\t"))),
         ("MIIB", .separated(by: UInt8(ascii: ","))), ("", .separated(by: UInt8(ascii: ","))),
     ])
-    func `the first line shows how a file is written`(text: String, shape: RowReader.Shape) {
+    func `the first line shows the format of a file`(text: String, shape: RowReader.Shape) {
         #expect(RowReader.Shape(firstBytes: Array(text.utf8)) == shape)
     }
 
@@ -111,7 +111,7 @@ import Testing
         try ImportColumns(kind, first: first, in: .production).row(content)
     }
 
-    @Test func `a receipt stands alone, behind its customer, or under its name`() throws {
+    @Test func `a receipt can be alone, after its customer, or in a named column`() throws {
         let alone = ImportRow(customer: nil, evidence: .receipt("MIIB"))
         #expect(try row(.receipts, first: ["MIIA"], .fields([" MIIB "])) == alone)
         let annas = ImportRow(customer: "anna", evidence: .receipt("MIIB"))
@@ -122,7 +122,7 @@ import Testing
         #expect(try row(.receipts, first: nil, .json(json)) == annas)
     }
 
-    @Test func `a number may be written as one`() throws {
+    @Test func `an id may be written as a number`() throws {
         let ours = ImportRow(customer: "7", evidence: .number("2000", in: .production))
         let json = Array(#"{"customer_id":7,"original_transaction_id":2000}"#.utf8)
         #expect(try row(.originalTransactionIDs, first: nil, .json(json)) == ours)
@@ -134,7 +134,7 @@ import Testing
     ]
     private static let anonymous = "$RCAnonymousID:87c6049c"
 
-    /// original, last seen → customer, alias
+    /// The original id and the last one, and the resulting customer and alias.
     static let customers: [(original: String, last: String, customer: String, alias: String?)] = [
         ("anna", "anna", "anna", nil), (anonymous, "anna", "anna", nil),
         ("anna", anonymous, "anna", nil), ("a1", "a2", "a2", "a1"),
@@ -142,7 +142,7 @@ import Testing
     ]
 
     @Test(arguments: customers.indices)
-    func `of RevenueCat's two ids the app's own counts`(number: Int) throws {
+    func `of RevenueCat's two ids, the app's own id is used`(number: Int) throws {
         let expected = Self.customers[number]
         let found = try row(
             .revenueCat, first: Self.exported,
@@ -152,7 +152,7 @@ import Testing
         #expect(found.evidence == .number("2000", in: .production))
     }
 
-    @Test func `what is of the sandbox stays there, and what is not Apple's is told`() throws {
+    @Test func `sandbox rows stay in the sandbox, and rows of other stores are reported`() throws {
         let sandbox = try row(
             .revenueCat, first: Self.exported, .fields(["a", "a", "mac_app_store", "true", "1"]))
         #expect(sandbox.evidence == .number("1", in: .sandbox))
@@ -163,7 +163,7 @@ import Testing
         #expect(failure?.reason.contains("play_store") == true)
     }
 
-    @Test func `a file without the column that is needed is refused at once`() {
+    @Test func `a file without a required column is refused immediately`() {
         for (kind, first) in [
             (ImportKind.revenueCat, ["a", "b"]), (.receipts, ["a", "b", "c"]),
             (.originalTransactionIDs, ["a", "b", "c"]),
@@ -174,7 +174,7 @@ import Testing
         }
     }
 
-    /// The first line of a file, and whether it names columns and none for customers.
+    /// The first line of a file, and whether it names columns but none for customers.
     static let headers: [(kind: ImportKind, first: [String], lacksCustomers: Bool)] = [
         (.receipts, ["user", "app_receipt"], true), (.receipts, ["app_receipt"], false),
         (.receipts, ["Customer_ID", "app_receipt"], false), (.receipts, ["anna", "MIIA"], false),
@@ -184,13 +184,13 @@ import Testing
     ]
 
     @Test(arguments: headers.indices)
-    func `a header with several columns and none for customers is told`(number: Int) throws {
+    func `a header with several columns but no customer column is reported`(number: Int) throws {
         let (kind, first, lacksCustomers) = Self.headers[number]
         let columns = try ImportColumns(kind, first: first, in: .production)
         #expect(columns.namesWithoutCustomer == (lacksCustomers ? first : []))
     }
 
-    @Test func `a file is refused before it makes everything nobody's`() async throws {
+    @Test func `a file without customers is refused unless a flag allows it`() async throws {
         let output = try await BuiltProgram.output(
             of: """
                 echo 'apps: {birds: {bundle_id: com.example.birds}}' >perennial.yaml
@@ -208,7 +208,9 @@ import Testing
         for part in expected { #expect(output.contains(part), "\(output)") }
     }
 
-    @Test func `a report is cut to what was read, and quotes what it must`() throws {
+    @Test func `a report is cut back to what was read, and quotes its cells where necessary`()
+        throws
+    {
         let url = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
         defer { try? FileManager.default.removeItem(at: url) }
         var first = try ImportReport(url: url, keeping: 0)
@@ -226,7 +228,7 @@ import Testing
     }
 
     @Test(arguments: ["customer_id,app_receipt\nanna,MIIB\n", "x"])
-    func `a file that is no report is not made one`(text: String) async throws {
+    func `a file that is not a report is not overwritten as one`(text: String) async throws {
         try await TemporaryFolder.with { folder in
             let url = URL(fileURLWithPath: folder + "/receipts.csv")
             try Data(text.utf8).write(to: url)
@@ -238,7 +240,7 @@ import Testing
         }
     }
 
-    @Test func `a report never takes the place of the file that is imported`() async throws {
+    @Test func `a report never overwrites the file that is imported`() async throws {
         let app = AppConfiguration(
             settings: AppSettings(id: "rage", bundleID: "com.example.rage", entitlements: [:]),
             extraRoots: [])
@@ -247,7 +249,7 @@ import Testing
                 apps: [app], databaseAddress: folder + "/p.sqlite", now: { .machine },
                 logger: .quiet)
             defer { assembly.database.close() }
-            // It even looks like a report.
+            // The file even looks like a report.
             let text = Data("line,customer_id,reason\n1,anna,none\n".utf8)
             let (file, link) = (folder + "/receipts.csv", folder + "/report.csv")
             try text.write(to: URL(fileURLWithPath: file))

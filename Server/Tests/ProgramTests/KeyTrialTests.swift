@@ -3,7 +3,7 @@ import Testing
 
 @testable import Program
 
-/// What `perennial check` says about an app's key.
+/// What `perennial check` says about the App Store key of an app.
 @Suite struct KeyTrialTests {
     private func check(
         _ production: AppStoreFailure?, _ sandbox: AppStoreFailure?, isOK: Bool, says: String
@@ -13,7 +13,7 @@ import Testing
         #expect(trial.text.contains(says), "\(trial.text)")
     }
 
-    @Test func `a key is good where both stores accept it`() {
+    @Test func `a key is good if production and sandbox accept it`() {
         check(nil, nil, isOK: true, says: "key K1 is accepted")
     }
 
@@ -21,13 +21,13 @@ import Testing
         check(.unauthorized("No."), nil, isOK: true, says: "once the app has been released")
     }
 
-    @Test func `a key that nobody accepts is wrong, and what to compare is told`() {
+    @Test func `a key that neither environment accepts is wrong, with what to compare`() {
         let no = AppStoreFailure.unauthorized("The App Store does not accept the key K1.")
         check(no, no, isOK: false, says: "does not accept the key K1")
         check(no, no, isOK: false, says: "issuer_id")
     }
 
-    @Test func `a store that is not to be had proves nothing`() {
+    @Test func `an unreachable App Store proves nothing about a key`() {
         check(.unavailable("refused"), nil, isOK: false, says: "refused")
         check(nil, .unavailable("refused"), isOK: false, says: "sandbox")
     }

@@ -13,7 +13,7 @@ import Testing
     }
 
     @Test(arguments: ["ab1", "AB12", "ab12"])
-    func `a key is meant by how its hash begins`(prefix: String) throws {
+    func `a key is found by the first digits of its hash`(prefix: String) throws {
         let keys = [key([0xAB, 0x12]), key([0xAB, 0x22]), key([0xCD])]
         let found = try KeysRevokeCommand.key(beginning: prefix, among: keys, of: "birds")
         #expect(found == keys[0])
@@ -26,17 +26,19 @@ import Testing
         ("ab", "Use more digits: ab12"), ("ef", "perennial keys list"),
         ("", "perennial keys list"), ("sk_birds_ab", "perennial keys list"),
     ])
-    func `none is taken away where it is not clear which`(prefix: String, remedy: String) {
+    func `no key is revoked if the digits do not identify exactly one`(
+        prefix: String, remedy: String
+    ) {
         let keys = [key([0xAB, 0x12]), key([0xAB, 0x22])]
         let failure = #expect(throws: StartFailure.self) {
             try KeysRevokeCommand.key(beginning: prefix, among: keys, of: "birds")
         }
         #expect(failure?.remedy.contains(remedy) == true)
-        // It might be a key, and is not to stand in a log.
+        // The text might be a key, so it must not be logged.
         #expect(failure?.message.contains("sk_") == false)
     }
 
-    @Test func `a line of the list shows scopes, end and last use`() {
+    @Test func `a line of the list shows the scopes, the end and the last use`() {
         var key = self.key([0xAB])
         key.scopes = [.money, .read]
         key.until = Instant(milliseconds: 86_400_000)
@@ -46,7 +48,7 @@ import Testing
                 + "until 1970-01-02 00:00 UTC  last used 1970-01-01 01:00 UTC  server")
     }
 
-    @Test func `a scope or an end makes a secret key, and does not fit an app key`() throws {
+    @Test func `a scope or an end makes a key secret, and an app key can have neither`() throws {
         #expect(try KeysCreateCommand.kind(nil, isLimited: true) == .secret)
         #expect(try KeysCreateCommand.kind(.app, isLimited: false) == .app)
         #expect(throws: StartFailure.self) {
@@ -67,7 +69,9 @@ import Testing
         }
     }
 
-    @Test func `keys are listed by what is kept of them, and taken away by it`() async throws {
+    @Test func `the list shows keys by the digits of their hashes, which also revoke them`()
+        async throws
+    {
         let output = try await BuiltProgram.output(
             of: """
                 exec 2>/dev/null

@@ -17,7 +17,7 @@ import Testing
         return String(decoding: log.line(event, at: now), as: UTF8.self)
     }
 
-    @Test func `a line says when, how grave, who, the facts by name, where from and what`() {
+    @Test func `a line has the time, level, label, sorted facts, source and message`() {
         var log = LineLog(label: "perennial", level: .info)
         log[metadataKey: "request_id"] = "r1"
         #expect(
@@ -26,7 +26,7 @@ import Testing
                 + "status=200 [Engine] answered\n")
     }
 
-    @Test func `what others wrote begins no line, speaks to no terminal and fills no disk`() {
+    @Test func `foreign text cannot begin a line, control a terminal or fill the disk`() {
         let log = LineLog(label: "perennial", level: .info)
         let long = String(repeating: "x", count: LineLog.valueBytesMax + 1)
         let text = line(log, "m", ["a": "it\n2026 fake \u{1B}[31m ä", "b": .string(long)])
@@ -35,7 +35,7 @@ import Testing
         #expect(text.utf8.count { $0 == UInt8(ascii: "\n") } == 1)
     }
 
-    /// Each text, and how it stands in a line. As a field of its own nothing of it stands there.
+    /// A value, and how it is written, so that no part of it looks like a field of its own.
     @Test(
         arguments: [
             ("mira", "mira"), ("", #""""#), ("mira status=500", #""mira status=500""#),
@@ -51,7 +51,7 @@ import Testing
         #expect(text.hasSuffix(": owner=\(written) status=200 [Engine] m\n"), "\(text)")
     }
 
-    @Test func `what is said of one entry counts more than what is said of all`() {
+    @Test func `metadata of one entry takes precedence over metadata of all`() {
         var log = LineLog(label: "perennial", level: .info)
         log[metadataKey: "a"] = "all"
         log.metadataProvider = .init { ["a": "provided", "b": "provided"] }
@@ -59,8 +59,8 @@ import Testing
         #expect(text.contains(" a=own b=provided "))
     }
 
-    /// Far more lines than the pipe and the queue hold together.
-    @Test func `who logs waits for no reader, and lines that nobody reads are counted`() throws {
+    /// The lines far exceed the capacity of the pipe and the queue.
+    @Test func `logging never waits for a reader, and dropped lines are counted`() throws {
         let pipe = Pipe()
         let queue = LineQueue(to: pipe.fileHandleForWriting.fileDescriptor, bytesMax: 10_000) {
             Array("dropped \($0)\n".utf8)
@@ -86,7 +86,7 @@ import Testing
         #expect(lines.last == "the reader is back")
     }
 
-    @Test func `where nobody reads any more the program goes on`() {
+    @Test func `if the reader has closed the pipe, the program continues`() {
         let pipe = Pipe()
         signal(SIGPIPE, SIG_IGN)
         let queue = LineQueue(to: pipe.fileHandleForWriting.fileDescriptor) { _ in [] }

@@ -7,7 +7,7 @@ import Testing
 
 @testable import Program
 
-/// Commands that only look, at a database that an earlier program has made, or nobody yet.
+/// Read-only commands on a database without tables, from before the first release, or missing.
 @Suite struct LookingTests {
     private func assembly(
         _ path: String, for purpose: Assembly.Purpose
@@ -27,7 +27,7 @@ import Testing
             try ProcessOptions.parse(["--config", path, "--database", database]))
     }
 
-    @Test func `a database without tables gets none by being looked at`() async throws {
+    @Test func `a read-only command creates no tables in an empty database`() async throws {
         try await TemporaryFolder.with { folder in
             let path = folder + "/p.sqlite"
             try Data().write(to: URL(filePath: path))
@@ -50,9 +50,7 @@ import Testing
         }
     }
 
-    @Test func `a database from before the first release is refused, and stays as it is`()
-        async throws
-    {
+    @Test func `a database from before the first release is refused and unchanged`() async throws {
         try await TemporaryFolder.with { folder in
             let path = folder + "/p.sqlite"
             let store = Database(try DatabaseAddress.open(path))
@@ -76,7 +74,7 @@ import Testing
         }
     }
 
-    @Test func `a check makes no database, and says how it comes to be`() async throws {
+    @Test func `a check creates no database, and says how to create one`() async throws {
         try await TemporaryFolder.with { folder in
             let path = folder + "/deep/p.sqlite"
             let report = try await self.report(on: path, in: folder)
@@ -87,7 +85,9 @@ import Testing
         }
     }
 
-    @Test func `a check says what would not be served, and does not fail for it`() async throws {
+    @Test func `a check notes apps that cannot be served, and does not fail because of them`()
+        async throws
+    {
         try await TemporaryFolder.with { folder in
             let path = folder + "/perennial.yaml"
             let simulated =
@@ -106,7 +106,7 @@ import Testing
         }
     }
 
-    @Test func `what changes a database does not make one`() async throws {
+    @Test func `a command that changes a database does not create one`() async throws {
         try await TemporaryFolder.with { folder in
             await #expect(throws: StartFailure.self) {
                 _ = try await assembly(folder + "/mistyped.sqlite", for: .modifying)

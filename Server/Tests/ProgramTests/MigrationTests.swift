@@ -16,7 +16,7 @@ import Testing
             apps: [Self.app], databaseAddress: address, now: { .machine }, logger: .quiet)
     }
 
-    @Test func `what was copied answers as before`() async throws {
+    @Test func `a copied database gives the same answers`() async throws {
         try await TemporaryFolder.with { folder in
             let first = try await assembly(folder + "/first.sqlite")
             let key = try await first.engine.keys.create(app: "rage", kind: .secret, name: "")
@@ -49,7 +49,7 @@ import Testing
         }
     }
 
-    @Test func `a database that has rows is not copied into`() async throws {
+    @Test func `a database that has rows cannot be the target of a copy`() async throws {
         try await TemporaryFolder.with { folder in
             let first = try await assembly(folder + "/first.sqlite")
             _ = try await first.engine.keys.create(app: "rage", kind: .app, name: "")
@@ -62,7 +62,7 @@ import Testing
     }
 
     @Test(arguments: ["", "mysql://anna:secret@db/perennial", "no/such/file.sqlite"])
-    func `what is no database is not made one by being looked at`(address: String) throws {
+    func `an invalid database address creates no database`(address: String) throws {
         let failure = #expect(throws: StartFailure.self) {
             _ = try DatabaseAddress.open(address, mayCreate: false)
         }
@@ -70,7 +70,7 @@ import Testing
         #expect(!FileManager.default.fileExists(atPath: "no"))
     }
 
-    @Test func `a file that another program has filled is not filled by us`() async throws {
+    @Test func `a database file of another program is not changed`() async throws {
         try await TemporaryFolder.with { folder in
             let path = folder + "/birds.sqlite"
             let theirs = try DatabaseAddress.open(path)
@@ -87,8 +87,8 @@ import Testing
         }
     }
 
-    /// As most programs leave a file: with a journal for each transaction, and no log. Bytes 18 and
-    /// 19 say so: https://sqlite.org/fileformat.html.
+    /// Makes the file look as most programs leave it: with a rollback journal instead of a log.
+    /// Bytes 18 and 19 of a file say which: https://sqlite.org/fileformat.html.
     private static func withoutLog(_ path: String) throws -> Data {
         var bytes = try Data(contentsOf: URL(fileURLWithPath: path))
         #expect(bytes[18...19] == Data([2, 2]))
@@ -100,7 +100,7 @@ import Testing
     @Test(arguments: [
         "host=db dbname=perennial password=secret", "password = 'my secret' host=/run/postgresql",
     ])
-    func `an address in words is a server's, and is not shown`(address: String) throws {
+    func `an address of key=value pairs is a server's, and is not shown`(address: String) throws {
         #expect(DatabaseAddress.isServer(address))
         #expect(DatabaseAddress.withoutPassword(address) == "host=…")
         try DatabaseAddress.open(address).close()
@@ -108,7 +108,7 @@ import Testing
     }
 
     @Test(arguments: ["host=db password=my secret", "secret=1", "host='secret"])
-    func `an address that is no words either is refused without being shown`(address: String) {
+    func `an invalid address is refused without being shown`(address: String) {
         let failure = #expect(throws: StartFailure.self) {
             _ = try DatabaseAddress.open(address)
         }
@@ -121,7 +121,7 @@ import Testing
         #expect(!DatabaseAddress.isServer("data/app=birds/p.sqlite"))
     }
 
-    @Test func `to sign with a new key makes no database`() async throws {
+    @Test func `rotating the signing key creates no database`() async throws {
         let output = try await BuiltProgram.output(
             of: """
                 echo 'apps: {birds: {bundle_id: com.example.birds}}' >perennial.yaml

@@ -1,8 +1,8 @@
 import Testing
 
-/// The program with a dashboard, and a browser that is `curl`.
+/// Runs the program with a dashboard, and `curl` as the browser.
 @Suite(.serialized) struct OperatorsCommandTests {
-    /// Begins `serve` with a dashboard on a free port, and ends it with the script.
+    /// Starts `serve` with a dashboard on a free port, and stops it at the end of the script.
     private static let server = """
         port=$(python3 -c 'import socket; s=socket.socket(); s.bind(("127.0.0.1", 0)); \
         print(s.getsockname()[1])')
@@ -35,7 +35,7 @@ import Testing
         """
 
     @Test(.timeLimit(.minutes(10)))
-    func `the first start prints a link; with it one signs in, acts, and is recorded`()
+    func `the first start prints a link, with which an admin signs in, acts and is recorded`()
         async throws
     {
         let output = try await BuiltProgram.output(
@@ -62,7 +62,7 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(10)))
-    func `accounts are managed from the shell, while the server runs`() async throws {
+    func `accounts can be managed from the shell while the server runs`() async throws {
         let output = try await BuiltProgram.output(
             of: Self.server + """
                 accept $link mira

@@ -5,24 +5,24 @@ import Testing
 
 @testable import Program
 
-/// The commands that a page of docs shows, and what it says that they answer.
+/// The commands on a page of docs, and the answers that it shows.
 struct PageExamples: Sendable, CustomTestStringConvertible {
     var page: String
     var examples: [Example]
-    /// Whether it says, before the first, that they begin with a world where nothing has happened.
+    /// Whether the page says, before its first example, that a new world is needed.
     var beginsFresh = false
 
     var testDescription: String { page }
 
     struct Example: Sendable {
         var commands: String
-        /// Where the page shows the answer of the last command: what of it is said.
+        /// The answer of the last command, as far as the page shows it.
         var answer: String?
-        /// Whether the answer is lines for people, not JSON.
+        /// Whether the answer is text for people, not JSON.
         var isText = false
     }
 
-    /// Commands of the program that a page may let its readers try.
+    /// Commands of the program that the examples of a page may use.
     private static var commands: Regex<(Substring, Substring)> {
         #/(?m)^perennial (report|export|apple-reports|reconcile money) /#
     }
@@ -30,7 +30,7 @@ struct PageExamples: Sendable, CustomTestStringConvertible {
     private static let docs = URL(filePath: #filePath).deletingLastPathComponent()
         .appending(path: "../../../docs")
 
-    /// Every page that has something to run.
+    /// All pages with examples.
     static func all() throws -> [PageExamples] {
         try FileManager.default.contentsOfDirectory(atPath: docs.path)
             .filter { $0.hasSuffix(".md") }.sorted().map { try PageExamples(page: $0) }
@@ -59,11 +59,11 @@ struct PageExamples: Sendable, CustomTestStringConvertible {
 
     private static let separator = "\u{1E}"
 
-    /// All examples one after the other, as somebody would paste them, each answer on its own line.
+    /// All examples in order, as a reader would paste them. Each answer begins on its own line.
     ///
     /// - Parameters:
     ///   - program: the path of `perennial`.
-    ///   - folder: that of the development database; files are written there, too.
+    ///   - folder: the folder of the development database, to which examples also write files.
     func script(
         serverPort: Int, simulatorPort: Int, program: String, folder: String
     ) -> String {
@@ -79,7 +79,7 @@ struct PageExamples: Sendable, CustomTestStringConvertible {
             }.joined()
     }
 
-    /// What is not as the page says; nothing where all is.
+    /// The differences between the output and the page, empty if there are none.
     func differences(from output: String) -> [String] {
         let answers = output.components(separatedBy: Self.separator)
         guard answers.count == examples.count + 1 else {
@@ -103,7 +103,7 @@ struct PageExamples: Sendable, CustomTestStringConvertible {
         return differences(said, found, at: "").map { "\($0) in \(found.text)" }
     }
 
-    /// Lines of the page that the output does not have, in their order; `…` stands for anything.
+    /// The first line of the page that the output lacks, in order. `…` stands for any text.
     static func missingLines(of text: String, in output: String) -> [String] {
         var rest = output.split(separator: "\n")[...]
         for line in text.split(separator: "\n") {
@@ -123,8 +123,8 @@ struct PageExamples: Sendable, CustomTestStringConvertible {
         }.first
     }
 
-    /// Of an object what the page names must be so; of a list what it names must be there, in its
-    /// order; `…` in a text stands for anything.
+    /// An object must have the members that the page shows, and a list its elements, in the same
+    /// order. `…` in a text stands for any text.
     static func differences(_ said: JSON, _ found: JSON, at place: String) -> [String] {
         switch (said, found) {
         case (.object(let members), .object):
@@ -169,11 +169,11 @@ struct PageExamples: Sendable, CustomTestStringConvertible {
         FileManager.default.isExecutableFile(atPath: $0)
     }
 
-    // Skipped where there is no curl or jq: the commands are run as somebody would paste them.
+    // Skipped without curl or jq, because the commands are run as a reader would paste them.
     @Test(.enabled(if: canRun), arguments: try PageExamples.all())
-    func `what a page lets you try answers as it says, and is explained`(page: PageExamples)
-        async throws
-    {
+    func `the examples of a page answer as it says, and support sees their effects`(
+        page: PageExamples
+    ) async throws {
         try await TemporaryFolder.with { folder in
             let shop = DevShop(folder: folder)
             let world = try shop.nextWorld()
@@ -195,8 +195,8 @@ struct PageExamples: Sendable, CustomTestStringConvertible {
         }
     }
 
-    /// What support sees of it: whom a page is about, part of how they are explained, and part of
-    /// the sentences of their history.
+    /// What support sees after the examples of a page: the customer, parts of the explanation, and
+    /// parts of the history.
     private struct Shown {
         var id: CustomerID = "anna"
         var explained: [String]
@@ -261,17 +261,17 @@ struct PageExamples: Sendable, CustomTestStringConvertible {
             .map { "\($0)\nis not in\n\(history)" }
     }
 
-    // Pages are tried here each in a world of its own; so their readers have to begin one, too.
-    @Test func `a page with something to try says that it begins anew`() throws {
+    // Each page is tested in its own world, so its readers must also start a new one.
+    @Test func `a page with examples says that they need a new world`() throws {
         #expect(try PageExamples.all().filter { !$0.beginsFresh }.map(\.page) == [])
     }
 
-    @Test func `the pages about what is sold are among those that are tried`() throws {
+    @Test func `all pages with expected explanations have examples`() throws {
         let pages = Set(try PageExamples.all().map(\.page))
         #expect(pages.isSuperset(of: Self.shown.keys))
     }
 
-    @Test func `lines that a page shows must be there in their order`() {
+    @Test func `the lines that a page shows must be in the output, in their order`() {
         let output = "a report\n\n2026-01  9.99  10.00\n2026-02  1.00  2.00\n"
         for (text, isThere) in [
             ("a report\n2026-01 … 10.00", true), ("2026-02 … 2.00\n2026-01 …", false),
@@ -281,7 +281,7 @@ struct PageExamples: Sendable, CustomTestStringConvertible {
         }
     }
 
-    @Test func `an answer that is not as the page says is found out`() throws {
+    @Test func `an answer that differs from the page is detected`() throws {
         let said: JSON = ["a": [["b": 1]], "c": "x…z", "d": .null, "e": []]
         let rows: [(JSON, Bool)] = [
             (["a": [["b": 0], ["b": 1, "f": 2]], "c": "xyz", "d": .null, "e": [], "g": 1], true),

@@ -5,7 +5,7 @@ import Testing
 @testable import Program
 
 @Suite(.timeLimit(.minutes(5))) struct PhonePagesTests {
-    @Test func `an open page gets all pieces first, and then those that differ`() async {
+    @Test func `an open page gets all pieces first, and later those that changed`() async {
         let pages = PhonePages()
         let (first, second) = (PhonePiece(id: "a", html: "1"), PhonePiece(id: "b", html: "1"))
         pages.publish([first, second])
@@ -24,7 +24,7 @@ import Testing
         #expect(pages.isEmpty)
     }
 
-    @Test func `too many open pages are refused`() {
+    @Test func `open pages beyond the limit are refused`() {
         let pages = PhonePages()
         let open = (1...PhonePages.countMax).compactMap { _ in pages.open() }
         #expect(open.count == PhonePages.countMax && pages.isFull)
@@ -35,7 +35,7 @@ import Testing
 }
 
 @Suite struct PhoneClockTests {
-    @Test func `renewals that come at another hour in UTC are explained`() throws {
+    @Test func `renewals whose hour in UTC changes are explained`() throws {
         let rows = [
             ("2026-10-24T09:00:00Z", "2026-11-24T10:00:00Z", "back", "an hour later"),
             ("2027-02-24T10:00:00Z", "2027-03-24T09:00:00Z", "forward", "an hour earlier"),

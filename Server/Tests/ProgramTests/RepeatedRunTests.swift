@@ -1,10 +1,10 @@
 import Foundation
 import Testing
 
-/// Two processes with one seed. Swift hashes otherwise in each process, so that an order taken from
-/// a set or a dictionary shows here, and nowhere else.
+/// Compares two processes with one seed. Swift's hashes differ in each process, so only this shows
+/// whether an order depends on a set or a dictionary.
 @Suite struct RepeatedRunTests {
-    /// Books, and every signed document, of random customers.
+    /// Writes the books and every signed document of random customers.
     private static let population = """
         "$perennial" simulate --population 1010 --months 1 --seed 7 --deterministic --data . \\
             --out books 2>/dev/null
@@ -14,7 +14,7 @@ import Testing
         wc -l <signed
         """
 
-    @Test func `a population's books and signed documents are the same bytes in two processes`()
+    @Test func `two processes with one seed write the same books and signed documents`()
         async throws
     {
         let one = try await BuiltProgram.output(of: Self.population)
@@ -25,7 +25,7 @@ import Testing
         #expect(Int(lines[5].trimmingCharacters(in: .whitespaces)) ?? 0 > 60)
     }
 
-    /// A simulator that is asked for everything, over HTTP.
+    /// Requests everything from a simulator over HTTP.
     private static let visit = """
         "$perennial" simulate --port 0 --seed 7 --deterministic --data . >started 2>log &
         trap "kill $!" EXIT
@@ -65,10 +65,9 @@ import Testing
         ask /_sim/receipt-root.cer | sha256sum
         """
 
-    // Skipped where there is no curl.
+    // Skipped without curl.
     @Test(.enabled(if: FileManager.default.isExecutableFile(atPath: TourTests.curl)))
-    func `books, log, receipts and every document are the same bytes over HTTP, too`() async throws
-    {
+    func `two processes with one seed return the same bytes over HTTP`() async throws {
         let one = try await BuiltProgram.output(of: Self.visit)
         let other = try await BuiltProgram.output(of: Self.visit)
         #expect(one.contains(#""state":"#) && one.utf8.count > 500_000)

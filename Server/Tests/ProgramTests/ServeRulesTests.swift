@@ -15,7 +15,7 @@ import Testing
             extraRoots: [])
     }
 
-    @Test func `a simulated app is served only by its simulator's clock`() throws {
+    @Test func `a simulated app is served only with its simulator's clock`() throws {
         let birds = app("birds", isSimulated: true)
         #expect(throws: StartFailure.self) { try ServeRules.check([birds], clockFrom: nil) }
         try ServeRules.check([birds], clockFrom: "http://localhost:8090")
@@ -30,7 +30,7 @@ import Testing
         try ServeRules.check([app("rage", isSimulated: false)], clockFrom: nil)
     }
 
-    @Test func `without a key the server does not start`() async throws {
+    @Test func `without an API key, the server does not start`() async throws {
         try await TemporaryFolder.with { folder in
             let assembly = try await Assembly(
                 apps: [app("rage", isSimulated: false)], databaseAddress: folder + "/deep/p.sqlite",
@@ -44,7 +44,7 @@ import Testing
         }
     }
 
-    @Test func `a database with keys of development is not served`() async throws {
+    @Test func `a database with development keys is not served`() async throws {
         try await TemporaryFolder.with { folder in
             let assembly = try await Assembly(
                 apps: [app("rage", isSimulated: false)], databaseAddress: folder + "/p.sqlite",
@@ -58,7 +58,7 @@ import Testing
                     try await ServeRules.checkKeys(of: assembly)
                 }
                 #expect(failure.message.contains(key))
-                // What the remedy says is enough.
+                // The command in the remedy is sufficient.
                 let digits = try #require(failure.remedy.firstMatch(of: /rage (\w{8})`/)).output.1
                 let stored = try KeysRevokeCommand.key(
                     beginning: String(digits), among: await assembly.engine.keys.all(of: "rage"),
@@ -69,7 +69,7 @@ import Testing
         }
     }
 
-    @Test func `an app is named with help where the name is wrong or missing`() async throws {
+    @Test func `a wrong or missing app name is refused with help`() async throws {
         try await TemporaryFolder.with { folder in
             let assembly = try await Assembly(
                 apps: [app("birds", isSimulated: false), app("rage", isSimulated: false)],
@@ -82,7 +82,7 @@ import Testing
         }
     }
 
-    @Test func `a folder in the place of the database is told plainly`() async throws {
+    @Test func `a folder in place of the database is reported plainly`() async throws {
         try await TemporaryFolder.with { folder in
             let failure = try #require(throws: StartFailure.self) {
                 try DatabaseAddress.open(folder)
@@ -92,7 +92,7 @@ import Testing
     }
 }
 
-/// A folder of its own for one test.
+/// Runs the body with a new folder, and then deletes the folder.
 enum TemporaryFolder {
     static func with<Value>(_ body: (String) async throws -> Value) async throws -> Value {
         let url = FileManager.default.temporaryDirectory

@@ -4,7 +4,7 @@ import Testing
 @testable import Program
 
 @Suite struct ServerLockTests {
-    @Test func `a second server is refused, by whatever path it comes`() async throws {
+    @Test func `a second server on a database is refused, by any path to the file`() async throws {
         try await TemporaryFolder.with { folder in
             let path = folder + "/p.sqlite"
             let first = try #require(try ServerLock.acquire(for: path))
@@ -23,11 +23,11 @@ import Testing
                 #expect(message.hasSuffix("(process \(getpid()))."), "\(other): \(message)")
             }
             #expect(FileStatus(path: path + ".lock")?.permissions == 0o600)
-            // Another database beside it is free.
+            // Another database in the same folder is not locked.
             #expect(try ServerLock.acquire(for: folder + "/q.sqlite") != nil)
             first.release()
             #expect(try ServerLock.acquire(for: path) != nil)
-            // That one was let go of, and its lock with it.
+            // This lock was not kept, so it was released.
             #expect(try ServerLock.acquire(for: path) != nil)
         }
     }
@@ -37,7 +37,7 @@ import Testing
     }
 
     @Test(arguments: ["postgres://db/p", "host=db dbname=p", ":memory:"])
-    func `what many may share has no lock`(address: String) throws {
+    func `a database that servers can share has no lock`(address: String) throws {
         #expect(try ServerLock.acquire(for: address) == nil)
     }
 }

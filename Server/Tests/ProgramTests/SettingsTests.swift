@@ -3,7 +3,7 @@ import Testing
 @testable import Program
 
 @Suite struct SettingsTests {
-    @Test func `a flag beats a variable, and a variable beats the file`() throws {
+    @Test func `a flag takes precedence over a variable, and a variable over the file`() throws {
         let environment = ["PERENNIAL_PORT": "2", "PERENNIAL_DATABASE": "b", "PORT": "9"]
         let file = ["port": "3", "database": "c", "host": "0.0.0.0", "log_level": "debug"]
         let settings = try Settings(flags: ["port": "1"], environment: environment, file: file)
@@ -19,9 +19,7 @@ import Testing
         #expect(settings.logLevel == .error)
     }
 
-    @Test func `how long a question is one server's can be a variable, or stand in the file`()
-        throws
-    {
+    @Test func `the lease of checks can be set by a variable or in the file`() throws {
         let variable = try Settings(
             flags: [:], environment: ["PERENNIAL_CHECK_LEASE_SECONDS": "60"], file: [:])
         #expect(variable.checkLease == .seconds(60))
@@ -30,7 +28,10 @@ import Testing
         #expect(file.checkLease == .seconds(90))
     }
 
-    @Test func `metrics and secret keys can have addresses, in a variable or in the file`() throws {
+    @Test
+    func `metrics and secret keys can have their own addresses, in a variable or in the file`()
+        throws
+    {
         let settings = try Settings(
             flags: [:], environment: ["PERENNIAL_LISTEN_METRICS": "10.0.0.5:9090"],
             file: ["listen_secret": "[::1]:8081"])
@@ -38,7 +39,7 @@ import Testing
         #expect(settings.secretAddress == ListenAddress(host: "::1", port: 8081))
     }
 
-    @Test func `without any setting only this machine is listened to`() throws {
+    @Test func `by default, the server listens only on this machine`() throws {
         let settings = try Settings(flags: [:], environment: [:], file: [:])
         #expect(settings.host == "127.0.0.1")
         #expect(settings.port == 8080)
@@ -54,7 +55,7 @@ import Testing
         ["listen_secret": "0.0.0.0:8080"],
         ["listen_secret": "127.0.0.1:9090", "listen_metrics": "127.0.0.1:9090"],
     ])
-    func `a setting that is not sensible is refused and not passed over`(flags: [String: String]) {
+    func `an invalid setting is refused, not ignored`(flags: [String: String]) {
         #expect(throws: StartFailure.self) {
             try Settings(flags: flags, environment: [:], file: [:])
         }

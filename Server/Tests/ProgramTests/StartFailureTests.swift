@@ -1,7 +1,6 @@
 import Testing
 
-/// A start that cannot be: one sentence that says what is wrong, one that says what to do, and exit
-/// code 1.
+/// Starts that fail: one sentence says what is wrong, one says what to do, and the exit code is 1.
 @Suite struct StartFailureTests {
     struct Row: Sendable, CustomTestStringConvertible {
         var command: String
@@ -9,7 +8,7 @@ import Testing
         var testDescription: String { command }
     }
 
-    /// What the program says and how it ends; it is ended where it runs on, as it must not.
+    /// The output and exit code of a command. A command that does not end is killed.
     private static func said(by command: String) async throws -> [Substring] {
         try await BuiltProgram.output(
             of: """
@@ -42,13 +41,13 @@ import Testing
         "simulate --port 65536", "dev --port 65536 --simulator-port 0",
         "dev --port 0 --simulator-port 73626",
     ])
-    func `a port that cannot be is refused`(command: String) async throws {
+    func `an invalid port is refused`(command: String) async throws {
         let lines = try await Self.said(by: "\(command) --data .")
         #expect(lines.first?.hasSuffix("is not a port.") == true, "\(lines)")
         #expect(lines.last == "exit code 1")
     }
 
-    @Test func `development in a folder that cannot be written to says so`() async throws {
+    @Test func `development in a folder that is not writable is refused`() async throws {
         let lines = try await Self.said(by: "dev --port 0 --simulator-port 0 --data /proc/x")
         #expect(lines.first?.hasPrefix("error: The folder /proc/x") == true, "\(lines)")
         #expect(lines.last == "exit code 1")

@@ -15,12 +15,12 @@ import Testing
         }
     }
 
-    @Test func `the README shows the tour as it is printed`() throws {
+    @Test func `the README shows the tour as the program prints it`() throws {
         let lines = try Self.readme.split(separator: "\n").map(String.init)
         #expect(lines.filter { $0.contains("curl -s") } == Tour.commands())
     }
 
-    @Test func `a world that is continued says what is not`() {
+    @Test func `the tour of a continued world says what does not continue`() {
         for isContinued in [true, false] {
             let text = Tour.text(
                 serverPort: 8080, simulatorPort: 8090, appKey: "pk", secretKey: "sk",
@@ -31,9 +31,9 @@ import Testing
         }
     }
 
-    // Skipped where there is no curl: the commands are run as somebody would paste them.
+    // Skipped without curl, because the commands are run as a reader would paste them.
     @Test(.enabled(if: FileManager.default.isExecutableFile(atPath: curl)))
-    func `the tour's commands do what they say`() async throws {
+    func `the commands of the tour do what the tour says`() async throws {
         try await TemporaryFolder.with { folder in
             let shop = DevShop(folder: folder)
             let settings = try shop.settings(
@@ -57,7 +57,9 @@ import Testing
 }
 
 @Suite struct LocalStoreTests {
-    @Test func `a port in use ends the start, with the flag that chooses another`() async throws {
+    @Test func `if a port is in use, the start fails and names the flag for another port`()
+        async throws
+    {
         try await TemporaryFolder.with { folder in
             let shop = DevShop(folder: folder)
             let settings = try shop.settings(
@@ -85,8 +87,8 @@ import Testing
 }
 
 enum Shell {
-    /// What a script writes to standard output. Waits off the cooperative threads, since the
-    /// servers asked need those.
+    /// The standard output of a script. Waits on another thread, because the servers under test
+    /// need the cooperative ones.
     static func output(of script: String) async throws -> String {
         let process = Process()
         process.executableURL = URL(fileURLWithPath: "/bin/bash")

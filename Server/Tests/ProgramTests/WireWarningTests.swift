@@ -13,7 +13,9 @@ import Testing
         ("postgresql://localhost/p?hostaddr=192.0.2.7", ["192.0.2.7"]),
         ("postgres://[2001:db8::7]/p", ["2001:db8::7"]),
     ])
-    func `what goes over a network unencrypted is named`(address: String, hosts: [String]) {
+    func `hosts that are reached unencrypted over a network are listed`(
+        address: String, hosts: [String]
+    ) {
         #expect(PostgresDriver.unencryptedHosts(of: address, environment: [:]) == hosts)
     }
 
@@ -23,11 +25,13 @@ import Testing
         "postgres://[::1]/p", "postgres:///p", "postgres:///p?host=/run/postgresql",
         "postgres://db/p?gssencmode=require", "host='", "p.sqlite",
     ])
-    func `what is encrypted, or stays on this machine, is not`(address: String) {
+    func `encrypted connections and connections within this machine are not listed`(
+        address: String
+    ) {
         #expect(PostgresDriver.unencryptedHosts(of: address, environment: [:]) == [])
     }
 
-    @Test func `what the environment says counts where the address is silent`() {
+    @Test func `the environment counts for what the address does not say`() {
         let hosts = { (address: String, environment: [String: String]) in
             PostgresDriver.unencryptedHosts(of: address, environment: environment)
         }
@@ -36,12 +40,13 @@ import Testing
         #expect(hosts("postgres:///p", ["PGHOST": "db"]) == ["db"])
     }
 
-    @Test func `a check says so, and goes on`() async throws {
+    @Test func `a check notes an unencrypted connection, and continues`() async throws {
         try await TemporaryFolder.with { folder in
             let path = folder + "/perennial.yaml"
             let text = "apps:\n  rage:\n    bundle_id: com.example.rage\n    app_apple_id: 1\n"
             try Data(text.utf8).write(to: URL(fileURLWithPath: path))
-            // Documentation's own address: nobody answers, and nobody is asked for long.
+            // An address for documentation: no host answers there, and the connection times out
+            // soon.
             let address = "postgres://anna:secret@192.0.2.1/p?connect_timeout=2"
             let report = await CheckReport(
                 try ProcessOptions.parse(["--config", path, "--database", address]))

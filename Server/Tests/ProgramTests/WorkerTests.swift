@@ -7,7 +7,7 @@ import Testing
 @Suite(.timeLimit(.minutes(5))) struct WorkerTests {
     private struct Broken: Error {}
 
-    /// What a worker did, in order.
+    /// The steps that a worker did, in order.
     private final class Diary: Sendable {
         private let entries = Mutex<[String]>([])
 
@@ -17,7 +17,7 @@ import Testing
 
         func count(of entry: String) -> Int { all.count { $0 == entry } }
 
-        /// A step that finds work a number of times, and then fails or finds nothing.
+        /// A step that finds work `batches` times, and then fails or finds nothing.
         func step(_ name: String, batches: Int, fails: Bool = false) -> Worker.Step {
             Worker.Step(failure: "failed") {
                 guard self.count(of: name) < batches else {
@@ -38,14 +38,16 @@ import Testing
         Worker(every: pause, logger: logger) { steps }
     }
 
-    @Test func `each step is done until nothing is left, before the next`() async {
+    @Test func `each step is repeated until no work is left, before the next step begins`() async {
         let diary = Diary()
         let steps = [diary.step("a", batches: 2), diary.step("b", batches: 1)]
         #expect(await Self.worker(steps).processDue())
         #expect(diary.all == ["a", "a", "b"])
     }
 
-    @Test func `a step that fails stops no other, and only if all fail the run has failed`() async {
+    @Test func `a failing step stops no other step, and a run fails only if all steps fail`()
+        async
+    {
         let rows: [(batches: [Int], fails: [Bool], isFailing: Bool)] = [
             ([0, 1], [true, false], false), ([0, 0], [false, true], false),
             ([0, 0], [true, true], true), ([1, 0], [true, true], false), ([0], [true], true),
@@ -60,7 +62,7 @@ import Testing
         }
     }
 
-    @Test func `the pauses grow while all fails, and never below the usual one`() {
+    @Test func `pauses grow while all steps fail, and are never shorter than the usual one`() {
         let usual = Self.worker()
         #expect(
             (0...6).map { usual.pause(after: $0) } == [1, 1, 2, 4, 8, 15, 15].map { .seconds($0) })
@@ -86,7 +88,7 @@ import Testing
         }
     }
 
-    @Test func `a worker that pauses first does nothing before`() async {
+    @Test func `a worker that pauses first does nothing before its pause`() async {
         let diary = Diary()
         let step = diary.step("a", batches: 1)
         let worker = Worker(every: .seconds(3600), pausesFirst: true, logger: Self.logger) {
@@ -100,7 +102,7 @@ import Testing
         #expect(diary.all.isEmpty)
     }
 
-    @Test func `runs wait for each other`() async {
+    @Test func `concurrent runs of a worker wait for each other`() async {
         let diary = Diary()
         let step = Worker.Step(failure: "failed") {
             diary.add("begin")

@@ -3,9 +3,9 @@ import Testing
 
 @testable import Program
 
-/// What a file of YAML says about a simulated world: the body of a reset.
+/// A YAML file about a simulated world, which becomes the body of a reset.
 @Suite struct WorldFileTests {
-    /// The body that a file makes, beside a shop's file.
+    /// The body made from a file, with a StoreKit file in the same folder.
     private func body(_ text: String) async throws -> String {
         try await TemporaryFolder.with { folder in
             let shop = URL(fileURLWithPath: folder + "/Shop.storekit")
@@ -16,7 +16,9 @@ import Testing
         }
     }
 
-    @Test func `words are what they look like, dates and what is quoted are texts`() async throws {
+    @Test func `plain words get their YAML types, and dates and quoted words are text`()
+        async throws
+    {
         let body = try await body(
             """
             now: 2027-01-01T00:00:00Z
@@ -39,12 +41,16 @@ import Testing
         ("shop: Shop.storekit", #"{"shop":{"products":[]}}"#),
         ("seed: 1\nshop: full", #"{"seed":1,"shop":"full"}"#), ("# nothing\n", "{}"),
     ])
-    func `a shop is a file beside it, or one of ours`(text: String, expected: String) async throws {
+    func `a shop is a StoreKit file beside the world file, or a built-in shop`(
+        text: String, expected: String
+    ) async throws {
         #expect(try await body(text) == expected)
     }
 
     @Test(arguments: [("shop: None.storekit", "None.storekit"), ("a: [", "not YAML")])
-    func `what cannot be read is named`(text: String, name: String) async throws {
+    func `the failure of an unreadable file names the file`(
+        text: String, name: String
+    ) async throws {
         let failure = await #expect(throws: StartFailure.self) { try await body(text) }
         #expect(failure?.message.contains(name) == true)
     }

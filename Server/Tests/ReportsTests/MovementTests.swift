@@ -12,7 +12,7 @@ import Testing
         #expect(books.movements.map(\.amounts.gross) == [9_990, 9_990, 0])
     }
 
-    @Test func `a trial that is paid for becomes active when it ends`() {
+    @Test func `a trial that converts becomes active when it ends`() {
         let books = books([.trial(month: 0), .paid(month: 1)])
         let converted = books.movements.filter { $0.kind == .converted }
         #expect(books.movements.first?.kind == .trialStarted)
@@ -27,14 +27,14 @@ import Testing
         #expect(books.movements.map(\.kind) == [.new, .churn, .reactivation, .churn])
     }
 
-    @Test func `a renewal after a gap was in retry until then`() {
+    @Test func `a subscription that renews after a gap was in retry until then`() {
         let books = books([.paid(month: 0), .paid(month: 1, from: .month(1) + .days(5))])
         let retry = books.movements.filter { $0.counts.retry != 0 }
         #expect(retry.map(\.at) == [.month(1), .month(1) + .days(5)])
         #expect(retry.map(\.kind) == [.retryStarted, .retryRecovered])
     }
 
-    @Test func `a dearer product is an expansion by the difference`() {
+    @Test func `a more expensive product is an expansion by the difference`() {
         let books = books([.paid(month: 0), .paid(month: 1, "pro.plus", 19_990)])
         let expansion = books.movements.filter { $0.kind == .expansion }
         #expect(expansion.map(\.amounts.mrr).reduce(0, +) == 10_000)
@@ -52,13 +52,13 @@ import Testing
         #expect(books.movements.map(\.amounts.proceeds).reduce(0, +) == 0)
     }
 
-    @Test func `a family member's purchase moves nothing`() {
+    @Test func `a purchase shared by the family causes no movement`() {
         var shared = Payment.paid(month: 0)
         shared.ownership = .familyShared
         #expect(books([shared]).movements.isEmpty)
     }
 
-    @Test func `grace extends what is active, and retry follows it`() {
+    @Test func `grace keeps a subscription active, and retry follows it`() {
         let due = Instant.month(1)
         var renewal = Renewal(willRenew: true, isRetrying: true, graceUntil: due + .days(16))
         renewal.renewsAt = due
@@ -87,7 +87,7 @@ import Testing
         #expect(end(of: promised) == due + .days(90) + .hours(hours))
     }
 
-    @Test func `renewal that is switched off and on again is counted in between`() {
+    @Test func `a subscription counts as not renewing while its renewal is off`() {
         let off = Timeline.Attested(Renewal(willRenew: false), at: .month(0) + .days(5))
         let on = Timeline.Attested(Renewal(willRenew: true), at: .month(0) + .days(9))
         let books = books([.paid(month: 0)], [on, off])
@@ -95,7 +95,7 @@ import Testing
         #expect(books.movements.map(\.counts.notRenewing) == [0, 1, -1, 0])
     }
 
-    @Test func `after a paid year the App Store's share is half`() {
+    @Test func `after a paid year the App Store's commission is halved`() {
         let payments = (0..<14).map { Payment.paid(month: $0) }
         let rates = books(payments).transactions.map(\.commissionRate)
         #expect(rates.prefix(12).allSatisfy { $0 == 30_000 })
@@ -103,7 +103,7 @@ import Testing
     }
 
     @Test(arguments: [(0, 0), (-3_600, 1), (3_600, -1)])
-    func `sixty days of the App Store's calendar without the service do not reset the year`(
+    func `a gap of sixty days in the App Store's calendar does not reset the paid year`(
         change seconds: Int, hours: Int
     ) {
         // In February clocks are put back, or forward, or neither.
@@ -133,7 +133,7 @@ import Testing
         #expect(shifts.map(\.kind) == [.collectedLater(at: .month(1) + .days(2))])
     }
 
-    @Test func `tax is taken out before the App Store's share`() {
+    @Test func `tax is deducted before the App Store's commission`() {
         var payment = Payment.paid(month: 0)
         payment.storefront = "DEU"
         let rules = MoneyRules(taxes: ["DEU": 19_000])
@@ -143,7 +143,7 @@ import Testing
         #expect(amounts.proceeds == 9_990 - 1_595 - 2_518)
     }
 
-    @Test func `a promised month that is not collected stays contracted until it is given up`() {
+    @Test func `an uncollected month of a commitment stays contracted until it is given up`() {
         var first = Payment.paid(month: 0)
         first.commitment = Commitment(month: 1, months: 12)
         let due = Instant.month(1)
@@ -156,7 +156,7 @@ import Testing
         #expect(books.movements.last?.at == due + Timeline.committedRetryMax)
     }
 
-    @Test func `each month of a commitment lessens what is promised, and a refund ends it`() {
+    @Test func `each month of a commitment reduces the promised sum, and a refund ends it`() {
         var months = [Payment.paid(month: 0), .paid(month: 1), .paid(month: 2)]
         for index in months.indices {
             months[index].commitment = Commitment(month: index + 1, months: 12)
@@ -168,7 +168,7 @@ import Testing
         #expect(books.movements.map(\.amounts.contracted) == [9_990, 0, 0, -9_990, 0])
     }
 
-    @Test func `a declared month stays a month when the App Store extends it`() {
+    @Test func `a plan declared as a month stays a month when the App Store extends it`() {
         var extended = Payment.paid(month: 0)
         extended.until = .month(0) + .days(70)
         #expect(books([extended]).movements.first?.amounts.mrr == 4_995)
@@ -184,13 +184,13 @@ import Testing
         (28, 1_000, 1_000), (31, 1_000, 1_000), (61, 500, 500), (92, 333, 333),
         (182, 167, 167), (365, 83, 83), (45, 1_000, 622),
     ])
-    func `a price is one of a month, in two ways`(days: Int, price: Int64, ofFourWeeks: Int64) {
+    func `a monthly price is computed in two ways`(days: Int, price: Int64, ofFourWeeks: Int64) {
         let (from, until) = (Instant.month(0), Instant.month(0) + .days(days))
         #expect(MonthlyPrice.monthly(1_000, from: from, until: until) == price)
         #expect(MonthlyPrice.ofFourWeeks(1_000, from: from, until: until) == ofFourWeeks)
     }
 
-    @Test func `if a length is declared, a day counts 30 times and a week four times`() {
+    @Test func `with declared lengths, a month has 30 days or four weeks`() {
         let lengths: [PlanLength] = [.days(1), .days(3), .days(7), .days(14), .months(12)]
         #expect(
             lengths.map { MonthlyPrice.ofFourWeeks(12_000, every: $0) } == [
@@ -198,7 +198,7 @@ import Testing
             ])
     }
 
-    @Test func `the parts of a month's price are its tax and the App Store's share`() {
+    @Test func `the parts of a monthly price are its tax and the App Store's commission`() {
         var payment = Payment.paid(month: 0)
         payment.storefront = "DEU"
         let rules = MoneyRules(taxes: ["DEU": 19_000])
@@ -207,7 +207,7 @@ import Testing
         #expect(movements.map(\.amounts.mrrCommission) == [2_518, -2_518])
     }
 
-    /// Four seats for a month, and two that were added when half of it was over.
+    /// Four seats for a month, and two that were added in the middle of it.
     private static func seats(
         firstRefunded: Bool = false, addedRefunded: Bool = false
     ) -> [Payment] {
@@ -234,7 +234,7 @@ import Testing
                 [39_960, 19_980, 0, -39_960, -19_980], [4, 2, 0, -4, -2]
             ),
         ] as [(Bool, Bool, [Movement.Kind], [Int64], [Int64])])
-    func `added seats are an expansion of one subscription, and their refund takes only them`(
+    func `added seats are an expansion of a subscription, and their refund removes only them`(
         firstRefunded: Bool, addedRefunded: Bool, kinds: [Movement.Kind], mrr: [Int64],
         seats: [Int64]
     ) {
@@ -251,8 +251,8 @@ import Testing
     }
 
     /// A refund of single seats counts as if they had not been charged. Fewer seats at a renewal
-    /// are a contraction, at a higher price an expansion.
-    @Test func `a subscription has the seats that are left, and those of its renewal`() {
+    /// are a contraction; fewer seats at a higher total are an expansion.
+    @Test func `a subscription counts the seats that are left, and those of its renewal`() {
         var paid = Self.seats()
         paid[0].seats?.refunded = 1
         paid[0].price = Money(milliunits: 29_970, currency: "USD")
@@ -277,7 +277,7 @@ import Testing
         #expect(books.movements.first { $0.kind == .expansion }?.amounts.mrr == 39_960)
     }
 
-    @Test func `each seat is divided by itself, at the price of its tier`() {
+    @Test func `the monthly price is computed for each seat, at the price of its tier`() {
         var payment = Payment.paid(month: 0, "pro", 65_930)
         payment.quantity = 7
         payment.seats = Seats(tiers: [.init(price: 9_990, count: 5), .init(price: 7_990, count: 2)])
@@ -288,7 +288,7 @@ import Testing
         #expect(line.commission == 5 * 2_518 + 2 * 2_014)
     }
 
-    @Test func `movements of any purchase add up to nothing in the end`() {
+    @Test func `the movements of any purchase add up to zero in the end`() {
         for payments in [
             Self.seats(), Self.seats(firstRefunded: true), Self.seats(addedRefunded: true),
             [Payment.trial(month: 0)], [.paid(month: 0), .trial(month: 1), .paid(month: 2)],

@@ -4,7 +4,8 @@ import Testing
 
 @testable import Reports
 
-/// The examples of docs/money.md: what we, RevenueCat and Apphud say about the same payments.
+/// The examples of docs/money.md: our numbers, and RevenueCat's and Apphud's, for the same
+/// payments.
 @Suite struct ProfileTests {
     @Test func `each number of the page's example is computed from its payments`() throws {
         let page = try MoneyPage()
@@ -26,7 +27,7 @@ import Testing
         #expect(problems == [], "\(problems.joined(separator: "\n"))")
     }
 
-    @Test func `the example has a number of every definition of a profile`() throws {
+    @Test func `the example has a number for every definition of a profile`() throws {
         let page = try MoneyPage()
         for profile in ReportProfile.allCases {
             let shown = Set(page.numbers.filter { $0.said[profile] != nil }.map(\.report))
@@ -34,7 +35,7 @@ import Testing
         }
     }
 
-    @Test func `each definition has an id of its own, and one of ours with the same name`() {
+    @Test func `each definition has a unique id, and one of ours has the same name`() {
         let all = ReportCatalogue.all + ReportProfile.allCases.flatMap(\.definitions)
         #expect(Set(all.map(\.id)).count == all.count)
         for definition in all {
@@ -44,7 +45,7 @@ import Testing
         }
     }
 
-    @Test func `our columns stand beside theirs, and what one side lacks is zero`() {
+    @Test func `our columns stand beside theirs, and missing values are zero`() {
         let period = ReportPeriod(days: 0..<31)
         let cohort = CohortSum(day: 3, currency: "EUR", numbers: [1, 500, 0, 0, 150, 0, 0])
         let sum = MovementSum(
@@ -67,7 +68,7 @@ import Testing
     }
 }
 
-/// Payments of several customers, and all that follows from them.
+/// Payments of several customers, and the sums that follow from them.
 private struct Example {
     private let movements: [[Movement]]
     private static let day: Int64 = 86_400_000
@@ -82,7 +83,7 @@ private struct Example {
         }
     }
 
-    /// By the names of the columns, as docs write numbers: without an amount's last zero.
+    /// Values by column name, written as in the docs: without the last zero of an amount.
     func values(_ definition: ReportDefinition, _ period: ReportPeriod) -> [String: Double] {
         let report: Report
         if let cohort = definition.cohort {
@@ -90,7 +91,7 @@ private struct Example {
         } else {
             report = Report(definition, [period], from: sums(before: period.days.upperBound))
         }
-        // What is counted in no currency, such as a free trial, stands beside what was paid.
+        // Values without a currency, such as free trials, are added to those of the paid currency.
         var values: [String: Double] = [:]
         for row in report.rows {
             for (column, value) in zip(definition.columns, row.values) where !value.isNothing {
@@ -113,7 +114,7 @@ private struct Example {
         }
     }
 
-    /// What Storage computes with SQL, of a few purchases.
+    /// The sums that Storage computes with SQL, for a few purchases.
     private func sums(of cohort: Cohort, in days: Range<Int64>) -> [CohortSum] {
         movements.flatMap { (chain: [Movement]) -> [CohortSum] in
             switch cohort {
@@ -121,7 +122,7 @@ private struct Example {
             case .trials: trials(of: chain, alsoAfterGap: false)
             case .trialsPaidEver: trials(of: chain, alsoAfterGap: true)
             case .payments, .standardPayments, .revenue, .days: payments(of: chain)
-            // No other service counts what these count.
+            // No other service has these numbers.
             case .endings, .wallets: []
             }
         }.filter { days.contains($0.day) }
@@ -165,7 +166,7 @@ private struct Example {
 }
 
 extension ReportValue {
-    /// As docs write it: units of the currency, or percent with two decimals.
+    /// A value as the docs write it: units of the currency, or percent with two decimals.
     fileprivate var number: Double {
         switch self {
         case .money(let amount): Double(amount) / 1000
@@ -183,7 +184,7 @@ private struct MoneyPage {
         var payment: Payment
     }
 
-    /// What the page says of one report in one month, by whose definition.
+    /// The values on the page for one report in one month, by one service's definition.
     struct Numbers {
         var report: String
         var month: String

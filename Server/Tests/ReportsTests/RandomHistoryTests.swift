@@ -4,18 +4,18 @@ import Testing
 
 @testable import Reports
 
-/// What must be true of any purchase, whatever happened to it.
+/// What must be true of any purchase, whatever happens to it.
 @Suite struct RandomHistoryTests {
     private static let purchases = 300
 
-    @Test func `at no moment is a purchase counted twice, or worth less than nothing`() {
+    @Test func `a purchase is never counted twice or worth less than nothing`() {
         let seed = Dice.seed(announcedBy: "RandomHistoryTests", usual: 1)
         var dice = Dice(seed: seed)
         for number in 0..<Self.purchases {
             let history = RandomHistory(number, &dice)
             var (sum, at) = (Totals(), Instant(milliseconds: 0))
             for movement in history.movements {
-                // Several movements of one moment are one change.
+                // Several movements at one moment are one change.
                 if movement.at != at { expectPossible(sum, "purchase \(number), seed \(seed)") }
                 sum += Totals(movement.amounts, movement.counts)
                 at = movement.at
@@ -27,7 +27,7 @@ import Testing
         }
     }
 
-    @Test func `between a refund and its reversal a purchase stands as it was attested then`() {
+    @Test func `between a refund and its reversal the state is the one attested at that time`() {
         let seed = Dice.seed(announcedBy: "RandomHistoryTests", usual: 6)
         var dice = Dice(seed: seed)
         var meanwhile = 0
@@ -66,7 +66,7 @@ import Testing
         #expect(amounts.refunded <= amounts.gross, "\(place)")
     }
 
-    @Test func `movements of MRR close on each day, by everyone's definition`() {
+    @Test func `movements of MRR add up on each day, by each service's definition`() {
         let seed = Dice.seed(announcedBy: "RandomHistoryTests", usual: 2)
         let sums = RandomHistory.sums(of: Self.purchases, seed: seed)
         let periods = ReportPeriod.periods(.day, in: RandomHistory.days)
@@ -90,7 +90,7 @@ import Testing
         }
     }
 
-    @Test func `movements close on each day in each part of every segment`() {
+    @Test func `movements add up on each day in each part of every segment`() {
         let seed = Dice.seed(announcedBy: "RandomHistoryTests", usual: 4)
         let periods = ReportPeriod.periods(.day, in: RandomHistory.days)
         let definitions =
@@ -111,7 +111,7 @@ import Testing
         }
     }
 
-    @Test func `a switch to another product of the same price leaves one part for the other`() {
+    @Test func `a change to a product of the same price moves MRR from one segment to another`() {
         let seed = Dice.seed(announcedBy: "RandomHistoryTests", usual: 5)
         let periods = ReportPeriod.periods(.day, in: RandomHistory.days)
         func switched(_ division: Division?) -> [Int64] {
@@ -126,7 +126,7 @@ import Testing
         #expect(switched(.product).reduce(0, +) == 0)
     }
 
-    @Test func `the parts of every segment add up to the whole, by everyone's definition`() {
+    @Test func `the parts of every segment add up to the whole, by each service's definition`() {
         let seed = Dice.seed(announcedBy: "RandomHistoryTests", usual: 3)
         let periods = ReportPeriod.periods(.month, in: RandomHistory.days)
         let whole = RandomHistory.sums(of: Self.purchases, seed: seed)
@@ -143,7 +143,7 @@ import Testing
         }
     }
 
-    /// By period, currency and column; shares do not add up.
+    /// Values by period, currency and column; ratios do not add up.
     private func totals(_ report: Report) -> [String: Int64] {
         var totals: [String: Int64] = [:]
         for row in report.rows {
@@ -157,9 +157,8 @@ import Testing
     }
 }
 
-/// A purchase to which things happen at random: trials, offers, changes of product and price,
-/// commitments, gaps, refunds, some of them reversed, grace and retry, renewal switched off,
-/// members of a family.
+/// A purchase with random events: trials, offers, changes of product and price, commitments, gaps,
+/// refunds, some of them reversed, grace and retry, renewal switched off, family members.
 private struct RandomHistory {
     private(set) var movements: [Movement] = []
     private(set) var facts: [Fact] = []
@@ -216,8 +215,8 @@ private struct RandomHistory {
         (self.facts, self.purchase) = (facts, purchase)
     }
 
-    /// What was active or free at a moment, by all movements until then or without those of
-    /// meanwhile.
+    /// What was active or free at a moment, by all movements until then, or without those that are
+    /// marked as meanwhile.
     func standing(at moment: Instant, _ movements: [Movement]) -> Totals {
         var sum = movements.filter { $0.at <= moment }.reduce(Totals()) {
             $0 + Totals($1.amounts.ofStock, $1.counts)
@@ -227,14 +226,14 @@ private struct RandomHistory {
         return sum
     }
 
-    /// The movements by what had been attested at a moment.
+    /// The movements as they were attested at a moment.
     func movements(attestedBy moment: Instant) -> [Movement] {
         PurchaseBooks(
             of: purchase, facts.filter { $0.attestedAt <= moment }, rules: Self.rules
         ).movements
     }
 
-    /// What happens within or after a period. Returns when the next one begins.
+    /// Adds the events within or after a period. Returns when the next period begins.
     private static func next(
         after payment: inout Payment, _ facts: inout [Fact], of purchase: PurchaseID,
         until end: Instant, _ dice: inout Dice
@@ -260,7 +259,7 @@ private struct RandomHistory {
             say(renewal, at: end)
             return end + .days(Int.random(in: 1..<100, using: &dice))
         case 4:
-            // Refunded, and charged again: within the period, or after it.
+            // Refunded, and charged again within the period or after it.
             let refunded = payment.from + .days(3)
             var then = payment
             then.revocation = Revocation(

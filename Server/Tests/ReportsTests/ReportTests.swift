@@ -14,7 +14,7 @@ import Testing
         #expect(CivilDate(dayNumber: ReportPeriod.Length.year.start(of: day)).text == "2026-01-01")
     }
 
-    @Test func `periods cover the days once, the first and the last cut`() {
+    @Test func `periods cover each day once, and the first and the last period are cut`() {
         let days: Range<Int64> = 100..<1000
         for length in ReportPeriod.Length.allCases {
             let periods = ReportPeriod.periods(length, in: days)
@@ -26,7 +26,7 @@ import Testing
         }
     }
 
-    @Test func `the parts of the movement add up, in each currency and converted`() throws {
+    @Test func `movements add up in each currency, and after conversion`() throws {
         let seed = Dice.seed(announcedBy: "ReportTests", usual: 1)
         var random = Dice(seed: seed)
         let kinds = Movement.Kind.allCases.filter { $0.changesMRR }
@@ -56,7 +56,7 @@ import Testing
         }
     }
 
-    @Test func `what cannot be converted is shown by itself, and named`() {
+    @Test func `an amount without an exchange rate is shown in its own row, and named`() {
         let sums = [
             MovementSum(
                 day: 5, kind: .new, currency: "USD",
@@ -75,8 +75,8 @@ import Testing
         #expect(report.rateDays == 5...5)
     }
 
-    /// One dollar is paid on day 5, which has the first rate, and two subscriptions begin: one ends
-    /// on day 8. The other one ends on day 12, if it ends.
+    /// One dollar is paid on day 5, which has the first rate. Two subscriptions begin: one ends on
+    /// day 8, and the other one on day 12, if it ends.
     private static func report(
         _ definition: ReportDefinition, on days: Range<Int64>, today: Int64, ends: Bool = false,
         rateDays: ClosedRange<Int64> = 5...5, opening: Int64? = nil,
@@ -100,35 +100,35 @@ import Testing
             today: today)
     }
 
-    @Test func `a period that is not over is valued at the rates of today`() {
+    @Test func `a period that is not over uses today's rates`() {
         let report = Self.report(ReportCatalogue.mrr, on: 5..<40, today: 15)
         #expect(report.unconverted == [])
         #expect(report.rows.allSatisfy { $0.currency == "EUR" })
         #expect(report.rows.first?.values.first == .money(750))
         #expect(report.rows.last?.values.first == .money(500))
         #expect(report.rateDays == 5...5)
-        // Today has no rate: the last one is too old.
+        // There is no rate of today, because the last one is too old.
         #expect(Self.report(ReportCatalogue.mrr, on: 5..<40, today: 16).unconverted == ["USD"])
     }
 
-    @Test func `no rate is needed where there is nothing to convert`() {
+    @Test func `no rate is needed if there is nothing to convert`() {
         let before = Self.report(ReportCatalogue.mrrMovement, on: 0..<10, today: 15)
         #expect(before.unconverted == [])
         #expect(
             before.rows.map { $0.values.last?.number }
                 == [0, 0, 0, 0, 0, 750, 750, 750, 500, 500])
-        // The rates end on day 22, and the last subscription before.
+        // The rates end on day 22, and the last subscription ends before that.
         for definition in [ReportCatalogue.mrr, ReportCatalogue.mrrMovement, ReportCatalogue.arr] {
             let over = Self.report(definition, on: 5..<40, today: 60, ends: true)
             #expect(over.unconverted == [], "\(definition.name)")
             #expect(over.rows.last?.values.allSatisfy { $0.isNothing } == true)
             #expect(over.rateDays == 5...5)
         }
-        // The other one goes on.
+        // The other subscription continues.
         #expect(Self.report(ReportCatalogue.mrr, on: 5..<40, today: 60).unconverted == ["USD"])
     }
 
-    @Test func `a report of what happened needs no rate of the day before it`() {
+    @Test func `a report of movements needs no rate of the day before it`() {
         let revenue = Self.report(ReportCatalogue.revenue, on: 5..<30, today: 60)
         #expect(revenue.unconverted == [])
         #expect(revenue.rows.first?.values.first == .money(1000))
@@ -137,7 +137,7 @@ import Testing
             ReportCatalogue.revenue, on: 41..<50, today: 60, rateDays: 41...50, opening: 40)
         #expect(later.unconverted == [])
         #expect(later.rateDays == nil)
-        // Neither does what is there when periods end.
+        // Neither do reports of the state at the end of periods.
         for definition in [ReportCatalogue.mrr, ReportCatalogue.arr] {
             let closing = Self.report(
                 definition, on: 41..<50, today: 60, rateDays: 41...50, opening: 40)
@@ -145,13 +145,13 @@ import Testing
             #expect(closing.rateDays == 41...49)
             #expect(closing.rows.map(\.currency) == Array(repeating: "EUR", count: 9))
         }
-        // What there is when the period begins has a value only at a rate of that day.
+        // The state at the beginning of a period needs a rate of that day.
         let opening = Self.report(
             ReportCatalogue.mrrMovement, on: 41..<50, today: 60, rateDays: 41...50, opening: 40)
         #expect(opening.unconverted == ["USD"])
     }
 
-    @Test func `what is there when a month ends needs no rate of the day on which it began`() {
+    @Test func `the state at the end of a month needs no rate of the day on which it began`() {
         let january: Range<Int64> = 0..<31
         let mrr = Self.report(
             ReportCatalogue.mrr, on: january, today: 60, rateDays: 30...30, by: .month)
@@ -162,7 +162,7 @@ import Testing
         #expect(revenue.unconverted == ["USD"])
     }
 
-    @Test func `a table of the European Central Bank's form is read`() throws {
+    @Test func `a table in the form of the European Central Bank is read`() throws {
         let rates = try ExchangeRates(
             table: "Date,USD,JPY,\n2026-11-20,1.1532,181.21,\n2026-11-19,1.1,N/A,\n")
         let day = try #require(CivilDate("2026-11-22")).dayNumber
@@ -172,7 +172,8 @@ import Testing
         #expect(rates.convert(1000, from: "USD", to: "EUR", on: day + 30) == nil)
     }
 
-    /// The table of the European Central Bank has `N/A` for the lev since the euro came.
+    /// The European Central Bank's table contains `N/A` for the lev since the changeover to the
+    /// euro.
     private static let joined = """
         Date,USD,BGN
         2026-02-27,1.15,N/A
@@ -181,18 +182,18 @@ import Testing
         2025-12-15,1.20,1.9557
         """
 
-    /// An amount of a day, what it is in another currency, and the day of the rate; 0 for the law.
+    /// The amount of a day, its converted amount, and the day of the rate; 0 for the legal rate.
     private static let conversions: [(Int64, String, String, String, Int64?, String?)] = [
-        // Before the changeover the table counts, from that day on the law.
+        // Before the changeover the table's rate is used, and from that day on the legal rate.
         (97_790, "BGN", "EUR", "2025-12-15", 50_003, "2025-12-15"),
         (97_790, "BGN", "EUR", "2025-12-31", 50_000, "2025-12-31"),
         (97_790, "BGN", "EUR", "2026-01-01", 49_999, nil),
         (97_790, "BGN", "EUR", "2030-06-30", 49_999, nil),
         (50_000, "EUR", "BGN", "2026-02-28", 97_792, nil),
-        // Through the euro, at the dollar's own rate.
+        // Converted through the euro, at the dollar's own rate.
         (97_790, "BGN", "USD", "2026-01-04", 57_499, "2026-01-02"),
         (97_790, "BGN", "USD", "2026-05-01", nil, nil),
-        // Others that are gone: from one to the other without any table.
+        // Other former currencies: converted into each other without a table.
         (7_534_500, "HRK", "EUR", "2023-01-01", 1_000_000, nil),
         (7_534_500, "HRK", "BGN", "2026-01-01", 1_955_830, nil),
         (7_534_500, "HRK", "EUR", "2022-12-31", nil, nil),
@@ -200,7 +201,7 @@ import Testing
     ]
 
     @Test(arguments: conversions)
-    func `a currency that joined the euro has the rate of the law from that day on`(
+    func `a currency that joined the euro has the legal rate from that day on`(
         amount: Int64, from: String, to: String, day: String, expected: Int64?, rateDay: String?
     ) throws {
         let rates = try ExchangeRates(table: Self.joined)
@@ -210,7 +211,7 @@ import Testing
         #expect(found?.rateDay == rateDay.flatMap { CivilDate($0)?.dayNumber })
     }
 
-    @Test func `a year that was paid before the changeover stays in the converted months`() throws {
+    @Test func `a year paid before the changeover is still converted after it`() throws {
         let rates = try ExchangeRates(table: Self.joined)
         func day(_ text: String) throws -> Int64 { try #require(CivilDate(text)).dayNumber }
         let report = Report(
@@ -232,16 +233,14 @@ import Testing
         ("Date,USD\n2026-11-20,-1.0\n", 2), ("Date,USD\n2026-11-20,0\n", 2),
         ("Date,USD\n\n2026-11-20,1,2\n", 3),
     ])
-    func `a damaged table names the line`(text: String, line: Int) {
+    func `the error about a damaged table names its line`(text: String, line: Int) {
         #expect {
             try ExchangeRates(table: text)
         } throws: { error in (error as? ExchangeRates.Defect)?.line == line }
     }
 
     /// The franc has no rate on the last two of five days.
-    @Test func `a currency that lacks a rate on some days has that of the last day with one`()
-        throws
-    {
+    @Test func `a missing rate is replaced by the currency's latest earlier rate`() throws {
         let rates = try ExchangeRates(
             table: """
                 Date,USD,CHF
@@ -261,7 +260,7 @@ import Testing
         #expect(conversion(5, "CHF", "USD") == [4_000, 3])
         #expect(conversion(2, "CHF", "USD") == [16_000, 1])
         #expect(conversion(2, "CHF", "EUR") == [4_000, 2])
-        // Ten days after its own, and no longer.
+        // For ten days after the day of the rate, and no longer.
         #expect(conversion(13, "CHF", "USD") == [4_000, 3])
         #expect(conversion(14, "CHF", "USD") == nil)
         #expect(conversion(15, "USD", "EUR") == [500, 5])
@@ -279,7 +278,7 @@ import Testing
         #expect(report.rateDays == 2...3)
     }
 
-    /// Two dollars and a euro, in two parts, on ten days.
+    /// Amounts of two dollars and a euro, in two parts, on ten days.
     @Test func `a report with too many rows is refused before it is made`() throws {
         let sums = [("a", "USD"), ("b", "USD"), ("b", "EUR")].map { part, currency in
             MovementSum(
@@ -307,7 +306,7 @@ import Testing
         #expect(rates.convert(1_000, from: "USD", to: "EUR", on: 5)?.amount == 500)
     }
 
-    @Test func `a currency that comes twice is refused with its column`() {
+    @Test func `a currency that occurs twice is refused with its column`() {
         #expect {
             try ExchangeRates(table: "Date,USD,,JPY,USD,\n2026-11-20,1,,2,3,\n")
         } throws: { error in
@@ -316,7 +315,7 @@ import Testing
         }
     }
 
-    @Test func `every definition has its own name, and columns with their own`() {
+    @Test func `every definition, and every column within it, has a unique name`() {
         let names = ReportCatalogue.all.map(\.name)
         #expect(Set(names).count == names.count)
         for definition in ReportCatalogue.all {

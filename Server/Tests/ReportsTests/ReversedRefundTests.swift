@@ -3,7 +3,7 @@ import Testing
 
 @testable import Reports
 
-/// Refunds that were reversed: what happened, and what is known now.
+/// Refunds that were reversed, as they happened and as they are known now.
 @Suite struct ReversedRefundTests {
     private static let purchase = PurchaseID("1", in: .production)
 
@@ -23,7 +23,7 @@ import Testing
         PurchaseBooks(of: purchase, facts, rules: MoneyRules()).movements
     }
 
-    /// The sums of what changed on each day, without those of which nothing is left.
+    /// The sums of the changes on each day, without those that add up to nothing.
     private static func days(
         _ movements: [Movement], isRestated: Bool = false
     ) -> [Int64: Totals] {
@@ -35,7 +35,7 @@ import Testing
         return days.filter { $0.value != Totals() }
     }
 
-    @Test func `a refund and its reversal both happened, each on its day`() {
+    @Test func `a refund and its reversal are each counted on their own day`() {
         let paid = Payment.paid(month: 0)
         let movements = Self.movements([
             Self.told(paid, at: .month(0)), Self.refunded(paid, at: .month(0) + .days(3)),
@@ -55,7 +55,7 @@ import Testing
         #expect(restated == Self.days(Self.movements([Self.told(paid, at: .month(0))])))
     }
 
-    @Test func `a part that was refunded comes back as a part`() {
+    @Test func `the reversal of a partial refund returns the same part`() {
         let paid = Payment.paid(month: 0)
         let days = Self.days(
             Self.movements([
@@ -65,7 +65,7 @@ import Testing
         #expect(days[3]?.amounts.refunded == 3_996 && days[10]?.amounts.refunded == -3_996)
     }
 
-    @Test func `after the end of the period only the money comes back`() {
+    @Test func `a reversal after the end of the period returns only the money`() {
         let paid = Payment.paid(month: 0)
         let days = Self.days(
             Self.movements([
@@ -77,7 +77,7 @@ import Testing
         #expect(days[50]?.counts == Movement.Counts() && days[50]?.amounts.refunded == -9_990)
     }
 
-    @Test func `a payment after a refund was a reactivation, whatever was reversed later`() {
+    @Test func `a payment after a refund stays a reactivation if the refund is reversed later`() {
         let (first, second) = (Payment.paid(month: 0), Payment.paid(month: 1))
         let movements = Self.movements([
             Self.refunded(first, at: .month(0) + .days(3)), Self.told(second, at: .month(1)),
@@ -96,7 +96,7 @@ import Testing
         #expect(days[36]?.amounts.refunded == -9_990)
     }
 
-    @Test func `a renewal after the reversal says nothing of the time before it`() {
+    @Test func `a renewal after the reversal does not change the time before it`() {
         let (second, third) = (Payment.paid(month: 1), Payment.paid(month: 2))
         let movements = Self.movements([
             Self.told(.paid(month: 0), at: .month(0)),
@@ -109,7 +109,7 @@ import Testing
         #expect(days[31]?.counts.active == -1 && days[41]?.counts.active == 1)
     }
 
-    @Test func `a free period that was revoked and given back was no trial meanwhile`() {
+    @Test func `a free period that was revoked and restored was no trial in between`() {
         let trial = Payment.trial(month: 0)
         let movements = Self.movements([
             Self.refunded(trial, at: .month(0) + .days(3)),
@@ -120,7 +120,7 @@ import Testing
         #expect(days[10]?.amounts == Movement.Amounts())
     }
 
-    @Test func `a refund that is dated without milliseconds is the same refund`() {
+    @Test func `a refund dated without milliseconds is the same refund`() {
         let paid = Payment.paid(month: 0)
         let at = Instant.month(0) + .days(3) + .milliseconds(400)
         var rounded = paid
@@ -131,7 +131,7 @@ import Testing
         #expect(movements.allSatisfy { !$0.isMeanwhile })
     }
 
-    @Test func `two refunds of one period are reversed each by itself`() {
+    @Test func `two refunds of one period are reversed separately`() {
         let paid = Payment.paid(month: 0)
         let days = Self.days(
             Self.movements([
@@ -146,7 +146,7 @@ import Testing
         #expect(days.values.map(\.amounts.refunded).reduce(0, +) == 0)
     }
 
-    @Test func `the order of documents does not matter, and none is needed twice`() {
+    @Test func `the order and the repetition of documents do not matter`() {
         let (first, second) = (Payment.paid(month: 0), Payment.paid(month: 1))
         let facts = [
             Self.told(first, at: .month(0)), Self.refunded(first, at: .month(0) + .days(3)),
@@ -167,7 +167,7 @@ import Testing
         }
     }
 
-    @Test func `before the reversal was known, it was a refund like any other`() {
+    @Test func `before its reversal is known, a refund counts like any other`() {
         let paid = Payment.paid(month: 0)
         let (refund, reversal) = (Instant.month(0) + .days(3), Instant.month(0) + .days(10))
         let history = MovementHistory(
@@ -185,14 +185,14 @@ import Testing
         let then = known(at: refund + .days(1))
         #expect(Set(then.map(\.kind)) == [.new, .churn, .refund])
         #expect(then.allSatisfy { !$0.isMeanwhile })
-        // What had happened until then is the same from either time.
+        // What had happened until then is the same at both times.
         let until = refund + .days(1)
         #expect(
             Self.days(then.filter { $0.at <= until })
                 == Self.days(known(at: reversal).filter { $0.at <= until }))
     }
 
-    @Test func `what an upgrade gives back is a credit and no refund`() {
+    @Test func `the money returned for an upgrade is a credit and not a refund`() {
         var first = Payment.paid(month: 0)
         (first.isUpgraded, first.revocation) = (
             true, Revocation(at: .month(0) + .days(10), kind: .refund, percentage: 60_000)
@@ -222,7 +222,7 @@ import Testing
         arguments: [
             (5_110, .renewal), (5_100, .renewal), (5_990, .expansion), (3_990, .contraction),
         ] as [(Int64, Movement.Kind)])
-    func `a price that became one in euros is compared by the rate of the law`(
+    func `a price that was converted to euros is compared at the legal rate`(
         euros: Int64, kind: Movement.Kind
     ) {
         var (first, second) = (Payment.paid(month: -1), Payment.paid(month: 0))
@@ -233,7 +233,7 @@ import Testing
             Self.told(first, at: .month(-1)), Self.told(second, at: .month(0)),
         ])
         #expect(movements.filter { $0.at == .month(0) }.map(\.kind) == [kind, kind])
-        // In another storefront it is another price.
+        // In another storefront it is a different price.
         second.storefront = "DEU"
         let moved = Self.movements([
             Self.told(first, at: .month(-1)), Self.told(second, at: .month(0)),

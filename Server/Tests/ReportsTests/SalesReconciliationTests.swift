@@ -3,12 +3,12 @@ import Testing
 
 @testable import Reports
 
-/// What is planted on one side, and the cause that must be found.
+/// A difference that is planted on one side, and the cause that must be found.
 struct PlantedDifference: Sendable, CustomTestStringConvertible {
     var name: String
     var plant: @Sendable (inout [SalesFigure], inout [SalesFigure], inout Set<Int64>) -> Void
     var causes: Set<SalesDifference.Cause>
-    /// Whether money may be missing.
+    /// Whether the difference may be missing money.
     var isResidual: Bool
 
     var testDescription: String { name }
@@ -106,7 +106,7 @@ struct PlantedDifference: Sendable, CustomTestStringConvertible {
         #expect(found.residual.isEmpty == !planted.isResidual)
     }
 
-    @Test func `in a file about all apps, a product that is unknown is another app's`() {
+    @Test func `in a file about all apps, an unknown product belongs to another app`() {
         var apples = Self.sales
         for index in apples.indices {
             apples[index].add(apples[index])
@@ -121,7 +121,7 @@ struct PlantedDifference: Sendable, CustomTestStringConvertible {
             found.differences.filter { $0.key.product != "other" }
         )
         #expect(Set(others.map(\.cause)) == [.otherApp])
-        // That everything of the app is there twice is seen nevertheless.
+        // The app's own rows are still found to be counted twice.
         #expect(Set(own.map(\.cause)) == [.countedTwice])
     }
 
@@ -132,14 +132,14 @@ struct PlantedDifference: Sendable, CustomTestStringConvertible {
         #expect(found.comparedCount == 10)
     }
 
-    @Test func `a charge collected later is counted there, if the files say so`() {
+    @Test func `a charge that is collected later is counted on that day, if the files say so`() {
         var apples = Self.sales
         apples[0] = .sale(on: 10, "pro", units: 2)
         apples.append(.sale(on: 15, "pro", units: 1))
         let shift = SalesShift(
             .chargeOnAnotherDay, removed: .sale(on: 10, "pro", units: 1),
             added: [.sale(on: 15, "pro", units: 1)])
-        // No file of the day on which it was due: nothing else was sold then.
+        // There is no file for the day on which it was due: nothing else was sold then.
         let found = SalesReconciliation(
             ours: Self.sales, apples: apples, days: [12, 15], shifts: [shift])
         #expect(found.differences.filter { $0.key.day == 15 }.count == 3)
@@ -152,7 +152,7 @@ struct PlantedDifference: Sendable, CustomTestStringConvertible {
         #expect(unconfirmed.differences.isEmpty)
     }
 
-    @Test func `a part that was refunded and charged again is a refund in the files only`() {
+    @Test func `a partial refund that was charged again is a refund only in the files`() {
         var part = SalesFigure.refund(on: 13, "pro")
         (part.refunded, part.proceeds) = (4000, -2800)
         let found = SalesReconciliation(
@@ -166,7 +166,7 @@ struct PlantedDifference: Sendable, CustomTestStringConvertible {
         #expect(!other.residual.isEmpty)
     }
 
-    @Test func `absurd numbers stop nothing`() {
+    @Test func `absurd numbers do not stop the comparison`() {
         var (ours, apples) = (Self.sales, Self.sales)
         for (index, number) in [Int64.max, -Int64.max].enumerated() {
             for path in [\SalesFigure.units, \.gross, \.refundedUnits, \.refunded, \.freeUnits] {

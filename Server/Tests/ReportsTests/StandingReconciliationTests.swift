@@ -2,7 +2,7 @@ import Testing
 
 @testable import Reports
 
-/// What is planted in the numbers of one day and country, and the causes that must be found.
+/// Differences planted in the numbers of one day and country, and the causes that must be found.
 struct PlantedStanding: Sendable, CustomTestStringConvertible {
     var testDescription: String
     var plant: @Sendable (inout StandingFigure, inout StandingFigure) -> Void
@@ -95,7 +95,7 @@ struct PlantedStanding: Sendable, CustomTestStringConvertible {
         #expect(found.residual.isEmpty == !planted.isResidual)
     }
 
-    @Test func `absurd numbers stop nothing`() {
+    @Test func `absurd numbers do not stop the comparison`() {
         for number in [Int64.max, -Int64.max] {
             var (ours, apples) = (Self.figure, Self.figure)
             for path in [\StandingFigure.active, \.trials, \.grace, \.retry] {

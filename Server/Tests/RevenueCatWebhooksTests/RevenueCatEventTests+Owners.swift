@@ -4,9 +4,9 @@ import PerennialContract
 import Testing
 @testable import RevenueCatWebhooks
 
-/// Whose a purchase is, and what is not bought in the App Store.
+/// The owner of a purchase, and what is not bought in the App Store.
 extension RevenueCatEventTests {
-    @Test func `a grant by hand is a promotional purchase`() throws {
+    @Test func `a manual grant is a promotional purchase`() throws {
         let grant = PerennialContract.Grant(
             grantID: "grt_1", entitlement: "pro",
             from: Timestamp(milliseconds: Self.first.milliseconds), until: nil, reason: "sorry",
@@ -25,7 +25,9 @@ extension RevenueCatEventTests {
         for (key, value) in expected { #expect(rendered.value(key) == value, "\(key)") }
     }
 
-    @Test func `a purchase that moved names the ids of both, and no customer`() throws {
+    @Test func `the webhook of a moved purchase names the ids of both owners and no customer`()
+        throws
+    {
         var context = Self.context()
         context.formerCustomer = .init(first: "ben", last: "ben", all: ["ben"])
         let rendered = try #require(
@@ -37,18 +39,18 @@ extension RevenueCatEventTests {
     }
 
     @Test(arguments: [EventType.moved, .linked])
-    func `a purchase that moved to the same person, as by a merge, is no transfer`(
+    func `a purchase that moved to the same person, as by a merge, is not a transfer`(
         type: EventType
     ) {
         var context = Self.context()
         context.formerCustomer = Self.ids
         #expect(RevenueCatEvent.events(for: Self.event(type), in: context).isEmpty)
-        // It was known by one id of theirs.
+        // It was known by one of their ids.
         context.formerCustomer = .init(first: "user-77", last: "user-77", all: ["user-77"])
         #expect(RevenueCatEvent.events(for: Self.event(type), in: context).isEmpty)
     }
 
-    @Test func `no id of the new owner is taken anything from`() throws {
+    @Test func `an id of the new owner is never listed among the former ids`() throws {
         var context = Self.context()
         context.formerCustomer = .init(first: "ben", last: "ben", all: ["ben", "user-77"])
         let rendered = try #require(
@@ -58,9 +60,7 @@ extension RevenueCatEventTests {
     }
 
     @Test
-    func `if a receiver was told of another one, the new owner gets the purchase itself, too`()
-        throws
-    {
+    func `if the receiver knows another owner, the new owner also gets a purchase event`() throws {
         var context = Self.context()
         context.isToldOfAnother = true
         let event = Self.event(.linked) {
@@ -73,7 +73,7 @@ extension RevenueCatEventTests {
         #expect(rendered[1].value("entitlement_ids") == .list([.string("pro")]))
     }
 
-    @Test func `what a former owner still has is said after the transfer`() throws {
+    @Test func `the purchases that a former owner keeps are sent after the transfer`() throws {
         var context = Self.context()
         context.formerCustomer = .init(first: "ben", last: "ben", all: ["ben"])
         var other = Self.event(.extended) {
@@ -93,7 +93,7 @@ extension RevenueCatEventTests {
         #expect(RevenueCatEvent.events(for: Self.event(.moved), in: context).isEmpty)
     }
 
-    @Test func `what support takes from an account token goes to the anonymous customer`() throws {
+    @Test func `a purchase taken from an account token goes to the anonymous customer`() throws {
         var context = RevenueCatContext(app: "birds", timeline: Self.timeline())
         context.accountToken = "a0000000-0000-4000-8000-000000000001"
         let event = Self.event(.movedAway) {
@@ -106,7 +106,7 @@ extension RevenueCatEventTests {
                 == .list([.string("a0000000-0000-4000-8000-000000000001")]))
     }
 
-    @Test func `what became nobody's goes to the anonymous customer of the purchase`() throws {
+    @Test func `an unlinked purchase is transferred to its anonymous customer`() throws {
         let event = Self.event(.unlinked) { $0.purchaseID = Self.purchase.description }
         let rendered = try #require(RevenueCatEvent.events(for: event, in: Self.context()).first)
         #expect(
@@ -118,7 +118,7 @@ extension RevenueCatEventTests {
         #expect(id.wholeMatch(of: /\$RCAnonymousID:[0-9a-f]{32}/) != nil)
     }
 
-    @Test func `of several webhooks of one event one has the money`() {
+    @Test func `of several webhooks of one event only one has the money`() {
         let refund = Self.event(.refunded) {
             $0.money = PerennialContract.Money(amount: "-9.99", currency: "USD")
             ($0.before, $0.after) = (Self.status(.paid), Self.status(.refunded, active: false))
@@ -133,9 +133,7 @@ extension RevenueCatEventTests {
         #expect(upgrades.map { $0.value("price") } == [.number(0), .number(19.99)])
     }
 
-    @Test func `of a purchase of nobody nothing is said, and of a token's it is the token's`()
-        throws
-    {
+    @Test func `a purchase without an owner is sent only if it has an account token`() throws {
         for type in EventType.known {
             let event = Self.event(type) {
                 ($0.customerID, $0.purchaseID) = (nil, Self.purchase.description)
@@ -154,7 +152,7 @@ extension RevenueCatEventTests {
             rendered.value("app_user_id") == .string("a0000000-0000-4000-8000-000000000001"))
     }
 
-    @Test func `what a purchase credits in two currencies is one transaction`() throws {
+    @Test func `the credits of one purchase in two currencies are one transaction`() throws {
         let seeds = WalletMovement(currency: "seeds", amount: 100, before: 0, after: 100)
         let gems = WalletMovement(currency: "gems", amount: 5, before: 1, after: 6)
         let event = Self.event(.walletCredited) {
@@ -194,8 +192,7 @@ extension RevenueCatEventTests {
         #expect(members.first?.value == .integer(-30))
     }
 
-    @Test func `a credit by hand is a transaction of a virtual currency that nobody bought`() throws
-    {
+    @Test func `a manual credit is a virtual currency transaction without a purchase`() throws {
         let event = Self.event(.walletCreditedByHand) {
             $0.wallet = WalletMovement(
                 currency: "seeds", amount: 50, before: 0, after: 50, creditID: "crd_1")
@@ -206,7 +203,7 @@ extension RevenueCatEventTests {
         #expect(rendered.value("virtual_currency_transaction_id") == .string("crd_1"))
     }
 
-    @Test func `storefronts become countries in two letters`() {
+    @Test func `storefronts become two-letter country codes`() {
         for (three, two) in [("DEU", "DE"), ("USA", "US"), ("XKS", "XK"), ("SWE", "SE")] {
             #expect(CountryCodes.two(three) == two)
         }

@@ -5,14 +5,14 @@ import Testing
 
 @testable import RevenueCatWebhooks
 
-/// A handler of RevenueCat's webhooks finds in ours every key that it reads.
+/// Our webhooks contain every key that a handler of RevenueCat's webhooks reads.
 @Suite struct RevenueCatEventTests {
     static let first = Instant(milliseconds: 1_772_366_400_000)
     static let purchase = PurchaseID("2000000100000001", in: .production)
     static let ids = RevenueCatContext.CustomerIDs(
         first: "$RCAnonymousID:0a", last: "user-77", all: ["user-77", "$RCAnonymousID:0a"])
 
-    /// What RevenueCat's table promises for every event of a purchase's life.
+    /// The keys that RevenueCat documents for every event of a purchase's life.
     static let lifecycle: Set = [
         "type", "id", "event_timestamp_ms", "app_id", "app_user_id", "original_app_user_id",
         "aliases", "product_id", "entitlement_id", "entitlement_ids", "period_type",
@@ -104,14 +104,14 @@ import Testing
             willRenew: true)
     }
 
-    @Test func `each type has exactly its keys`() {
+    @Test func `each type has exactly its documented keys`() {
         for (kind, keys) in Self.table {
             let rendered = RevenueCatMembers(
                 event: Self.event(.renewed), context: Self.context(), kind: kind, id: "id")
             let found = rendered.list.map(\.key)
             #expect(Set(found) == keys, "\(kind.type)")
             #expect(found.count == keys.count, "\(kind.type)")
-            // The same keys if nothing is known: they are null.
+            // If nothing is known, the keys are the same and their values are null.
             let bare = RevenueCatMembers(
                 event: Self.event(.renewed) { $0.customerID = nil },
                 context: RevenueCatContext(app: "birds"), kind: kind, id: "id")
@@ -121,7 +121,7 @@ import Testing
         #expect(types.count == 15)
     }
 
-    @Test func `a renewal says what RevenueCat says`() throws {
+    @Test func `the webhook of a renewal equals RevenueCat's`() throws {
         let event = Self.event(.renewed) {
             ($0.transactionID, $0.originalTransactionID) = ("3", "2000000100000001")
             ($0.productID, $0.purchaseID) = ("pro.month", Self.purchase.description)
@@ -151,7 +151,7 @@ import Testing
         #expect(text == expected)
     }
 
-    @Test func `an attempt that is repeated has the same id, and each webhook has its own`() {
+    @Test func `a repeated attempt has the same id, and each webhook has its own`() {
         let failed = Self.event(.billingFailed) { $0.before = Self.status(.paid) }
         let ids = RevenueCatEvent.events(for: failed, in: Self.context()).map(\.id)
         #expect(ids == RevenueCatEvent.events(for: failed, in: Self.context()).map(\.id))
@@ -159,7 +159,7 @@ import Testing
         for id in ids { #expect(UUID(uuidString: id)?.uuidString == id) }
     }
 
-    @Test func `each of our types becomes the types of the page`() throws {
+    @Test func `each of our types becomes the types that the page lists`() throws {
         let (paid, retry) = (Self.status(.paid), Self.status(.retry, active: false))
         let (grace, refunded) = (Self.status(.grace), Self.status(.refunded, active: false))
         let (expired, trial) = (Self.status(.expired, active: false), Self.status(.trial))
@@ -179,7 +179,7 @@ import Testing
                     [.billingIssue, .cancellation(.billingError), .expiration(.billingError)]
                 ),
                 (.graceBegan, paid, grace, nil, []),
-                // What was shut opens again, whatever the event is called.
+                // Closed access opens again, whatever the kind of the event.
                 (.graceBegan, expired, grace, nil, [.subscriptionExtended]),
                 (.accessChanged, refunded, paid, nil, [.subscriptionExtended]),
                 (.accessChanged, paid, expired, nil, [.expiration(.unknown)]),
@@ -205,7 +205,7 @@ import Testing
                 (.renewalTurnedOff, paid, paid, nil, [.cancellation(.unsubscribe)]),
                 (.renewalTurnedOn, paid, paid, nil, [.uncancellation]),
                 (.extended, paid, paid, nil, [.subscriptionExtended]),
-                // Nobody had it before. It came back to whom its account token names.
+                // It had no owner before. It returned to the customer whom its account token names.
                 (.linked, paid, paid, nil, []), (.moved, paid, paid, nil, [.transfer]),
                 (.movedAway, paid, paid, nil, []), (.unlinked, paid, paid, nil, [.transfer]),
                 (EventType(rawValue: "a_later_type"), paid, paid, nil, []),
@@ -217,13 +217,13 @@ import Testing
         }
     }
 
-    @Test func `what gives no access by itself ends none`() {
+    @Test func `a purchase that gives no access causes no expiration`() {
         let pack = Self.context(Self.timeline(kind: .consumable))
         let kinds = RevenueCatEvent.events(for: Self.event(.purchased), in: pack).map(\.kind)
         #expect(kinds == [.nonRenewingPurchase])
     }
 
-    @Test func `what is bought once is not a subscription`() {
+    @Test func `a one-time purchase is not a subscription`() {
         let once = Self.context(Self.timeline(kind: .nonConsumable))
         let bought = RevenueCatEvent.events(for: Self.event(.purchased), in: once)
         #expect(bought.map(\.kind) == [.nonRenewingPurchase])
@@ -255,7 +255,7 @@ import Testing
     }
 
     @Test(arguments: payments)
-    func `the first event of a subscription is its initial purchase, and no later one is`(
+    func `only the first event of a subscription is its initial purchase`(
         type: EventType
     ) {
         let first = RevenueCatEvent.events(for: Self.event(type), in: Self.context())
@@ -265,7 +265,7 @@ import Testing
         #expect(!kinds.isEmpty && !kinds.contains(.initialPurchase))
     }
 
-    @Test func `each kind of offer has its period type, and a free one its price`() throws {
+    @Test func `each kind of offer has its period type, and a free one has the price 0`() throws {
         let rows: [(Terms, Offer.Kind?, Int64?, String, RevenueCatValue)] = [
             (.full, nil, 9_990, "NORMAL", .number(9.99)), (.full, nil, 0, "NORMAL", .number(0)),
             (.full, nil, nil, "NORMAL", .null),
@@ -297,7 +297,7 @@ import Testing
     }
 
     @Test(arguments: [Ledger.Ownership.familyShared, .assigned])
-    func `whoever has what another pays for pays nothing, and only a family says so`(
+    func `shared and assigned purchases cost nothing, and only a family's are marked as shared`(
         ownership: Ledger.Ownership
     ) throws {
         let shared = Payment(
@@ -319,7 +319,7 @@ import Testing
         }
     }
 
-    @Test func `what is learned late of an earlier period ends nothing`() throws {
+    @Test func `a late event about an earlier period does not end access`() throws {
         let late = Self.event(.renewed) {
             ($0.transactionID, $0.before, $0.after) = ("1", Self.status(.paid), Self.status(.paid))
         }
@@ -344,13 +344,15 @@ import Testing
         #expect(try value(("9.99", "USD"), .renewed, "price") == .number(9.99))
         #expect(try value(("9.99", "EUR"), .renewed, "price") == .null)
         #expect(try value(("-9.99", "USD"), .refunded, "price") == .number(-9.99))
-        // A later document may have said the price.
+        // A later document may have added the price.
         #expect(try value(nil, .renewed, "price_in_purchased_currency") == .number(9.99))
         #expect(try value(nil, .refunded, "price_in_purchased_currency") == .null)
         #expect(try value(nil, .renewalTurnedOff, "price") == .number(0))
     }
 
-    @Test func `with rates each price is in dollars, at the rate of the purchase's day`() throws {
+    @Test func `with exchange rates each price is in dollars, at the rate of the purchase day`()
+        throws
+    {
         var context = Self.context()
         context.dollars = { money, moment in
             moment == Self.first && money.currency == "EUR" ? money.milliunits * 11 / 10 : nil
@@ -364,7 +366,7 @@ import Testing
         #expect(rendered.value("price_in_purchased_currency") == .number(9.99))
     }
 
-    @Test func `the page lists each of our types once, with what it becomes`() throws {
+    @Test func `the page lists each of our types once, with its RevenueCat types`() throws {
         let page = URL(filePath: #filePath).deletingLastPathComponent()
             .appending(path: "../../../docs/webhooks-revenuecat.md")
         let lines = try String(contentsOf: page, encoding: .utf8).split(separator: "\n")

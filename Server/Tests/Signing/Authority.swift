@@ -4,13 +4,14 @@ import Foundation
 import SwiftASN1
 import X509
 
-/// A root and an intermediate of our own, shaped like Apple's: P-384 above, P-256 leaves below.
+/// Our own root and intermediate, shaped like Apple's: with P-384 keys, above leaves with P-256
+/// keys.
 package struct Authority: Sendable {
     package static let leafMarker: ASN1ObjectIdentifier = [1, 2, 840, 113635, 100, 6, 11, 1]
     package static let intermediateMarker: ASN1ObjectIdentifier = [1, 2, 840, 113635, 100, 6, 2, 1]
     package static let otherMarker: ASN1ObjectIdentifier = [1, 2, 840, 113635, 100, 6, 11, 2]
 
-    /// The one that most tests trust.
+    /// The authority that most tests trust.
     package static let shared = Result { try Authority() }
 
     package let rootKey = P384.Signing.PrivateKey()
@@ -38,7 +39,7 @@ package struct Authority: Sendable {
                 ? .isCertificateAuthority(maxPathLength: 0) : .notCertificateAuthority)
     }
 
-    /// A signer with a leaf of its own under the intermediate.
+    /// A signer with its own leaf under the intermediate.
     package func signer(
         marker: ASN1ObjectIdentifier? = Self.leafMarker,
         usage: KeyUsage? = KeyUsage(digitalSignature: true),
@@ -52,7 +53,7 @@ package struct Authority: Sendable {
         return Signer(key: key, certificates: try [leaf, intermediate, root].map { try $0.der })
     }
 
-    /// A certificate for any key, straight under the root.
+    /// A certificate for any key, directly under the root.
     package func certificateUnderRoot(
         named name: String, key: Certificate.PublicKey
     ) throws -> Certificate {

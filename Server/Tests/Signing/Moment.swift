@@ -1,7 +1,7 @@
 import AppStoreFormats
 import Foundation
 
-/// A moment by name, for tests to say and for certificates to hold.
+/// Named moments, for tests and for certificates.
 package struct Moment: Hashable, Comparable, Sendable {
     package static let year2020 = Moment(seconds: 1_577_836_800)
     package static let year2025 = Moment(seconds: 1_735_689_600)

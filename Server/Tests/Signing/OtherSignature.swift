@@ -1,7 +1,7 @@
 import AppStoreFormats
 
-/// The other signature that fits the same bytes: of ECDSA's (r, s) also (r, n − s) is one, and
-/// whoever has the first can write down the second.
+/// The other valid signature of the same bytes. If (r, s) is an ECDSA signature, so is (r, n − s),
+/// and anybody who has the first can compute the second.
 package enum OtherSignature {
     /// The order of P-256's base point (SEC 2, 2.4.2).
     private static let order: [UInt8] = [
@@ -10,7 +10,7 @@ package enum OtherSignature {
         0x25, 0x51,
     ]
 
-    /// The same JWS with it; nil for what is no JWS by ES256.
+    /// The same JWS with that signature; nil for a text that is not a JWS with ES256.
     package static func jws(_ jws: [UInt8]) -> [UInt8]? {
         guard let parts = CompactJWS(jws), let signature = parts.signature, signature.count == 64
         else { return nil }
@@ -18,7 +18,7 @@ package enum OtherSignature {
         return Array(parts.signedBytes) + [UInt8(ascii: ".")] + Base64.url.encode(other)
     }
 
-    /// Of two numbers of equal length, big-endian, the larger first.
+    /// Subtracts the second big-endian number from the first, which is larger and of equal length.
     private static func difference(_ one: [UInt8], _ other: [UInt8]) -> [UInt8] {
         var result = one
         var borrow = 0

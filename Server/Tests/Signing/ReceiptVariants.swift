@@ -1,6 +1,6 @@
-/// The same receipt in files that differ where nobody has signed anything (RFC 2315, 9.1).
+/// The same receipt in files that differ only in unsigned parts (RFC 2315, 9.1).
 package enum ReceiptVariants {
-    /// More algorithms in the set of them; a certificate twice; the certificates in another order.
+    /// Additional algorithms; a certificate twice; the certificates in another order.
     package static func files(of file: [UInt8]) -> [[UInt8]] {
         let outer = elements(content(file))
         let signed = elements(content(content(outer[1])))
@@ -20,7 +20,7 @@ package enum ReceiptVariants {
         ]
     }
 
-    /// With a certificate more, which is none, of so many bytes.
+    /// With an additional, invalid certificate of this number of bytes.
     package static func padded(_ file: [UInt8], by count: Int) -> [UInt8] {
         let outer = elements(content(file))
         var signed = elements(content(content(outer[1])))

@@ -3,9 +3,9 @@ import Testing
 
 @testable import Simulator
 
-/// What the documents say at each turn of a life.
+/// What documents contain after each event of a life.
 @Suite struct FieldTests {
-    @Test func `a first purchase is its own original, for a month`() async throws {
+    @Test func `a first purchase is its own original, and lasts a month`() async throws {
         let stage = try Stage()
         let bought = try await stage.buy("pro.monthly")
         let letter = try require(try await stage.letters().first, "no letter")
@@ -55,7 +55,7 @@ import Testing
         #expect(renewal.recentSubscriptionStartDate == stage.simulator.clock.now)
     }
 
-    @Test func `a renewal charged early begins at the old end all the same`() async throws {
+    @Test func `a renewal that is charged early begins at the old end all the same`() async throws {
         let stage = try Stage { $0.renewsEarlySeconds = 3600 }
         try await stage.buy("pro.monthly")
         try await stage.advance(to: "2026-02-10T18:59:59Z")
@@ -70,7 +70,7 @@ import Testing
         #expect(try truth.period?.upperBound == moment("2026-02-10T20:00:00Z"))
     }
 
-    @Test func `a trial is free, comes once, and counts the months from its end`() async throws {
+    @Test func `a trial is free, comes once, and later months count from its end`() async throws {
         let stage = try Stage()
         let id = try await stage.buy("pro.yearly").originalTransactionID
         let trial = try await stage.letters()[0]
@@ -90,7 +90,7 @@ import Testing
     }
 
     @Test(arguments: [OfferDiscountType.payAsYouGo, .payUpFront])
-    func `a discount runs for its periods`(discount: OfferDiscountType) async throws {
+    func `a discount applies for its number of periods`(discount: OfferDiscountType) async throws {
         let offer = StoreKitOffer(
             type: .introductory, discount: discount, period: BillingPeriod(1, .month),
             periodCount: 3, price: 1000)
@@ -115,7 +115,7 @@ import Testing
         #expect(letters.last?.transaction.offerType == nil)
     }
 
-    @Test func `recovery in grace keeps the billing date, recovery after it begins anew`()
+    @Test func `recovery in grace keeps the billing date; later recovery sets a new one`()
         async throws
     {
         let recoveries = [("P36D", "2026-03-10T19:00:00Z"), ("P60D", "2026-04-11T19:00:00Z")]
@@ -133,7 +133,9 @@ import Testing
         }
     }
 
-    @Test func `grace, retry and their end have their dates and intents`() async throws {
+    @Test func `grace, retry and their end have the right dates and expiration intents`()
+        async throws
+    {
         let stage = try Stage()
         let id = try await stage.buy("pro.monthly").originalTransactionID
         try await stage.simulator.change(id, .failBilling)
@@ -153,7 +155,9 @@ import Testing
             ])
     }
 
-    @Test func `an upgrade replaces the old period, which then says so`() async throws {
+    @Test func `an upgrade replaces the old period, which is then marked as upgraded`()
+        async throws
+    {
         let stage = try Stage()
         let id = try await stage.buy("pro.monthly").originalTransactionID
         try await stage.advance("P10D")
@@ -169,7 +173,7 @@ import Testing
         #expect(try both[1].expiresDate == moment("2026-02-20T20:00:00Z"))
     }
 
-    @Test func `a refund says when, why and how much, and renewal is off`() async throws {
+    @Test func `a refund has its date, reason and amount, and renewal is off`() async throws {
         let stage = try Stage()
         let id = try await stage.buy("pro.monthly").originalTransactionID
         try await stage.advance("P3D")
@@ -182,7 +186,7 @@ import Testing
         #expect(letter.renewal?.autoRenewStatus == .off)
     }
 
-    @Test func `the refund of a past period is about that period only`() async throws {
+    @Test func `the refund of a past period affects that period only`() async throws {
         let stage = try Stage()
         let id = try await stage.buy("pro.monthly").originalTransactionID
         try await stage.advance("P1M")
@@ -193,7 +197,7 @@ import Testing
         #expect(try await stage.truth().isOpen)
     }
 
-    @Test func `a long gap begins the time of subscription anew, a short one does not`()
+    @Test func `a long gap restarts the subscription's start date, a short one does not`()
         async throws
     {
         for (wait, restarts) in [("P80D", false), ("P92D", true)] {
@@ -208,7 +212,7 @@ import Testing
         }
     }
 
-    @Test func `a token of the app's goes with every transaction of the chain`() async throws {
+    @Test func `the app's account token is in every transaction of the chain`() async throws {
         let stage = try Stage()
         let token = "8d1c9a70-6b1f-4d52-9a4e-0f2b7f3c1a11"
         try await stage.simulator.addDevice(account: "anna", appAccountToken: token)

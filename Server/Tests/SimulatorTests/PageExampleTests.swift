@@ -4,7 +4,7 @@ import Testing
 
 @testable import Simulator
 
-/// The examples of docs/simulator.md are executed: each block in a new world with anna's device.
+/// Executes the examples of docs/simulator.md: each block runs in a new world with anna's device.
 @Suite struct PageExampleTests {
     private static let page = URL(filePath: #filePath).deletingLastPathComponent()
         .appending(path: "../../../docs/simulator.md")

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Simulator
 
-/// The tables of docs/simulator.md hold the words of the code: all of them, and no others.
+/// The tables of docs/simulator.md list all the words of the code, and no others.
 @Suite struct PageWordsTests {
     private static let page = URL(filePath: #filePath).deletingLastPathComponent()
         .appending(path: "../../../docs/simulator.md")
@@ -16,7 +16,7 @@ import Testing
             .map(String.init)
         let section = lines.drop { $0 != heading }.dropFirst().prefix { !$0.hasPrefix("#") }
         let table = section.drop { !$0.hasPrefix("|") }.prefix { $0.hasPrefix("|") }
-        // The first two lines are its head.
+        // Skips the two lines of the table's head.
         return table.dropFirst(2).flatMap { row in
             let cell = String(row.dropFirst().prefix { $0 != "|" })
             return cell.matches(of: #/`([^`]+)`/#).map { String($0.1) }

@@ -3,11 +3,11 @@ import Testing
 
 @testable import Simulator
 
-/// Reports of the past against what the ground truth said at the time.
+/// Compares reports about the past with the ground truth of that time.
 @Suite struct SalesReportHistoryTests {
     private static let day = RFC3339.millisecondsPerDay
 
-    /// How many subscriptions are in each state that counts.
+    /// The number of subscriptions in each counted state.
     private static func counts(of purchases: [TruePurchase]) -> [TruePurchase.State: Int] {
         let states = purchases.filter { $0.renewsTo != nil }.map(\.state)
         return Dictionary(grouping: states.filter(counted.contains)) { $0 }.mapValues(\.count)
@@ -23,7 +23,7 @@ import Testing
     }
 
     @Test(arguments: [1, 2, 3] as [UInt64])
-    func `every day of a random year is later what the ground truth said then`(
+    func `reports about every day of a random year match the ground truth of that day`(
         seed: UInt64
     ) throws {
         var random = try RandomWorld(seed: seed, accounts: 60, months: 12, shop: FullShop.file())
@@ -65,7 +65,7 @@ import Testing
     }
 
     @Test(arguments: [1, 2, 3] as [UInt64])
-    func `the sales of all days are what customers paid, less what they got back`(
+    func `the sales of all days are what customers paid, less their refunds`(
         seed: UInt64
     ) throws {
         var random = try RandomWorld(seed: seed, accounts: 150, months: 14, shop: FullShop.file()) {
@@ -78,7 +78,7 @@ import Testing
         let rows = books.salesRows(from: first, to: last)
         let charges = random.purchases(at: random.end).flatMap(\.charges)
         let paid = charges.reduce(0) { $0 + $1.amount - $1.refunded }
-        // A part that was given back and then charged again has no form in a report.
+        // A report cannot express a partial refund that was reversed.
         let lost = books.purchases.flatMap(\.charges).reduce(Int64(0)) { sum, charge in
             let parts = charge.refunds.filter {
                 $0.reversed != nil && $0.amount < charge.transaction.price
@@ -97,7 +97,7 @@ import Testing
         #expect(rows.contains { $0.isPartialRefund })
     }
 
-    @Test func `the reports of a day count what is subscribed at its end`() throws {
+    @Test func `the reports of a day count the subscriptions at its end`() throws {
         var random = try RandomWorld(seed: 5, accounts: 200, months: 8, shop: FullShop.file())
         random.advance(to: random.end)
         let books = ReportBooks(random.world)
@@ -137,7 +137,7 @@ import Testing
         ] { #expect(families[family] ?? 0 > 0, "\(family)") }
     }
 
-    @Test func `history survives a refund that is reversed`() async throws {
+    @Test func `a reversed refund does not change history`() async throws {
         let stage = try Stage()
         let id = try await stage.buy("pro.monthly").originalTransactionID
         try await stage.advance("P2D")
@@ -151,7 +151,7 @@ import Testing
         #expect(counts == [1, 1, 0, 0, 1, 1])
     }
 
-    @Test func `a chain records as many steps as it may`() async throws {
+    @Test func `a chain records steps up to the limit`() async throws {
         let stage = try Stage()
         let id = try await stage.buy("pro.monthly").originalTransactionID
         var chain = try await stage.simulator.world.subscription(id)
@@ -164,7 +164,7 @@ import Testing
         #expect(chain.trimmed.steps.isEmpty)
     }
 
-    @Test func `the daily books are a route, for days that have begun`() async throws {
+    @Test func `a route returns the daily books of days that have begun`() async throws {
         let stage = try Stage()
         try await stage.buy("pro.yearly")
         try await stage.buy("guide")

@@ -8,7 +8,7 @@ import Testing
 
 @testable import Simulator
 
-/// Apple's paths for reports: what they answer, and how they refuse.
+/// Apple's paths for reports: their responses and refusals.
 @Suite struct SalesReportRouteTests {
     private static let sales = [
         ("frequency", "DAILY"), ("reportDate", "2026-01-10"), ("reportSubType", "SUMMARY"),
@@ -41,7 +41,7 @@ import Testing
     // MARK: - Files
 
     @Test(arguments: [("filter[", "]"), ("filter%5B", "%5D")])
-    func `the answer is a gzip file that every tool can read`(
+    func `the response is a gzip file that every tool can read`(
         opening: String, closing: String
     ) async throws {
         let stage = try await stage()
@@ -71,12 +71,12 @@ import Testing
     }
 
     @Test(arguments: [0, 1, 65_535, 65_536, 200_000])
-    func `a file of any length comes out as it went in`(count: Int) throws {
+    func `a file of any length is the same after decompression`(count: Int) throws {
         let bytes = (0..<count).map { UInt8(truncatingIfNeeded: $0 &* 31 ^ $0 >> 8) }
         #expect(try Self.unzipped(Gzip.file(of: bytes)) == bytes)
     }
 
-    /// By gzip itself, which checks the lengths and the checksum.
+    /// Decompressed by gzip itself, which checks the lengths and the checksum.
     static func unzipped(_ file: [UInt8]) throws -> [UInt8] {
         let path = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString + ".gz")
         try Data(file).write(to: path)
@@ -114,7 +114,7 @@ import Testing
         ("MONTHLY", "2026-01", "2026-01-01", "2026-01-31"),
         ("YEARLY", "2026", "2026-01-01", "2026-12-31"),
     ])
-    func `a report of any length names its days`(
+    func `a report of any frequency names its days`(
         frequency: String, date: String, first: String, last: String
     ) async throws {
         let stage = try Stage()
@@ -122,7 +122,7 @@ import Testing
         try await stage.advance("P1Y")
         try await stage.advance("P10D")
         if frequency == "DAILY" || frequency == "WEEKLY" {
-            // Apple keeps them for a year.
+            // Apple keeps these reports for a year.
             let call = try Self.call(.sales, Self.dated(frequency, date))
             #expect(await stage.simulator.report(call) == .failure(.noLongerAvailable))
             return
@@ -140,7 +140,7 @@ import Testing
             .map { $0.0 == "reportDate" ? ($0.0, date) : $0 }
     }
 
-    @Test func `a request for a day that names none gets the latest`() async throws {
+    @Test func `a request without a day gets the latest report`() async throws {
         let stage = try await stage(days: 1)
         let file = try await stage.simulator.report(
             Self.call(.sales, Self.sales.filter { $0.0 != "reportDate" })
@@ -168,7 +168,7 @@ import Testing
     ]
 
     @Test(arguments: refusals.indices)
-    func `a request is refused as Apple refuses it`(index: Int) async throws {
+    func `an invalid request is refused as Apple refuses it`(index: Int) async throws {
         let (name, value, status, detail) = Self.refusals[index]
         let stage = try await stage()
         let call = try Self.call(.sales, Self.changed(name, value))
@@ -226,7 +226,7 @@ import Testing
         #expect(entry?["reason"]?.string?.contains(reason) == true)
     }
 
-    @Test func `a client that wants something else than gzip is refused`() async throws {
+    @Test func `a client that does not accept gzip is refused`() async throws {
         let stage = try await stage()
         var call = try Self.call(.sales, Self.sales)
         call.accept = "application/json"
@@ -253,7 +253,7 @@ import Testing
             try await stage.buy("guide", on: "\(name)-1")
         }
         try await stage.advance("P2M")
-        // From 28 December to 31 January: the fourth month.
+        // From 28 December to 31 January: the fourth fiscal month.
         for (region, countries) in [
             ("US", ["US"]), ("EU", ["DE", "FR"]), ("LL", ["AR"]), ("ZZ", ["AR", "DE", "FR", "US"]),
         ] {
@@ -262,8 +262,8 @@ import Testing
             #expect(report.rows.map(\.countryOfSale).sorted() == countries)
             #expect(report.rows.allSatisfy { $0.quantity == 1 && $0.direction == .sale })
         }
-        // Amounts of several currencies have no sum: the file of all regions has those of
-        // countries.
+        // Amounts of several currencies have no sum, so the file of all regions contains the files
+        // of countries.
         let all = try await stage.simulator.report(Self.finance("2026-04", "ZZ")).get()
         let lines = String(decoding: try Self.unzipped(all), as: UTF8.self).split(separator: "\n")
         #expect(
@@ -279,7 +279,7 @@ import Testing
         }
     }
 
-    @Test func `a refund in a financial report is a return of its own`() async throws {
+    @Test func `a refund in a financial report is a separate return`() async throws {
         let stage = try await stage()
         let id = try await stage.truth().originalTransactionID
         try await stage.simulator.change(id, .refund(RefundOrder(.prorated(50_000))))

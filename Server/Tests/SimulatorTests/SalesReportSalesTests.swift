@@ -3,9 +3,9 @@ import Testing
 
 @testable import Simulator
 
-/// The rows of sales reports, and what the developer has of a price.
+/// The rows of sales reports, and the developer's proceeds.
 @Suite struct SalesReportSalesTests {
-    @Test func `a purchase and its renewal are rows of their days`() async throws {
+    @Test func `a purchase and its renewal are rows in the reports of their days`() async throws {
         let stage = try Stage()
         try await stage.buy("pro.monthly")
         try await stage.advance("P1M")
@@ -24,7 +24,7 @@ import Testing
         #expect(try await stage.sales("2026-01-11").isEmpty)
     }
 
-    @Test func `units of customers who bought the same are added up`() async throws {
+    @Test func `units of several purchases of one product are added up`() async throws {
         let stage = try Stage()
         try await stage.buy("seeds.100")
         _ = try await stage.simulator.purchase(
@@ -50,7 +50,7 @@ import Testing
         #expect(try await stage.sale("2026-01-10").units == 1)
     }
 
-    @Test func `a refund of free seats is a row of its own, beside free seats that are sold`()
+    @Test func `a refund of free seats has a row apart from the free seats that are sold`()
         async throws
     {
         let stage = try Stage { settings in
@@ -67,19 +67,19 @@ import Testing
         #expect(rows.filter { $0.customerPrice == 0 }.map(\.units).sorted() == [-3, 2])
     }
 
-    @Test func `a refund of a part has no units, and takes its part of the proceeds`() async throws
+    @Test func `a partial refund has no units, and deducts its part of the proceeds`() async throws
     {
         let stage = try Stage()
         let id = try await stage.buy("pro.monthly").originalTransactionID
         try await stage.advance("P1D")
         try await stage.simulator.change(id, .refund(RefundOrder(.prorated(33_333))))
         let row = try await stage.sale("2026-01-11")
-        // 9.990 × 33.333 % = 3.329967; of the 6.661 that are left, the developer has 4.663.
+        // 9.990 × 33.333 % = 3.329967; of the 6.661 that are left, the developer gets 4.663.
         #expect(row.units == 0 && row.customerPrice == -3329)
         #expect(row.isPartialRefund && row.developerProceeds == 6993 - 4663)
     }
 
-    @Test func `an upgrade gives a part back and sells the new product`() async throws {
+    @Test func `an upgrade refunds a part and sells the new product`() async throws {
         let stage = try Stage()
         let id = try await stage.buy("pro.monthly").originalTransactionID
         try await stage.advance("P15D")
@@ -90,7 +90,7 @@ import Testing
         #expect(rows[1].isPartialRefund && rows[1].customerPrice == -9990 * 16 / 31)
     }
 
-    @Test func `a reversed refund is a refund and later a sale again`() async throws {
+    @Test func `a reversed refund is first a refund and later a sale again`() async throws {
         let stage = try Stage()
         let id = try await stage.buy("guide").transactionID
         try await stage.advance("P1D")
@@ -126,9 +126,7 @@ import Testing
         #expect(row.units == 1 && row.customerPrice == 9_990)
     }
 
-    @Test func `items are of the product that is paid, and not of the one planned next`()
-        async throws
-    {
+    @Test func `items belong to the paid product, not to the one planned next`() async throws {
         let stage = try Stage()
         try await stage.buy("pro.monthly")
         let id = try await stage.truth().originalTransactionID
@@ -138,7 +136,7 @@ import Testing
         #expect(try await stage.sale("2026-01-10").sku == "'pro.monthly'")
     }
 
-    @Test func `another product is sold without the items of the one before`() async throws {
+    @Test func `a new product is sold without the items of the previous one`() async throws {
         let stage = try Stage()
         try await stage.buy("pro.monthly")
         let id = try await stage.truth().originalTransactionID
@@ -184,11 +182,12 @@ import Testing
         #expect(try await stage.sale("2026-03-10").units == 1)
     }
 
-    @Test func `grace is not about a period that was given back before it began`() async throws {
+    @Test func `a period that was refunded before it began does not count in grace`() async throws {
         let stage = try Stage()
         let id = try await stage.buy("pro.monthly").originalTransactionID
         try await stage.advance("P1M")
-        // The next period is charged early, and replaced: the new product's ends when it begins.
+        // The next period is charged early and then replaced: the new product's period ends when it
+        // would begin.
         try await stage.simulator.change(id, .renewNow)
         try await stage.simulator.change(id, .changeProduct("premium.monthly"))
         try await stage.simulator.change(id, .failBilling)
@@ -269,7 +268,7 @@ import Testing
         #expect(row.proceedsReason == (isReduced ? .rateAfterOneYear : nil))
     }
 
-    @Test func `neither free periods nor what was replaced count as paid service`() async throws {
+    @Test func `neither free periods nor replaced ones count as paid service`() async throws {
         let stage = try Stage()
         let id = try await stage.buy("pro.yearly").originalTransactionID
         try await stage.advance("P1W")

@@ -24,7 +24,7 @@ extension Stage {
         return row
     }
 
-    /// Events of a day as `Renew pro.monthly`, with ` ×2` for two.
+    /// The events of a day, such as `Renew pro.monthly`, with ` ×2` for two.
     func events(_ day: String) async throws -> [String] {
         let day = try CivilDate(test: day)
         let books = await books()
@@ -69,7 +69,7 @@ struct RandomWorld {
         population.simulate(&world, until: moment) { _ in }
     }
 
-    /// What the books of all customers say, without what the App Store does not report.
+    /// The books of all customers, without the purchases that the App Store does not report.
     func purchases(at now: AppStoreDate) -> [TruePurchase] {
         population.names.flatMap { name in
             let books = try? world.groundTruth(of: name, at: now)

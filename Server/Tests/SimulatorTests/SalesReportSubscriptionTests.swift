@@ -33,7 +33,7 @@ import Testing
         }
     }
 
-    @Test func `rows that are alike are one`() async throws {
+    @Test func `rows with equal columns become one row`() async throws {
         let stage = try Stage()
         for name in ["anna", "ben", "cleo"] {
             try await stage.simulator.addDevice(
@@ -48,7 +48,7 @@ import Testing
 
     // MARK: - Events
 
-    /// Something done to anna's subscription, and the events of a day afterwards.
+    /// An act on anna's subscription, and the events of a day afterwards.
     struct Life: Sendable, CustomTestStringConvertible {
         let testDescription: String
         let steps: [LifeTests.Step]
@@ -148,13 +148,13 @@ import Testing
     ]
 
     @Test(arguments: lives)
-    func `the event report has each turn of a life`(life: Life) async throws {
+    func `the event report has each event of a life`(life: Life) async throws {
         let stage = try Stage()
         for step in life.steps { try await stage.play(step) }
         #expect(try await stage.events(life.day) == life.events)
     }
 
-    @Test func `a cancellation says why, and when renewal was switched off`() async throws {
+    @Test func `a cancellation has its reason, and when renewal was switched off`() async throws {
         let stage = try Stage()
         let id = try await stage.buy("pro.monthly").originalTransactionID
         try await stage.advance("P1M")
@@ -177,7 +177,7 @@ import Testing
         (.removeFromSale, .removedFromSale, "2026-02-10"),
         (.raisePrice(.init(price: 12_990, needsConsent: true)), .priceIncrease, "2026-02-10"),
     ])
-    func `a cancellation that the customer did not want says why`(
+    func `a cancellation that the customer did not request has its reason`(
         act: SubscriptionAct, reason: SalesReportCancellationReason, day: String
     ) async throws {
         let stage = try Stage()

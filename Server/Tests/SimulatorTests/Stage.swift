@@ -3,7 +3,7 @@ import Synchronization
 
 @testable import Simulator
 
-/// A simulator for one test, with a letter box in the server's place.
+/// A simulator for one test, with a letter box in place of the server.
 struct Stage: Sendable {
     let simulator: AppStoreSimulator
     let letterBox: LetterBox
@@ -26,7 +26,7 @@ struct Stage: Sendable {
             post: { _, body in letterBox.take(body) })
     }
 
-    /// Buys on anna's first device, which is made where she has none.
+    /// Buys on anna's first device. Creates the device if she has none.
     @discardableResult
     func buy(
         _ product: String, offer: String? = nil, on device: String = "anna-1"
@@ -60,7 +60,7 @@ struct Stage: Sendable {
     }
 }
 
-/// Takes posted notifications, and answers as it is told.
+/// Accepts posted notifications, and responds as a test says.
 final class LetterBox: Sendable {
     private struct State {
         var bodies: [[UInt8]] = []
@@ -72,7 +72,7 @@ final class LetterBox: Sendable {
 
     var count: Int { state.withLock(\.bodies.count) }
 
-    /// As they were posted.
+    /// The notifications in the order in which they were posted.
     var bodies: [[UInt8]] { state.withLock(\.bodies) }
 
     var letters: [Letter] {
@@ -84,7 +84,7 @@ final class LetterBox: Sendable {
         }
     }
 
-    /// What to answer from now on, after the given answers are used up.
+    /// The response to all further notifications, after the given responses are used up.
     func answer(_ answers: [PostResult] = [], otherwise: PostResult = PostResult(status: 200)) {
         state.withLock { state in
             state.answers = answers
@@ -100,7 +100,7 @@ final class LetterBox: Sendable {
     }
 }
 
-/// A notification taken apart.
+/// A decoded notification.
 struct Letter: Sendable {
     let notification: NotificationPayload
     let transaction: TransactionPayload
@@ -109,7 +109,7 @@ struct Letter: Sendable {
     init(_ signed: String) throws {
         notification = try decode(NotificationPayload.self, signed)
         let inner = notification.data?.signedTransactionInfo
-        // Notifications about the app, a token or a sum have none.
+        // Nil in notifications about the app, a token or a total.
         transaction = try inner.map { try decode(TransactionPayload.self, $0) } ?? .init()
         renewal = try notification.data?.signedRenewalInfo.map {
             try decode(RenewalPayload.self, $0)

@@ -6,12 +6,12 @@ import Testing
 
 @testable import Simulator
 
-/// Calls the routes of a stage's simulator, and holds every answer against the description that the
-/// simulator gives of it.
+/// Calls the routes of a stage's simulator, and checks every response against the simulator's own
+/// description.
 struct StageClient: Sendable {
     let client: any TestClientProtocol
 
-    /// - Parameter lastEventID: of a stream that is continued.
+    /// - Parameter lastEventID: the id after which a stream continues.
     func text(
         _ path: String, _ body: String? = nil, lastEventID: String? = nil
     ) async throws -> (Int, String) {

@@ -6,7 +6,7 @@ import Testing
 @Suite struct StoreCalendarTests {
     private let calendar = StoreCalendar()
 
-    /// The ends of so many periods, one after another.
+    /// The ends of the given number of periods, one after another.
     private func ends(_ period: String, from start: String, _ count: Int) throws -> [String] {
         var now = try moment(start)
         var anchor = calendar.anchor(at: now)
@@ -17,7 +17,7 @@ import Testing
         }
     }
 
-    @Test func `a month ends on the day it began, or on the last day there is`() throws {
+    @Test func `a month ends on the day of its beginning, or on the month's last day`() throws {
         #expect(
             try ends("P1M", from: "2026-01-31T20:00:00Z", 4) == [
                 "2026-02-28T20:00:00.000Z", "2026-03-31T19:00:00.000Z",
@@ -25,7 +25,9 @@ import Testing
             ])
     }
 
-    @Test func `a year from a leap day ends on 28 February, and comes back to the 29th`() throws {
+    @Test func `a year from a leap day ends on 28 February, and later returns to the 29th`()
+        throws
+    {
         #expect(
             try ends("P1Y", from: "2028-02-29T20:00:00Z", 4) == [
                 "2029-02-28T20:00:00.000Z", "2030-02-28T20:00:00.000Z",
@@ -34,7 +36,7 @@ import Testing
     }
 
     @Test func `the day of the month is that of Los Angeles`() throws {
-        // The evening of 30 January there; 1 February would follow by UTC's 31st.
+        // It is the evening of 30 January there; the UTC date of 31 January would give 1 February.
         #expect(try ends("P1M", from: "2026-01-31T05:00:00Z", 1) == ["2026-03-01T05:00:00.000Z"])
     }
 
@@ -46,7 +48,8 @@ import Testing
         #expect(try ends("P1W", from: "2026-10-28T19:00:00Z", 1) == ["2026-11-04T20:00:00.000Z"])
     }
 
-    @Test func `a time that a night skips comes an hour later, and returns the month after`() throws
+    @Test func `a renewal at a skipped time comes an hour later, and returns the month after`()
+        throws
     {
         // 02:30 on 8 March 2026 does not exist there.
         #expect(
@@ -55,7 +58,7 @@ import Testing
             ])
     }
 
-    @Test func `a time that a night has twice is taken the first time`() throws {
+    @Test func `the first of two equal times of a night is used`() throws {
         // 01:30 on 1 November 2026 comes in summer time and again in winter time.
         #expect(try ends("P1M", from: "2026-10-01T08:30:00Z", 1) == ["2026-11-01T08:30:00.000Z"])
     }
@@ -89,7 +92,7 @@ import Testing
         "P1.D", "P.5D", "P1.5D1H", "P1.5DT1H", "PT1.5H1M", "P 1D", "p1d", "P+1D", "P٥D", "PD",
         "P1\u{301}D", "PT1HT1M", "P1DT1D",
     ])
-    func `what is no duration is refused`(text: String) {
+    func `an invalid duration is refused`(text: String) {
         #expect(throws: ISODuration.Refusal.unreadable) { try ISODuration(parsing: text) }
     }
 
@@ -103,12 +106,12 @@ import Testing
     }
 
     @Test(arguments: ["P0.5Y", "P1.5M", "P1Y0,5M"])
-    func `a part of a month has no length`(text: String) {
+    func `a fraction of a month is refused`(text: String) {
         #expect(throws: ISODuration.Refusal.partOfMonth) { try ISODuration(parsing: text) }
     }
 
     @Test(arguments: ["", "P", "PD", "P0D", "P+5D", "P-5D", "P367D", "5D", "P1H", "P1Y6M", "P٥D"])
-    func `what is no period of billing is refused`(text: String) {
+    func `an invalid billing period is refused`(text: String) {
         #expect(BillingPeriod(text) == nil)
     }
 
@@ -122,7 +125,7 @@ import Testing
     }
 
     @Test(arguments: ["2026-02-29T00:00:00Z", "2026-13-01T00:00:00Z", "2026-01-01", "x"])
-    func `a time that is none is refused`(text: String) {
+    func `an invalid time is refused`(text: String) {
         #expect(RFC3339.moment(text) == nil)
     }
 }

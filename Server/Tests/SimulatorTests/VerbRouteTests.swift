@@ -4,20 +4,20 @@ import Testing
 
 @testable import Simulator
 
-/// The verbs over HTTP: how bodies are read, and what the answers show.
+/// The verbs over HTTP: how bodies are read, and what the responses show.
 @Suite struct VerbRouteTests {
     struct Call: Sendable, CustomTestStringConvertible {
         let verb: String
         var body = "{}"
-        /// Of the last notification.
+        /// Members of the last notification.
         let type: JSON
-        /// Members of the answer's purchase.
+        /// Members of the response's purchase.
         var purchase: [String: JSON] = [:]
 
         var testDescription: String { "\(verb) \(body)" }
     }
 
-    /// In turn, on one subscription.
+    /// Run in this order on one subscription.
     static let calls = [
         Call(
             verb: "raise-price", body: #"{"price":"12.99","at":"2026-02-10T20:00:00Z"}"#,
@@ -48,7 +48,7 @@ import Testing
             type: "REFUND", purchase: ["state": "refunded", "revoked": true]),
     ]
 
-    @Test func `each verb reads its body and shows what it did`() async throws {
+    @Test func `each verb reads its body and shows its effect`() async throws {
         let stage = try Stage()
         try await stage.buy("pro.monthly")
         try await stage.withClient { client in
@@ -66,7 +66,7 @@ import Testing
             #expect(charge?["refunded_milliunits"] == 1248)
         }
         let last = try require(try await stage.letters().last, "no letter").transaction
-        // It was migrated to Advanced Commerce before: its item says how much was given back.
+        // It was migrated to Advanced Commerce before: its item names the refunded amount.
         #expect(last.revocationPercentage == nil && last.revocationReason == .issueWithTheApp)
         let refund = last.advancedCommerceInfo?.items?.first?.refunds?.first
         #expect(refund?.refundAmount == 1248 && refund?.refundType == "PRORATED")
@@ -80,7 +80,7 @@ import Testing
         ("request-refund", #"{"reason":"WHY"}"#), ("request-refund", #"{"decision":"maybe"}"#),
         ("change-product", "{}"), ("advanced-commerce", "{}"),
     ])
-    func `a body that says nothing sensible is refused`(verb: String, body: String) async throws {
+    func `an invalid body is refused`(verb: String, body: String) async throws {
         let stage = try Stage()
         let id = try await stage.buy("pro.monthly").originalTransactionID
         try await stage.withClient { client in
@@ -92,7 +92,7 @@ import Testing
         #expect(await stage.simulator.notifications.count == 1)
     }
 
-    @Test func `a name means what was bought, not what is shared, and never one of several`()
+    @Test func `a name refers to a bought purchase, not to a shared one or one of several`()
         async throws
     {
         let stage = try Stage(shop: try CatShop.file())
@@ -115,7 +115,7 @@ import Testing
         }
     }
 
-    @Test func `what no purchase brings about is sent when it is asked for`() async throws {
+    @Test func `notifications without a purchase are sent on request`() async throws {
         let stage = try Stage()
         try await stage.simulator.addDevice(account: "anna")
         let bodies = [
@@ -171,7 +171,7 @@ import Testing
         #expect(try await stage.truth().until == moment(end))
     }
 
-    @Test func `the pages name every habit and every turn`() throws {
+    @Test func `the pages name every habit and every row`() throws {
         let docs = (1...4).reduce(URL(filePath: #filePath)) { url, _ in
             url.deletingLastPathComponent()
         }.appending(path: "docs")
@@ -181,7 +181,7 @@ import Testing
         let named = turns.split(separator: "\n").flatMap { line -> [Int] in
             let cell = line.split(separator: "|").first ?? ""
             let numbers = cell.split { !$0.isNumber }.compactMap { Int($0) }
-            // `37 to 39` names those between, too.
+            // `37 to 39` also names the numbers in between.
             guard cell.contains("to"), let first = numbers.first, let last = numbers.last else {
                 return numbers
             }

@@ -6,7 +6,7 @@ import Testing
 @testable import Simulator
 
 @Suite struct WorldTests {
-    /// Books and log of some eventful months, without the signatures.
+    /// The books and the log of some eventful months, without the signatures.
     private func history(seed: UInt64) async throws -> [String] {
         let stage = try Stage { $0.seed = seed }
         let simulator = stage.simulator
@@ -31,7 +31,7 @@ import Testing
         return lines
     }
 
-    @Test func `one seed has one history`() async throws {
+    @Test func `equal seeds give equal histories`() async throws {
         let (one, other) = (try await history(seed: 7), try await history(seed: 7))
         #expect(one == other && one.count > 20)
     }
@@ -70,7 +70,7 @@ import Testing
         #expect(letters[12].renewal?.autoRenewStatus == .off)
     }
 
-    @Test func `production and sandbox know nothing of each other`() async throws {
+    @Test func `production and sandbox are independent of each other`() async throws {
         let stage = try Stage()
         try await stage.buy("pro.yearly")
         let sandbox = try await stage.simulator.addDevice(account: "anna", environment: .sandbox)
@@ -120,7 +120,7 @@ import Testing
         #expect(restored.state == .paid && restored.isOpen && !restored.willRenew)
     }
 
-    @Test func `months pass where nobody listens`() async throws {
+    @Test func `months pass without a listener`() async throws {
         let stage = try Stage()
         for number in 1...20 {
             try await stage.simulator.addDevice(account: "c\(number)")
@@ -130,7 +130,7 @@ import Testing
         #expect(await stage.simulator.notifications.count == 260)
     }
 
-    @Test func `refusals say what there is`() async throws {
+    @Test func `refusals name the existing values`() async throws {
         let stage = try Stage { $0.quirks = [.alreadySubscribedRefused] }
         let bought = try await stage.buy("pro.monthly")
         let id = bought.originalTransactionID
@@ -164,7 +164,7 @@ import Testing
         #expect(problem?.remedy.contains("pro.yearly") == true)
     }
 
-    @Test func `callers at the same time take turns`() async throws {
+    @Test func `concurrent callers take turns`() async throws {
         let stage = try Stage()
         try await stage.buy("pro.monthly")
         try await withThrowingTaskGroup { group in
@@ -179,12 +179,12 @@ import Testing
         }
         let times = await stage.simulator.notifications.map(\.draft.at)
         #expect(times == times.sorted())
-        // Ten months went by, whoever came first: at least anna renewed in each.
+        // Ten months passed in every order of callers, so anna renewed in each at least.
         let passed = stage.simulator.clock.now
         #expect(try passed == moment("2026-11-10T20:00:00Z"))
     }
 
-    @Test func `what a server has begun ends before a caller moves the clock`() async throws {
+    @Test func `work that a server has begun ends before a caller moves the clock`() async throws {
         let clock = Mutex<VirtualClock?>(nil)
         let times = Mutex<[AppStoreDate?]>([])
         let simulator = AppStoreSimulator(
@@ -203,7 +203,7 @@ import Testing
         #expect(times.withLock { $0 } == [before, after, after])
     }
 
-    @Test func `a running clock does what falls due`() async throws {
+    @Test func `a running clock processes due events`() async throws {
         let stage = try Stage()
         try await stage.simulator.addDevice(account: "anna", environment: .sandbox)
         try await stage.buy("pro.monthly")
@@ -218,7 +218,9 @@ import Testing
         #expect(stage.simulator.clock.milliseconds == stopped)
     }
 
-    @Test func `an end in the middle of a period is told, whatever the habit`() async throws {
+    @Test func `an end within a period causes a notification, with or without the habit`()
+        async throws
+    {
         let stage = try Stage { $0.quirks = [.expiredNeverSent] }
         let id = try await stage.buy("pro.monthly", offer: "none").originalTransactionID
         try await stage.simulator.change(id, .expire)
@@ -226,7 +228,7 @@ import Testing
         #expect(try await !stage.truth().isOpen)
     }
 
-    @Test func `what is paid ahead cannot be ended before it begins`() async throws {
+    @Test func `a period that is paid ahead cannot be ended before it begins`() async throws {
         let stage = try Stage()
         let id = try await stage.buy("pro.monthly", offer: "none").originalTransactionID
         try await stage.simulator.change(id, .renewNow)
@@ -236,7 +238,7 @@ import Testing
         #expect(try await stage.truth().isOpen)
     }
 
-    @Test func `where all is given back the books tell of what had begun, not of what was to come`()
+    @Test func `after all periods are refunded the books name the one that had begun`()
         async throws
     {
         let stage = try Stage()
@@ -250,7 +252,9 @@ import Testing
         #expect(truth.productID == "pro.yearly")
     }
 
-    @Test func `a renewal charged ahead and given back leaves what is paid active`() async throws {
+    @Test func `the refund of a renewal charged ahead keeps the present period active`()
+        async throws
+    {
         let stage = try Stage()
         let id = try await stage.buy("pro.monthly", offer: "none").originalTransactionID
         try await stage.simulator.change(id, .renewNow)

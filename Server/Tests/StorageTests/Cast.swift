@@ -1,7 +1,7 @@
 import Ledger
 import Storage
 
-// What the suites store.
+// The values that the suites store.
 
 let app: AppID = "birds"
 let now = Instant(milliseconds: 1_700_000_000_000)
@@ -43,7 +43,7 @@ let renewal = Fact(
             commitmentRenews: false, priceRise: .waiting)))
 
 extension Database {
-    /// Keeps a document that attests one payment, and folds it in, as the engine does.
+    /// Stores a document that attests one payment, and projects its fact, as the engine does.
     func keep(_ number: UInt8, about purchase: PurchaseID = purchase) async throws {
         try await transaction { tx in
             let document = document(number)

@@ -60,7 +60,9 @@ extension Database {
 
 @Suite struct CheckRowsTests {
     @Test(arguments: Driver.allCases)
-    func `a purchase is due as soon as it is known, and taken once`(driver: Driver) async throws {
+    func `a purchase is due as soon as it is known, and is leased once`(
+        driver: Driver
+    ) async throws {
         try await driver.withStore { store in
             try await store.keep(1)
             #expect(try await store.leases(at: now - .milliseconds(1)).isEmpty)
@@ -73,7 +75,7 @@ extension Database {
     }
 
     @Test(arguments: Driver.allCases)
-    func `of both environments no more are taken than asked for, production first`(
+    func `a batch from both environments obeys the limit, production first`(
         driver: Driver
     ) async throws {
         try await driver.withStore { store in
@@ -88,7 +90,9 @@ extension Database {
     }
 
     @Test(arguments: Driver.allCases)
-    func `many workers at once take every purchase, and none twice`(driver: Driver) async throws {
+    func `concurrent workers lease every purchase, none of them twice`(
+        driver: Driver
+    ) async throws {
         try await driver.withStore { store in
             try await store.fill(60)
             let taken = try await withThrowingTaskGroup(of: [CheckLease].self) { tasks in
@@ -107,7 +111,7 @@ extension Database {
     }
 
     @Test(arguments: Driver.allCases)
-    func `a lease that has run out is taken over, and its first holder disturbs nothing`(
+    func `an expired lease passes to another server, and its first holder changes nothing`(
         driver: Driver
     ) async throws {
         try await driver.withStore { store in
@@ -129,7 +133,7 @@ extension Database {
     }
 
     @Test(arguments: Driver.allCases)
-    func `an answer moves the question into the future, a failure by a minute`(
+    func `a successful check is next due by the timeline, a failed one in a minute`(
         driver: Driver
     ) async throws {
         try await driver.withStore { store in
@@ -152,7 +156,7 @@ extension Database {
     }
 
     @Test(arguments: Driver.allCases)
-    func `what is heard moves the question, and a rebuild leaves it where it is`(
+    func `new facts move the next check, and a rebuild does not`(
         driver: Driver
     ) async throws {
         try await driver.withStore { store in
@@ -181,7 +185,7 @@ extension Database {
     }
 
     @Test(arguments: Driver.allCases)
-    func `what no document attests is gone after a rebuild, and what is damaged is whole again`(
+    func `a rebuild removes purchases that no document attests, and repairs damaged ones`(
         driver: Driver
     ) async throws {
         try await driver.withStore { store in
@@ -201,7 +205,7 @@ extension Database {
     }
 
     @Test(arguments: Driver.allCases)
-    func `a store that does not answer is left alone by all, until it may be asked`(
+    func `no server asks a failing App Store before the pause is over`(
         driver: Driver
     ) async throws {
         try await driver.withStore { store in
@@ -220,13 +224,13 @@ extension Database {
     }
 
     @Test(arguments: Driver.allCases)
-    func `all servers together keep to one pace`(driver: Driver) async throws {
+    func `all servers together keep one pace`(driver: Driver) async throws {
         try await driver.withStore { store in
             try await store.fill(30)
             let began = ContinuousClock.now
             let first = try await store.leases(by: "a", perSecond: 5)
             let second = try await store.leases(by: "b", perSecond: 5)
-            // What the pace has allowed since: on a quick machine nothing, or one.
+            // What the pace has allowed since then: nothing or one check on a fast machine.
             let allowed = Int(5 * ((ContinuousClock.now - began) / .seconds(1))) + 1
             #expect(first.count == 5)
             #expect(second.count <= allowed)
@@ -234,7 +238,7 @@ extension Database {
     }
 
     @Test(arguments: Driver.allCases)
-    func `lost notifications are asked for by one server at a time, from where it was done`(
+    func `one server at a time backfills notifications, from where the last one stopped`(
         driver: Driver
     ) async throws {
         try await driver.withStore { store in
@@ -253,7 +257,7 @@ extension Database {
     }
 
     @Test(arguments: Driver.allCases)
-    func `who comes late with lost notifications takes the task from nobody`(
+    func `a server whose backfill lease has expired cannot end another server's lease`(
         driver: Driver
     ) async throws {
         try await driver.withStore { store in
@@ -275,7 +279,7 @@ extension Database {
         }
     }
 
-    @Test func `what is due is found by its index`() async throws {
+    @Test func `due checks are found by their index`() async throws {
         try await Driver.sqliteMemory.withStore { store in
             let plan = try await store.plan(
                 of: LeaseQueue.checks.selectDue(.sqlite),
@@ -285,7 +289,7 @@ extension Database {
     }
 }
 
-/// The cast's payment, no longer taken back.
+/// The payment of the cast, no longer refunded.
 private var unrevoked: Fact {
     var fact = fact("t1", attestedAt: now + .days(3))
     guard case .payment(var payment) = fact.statement else { return fact }

@@ -3,11 +3,11 @@ import Testing
 
 @testable import Storage
 
-/// Columns are read in their order, and all of them.
+/// Columns are read in the order of the query, and none may be left out.
 @Suite struct ColumnReaderTests {
     private static let row = Row([.text("anna"), .integer(7), .null, .bytes([1, 2])])
 
-    /// What the failure says, or nil if there is none.
+    /// Returns the failure's text, or nil if there is none.
     private func failure<Read>(
         _ body: (inout ColumnReader) throws(StorageFailure) -> Read
     ) -> String? {
@@ -26,7 +26,7 @@ import Testing
         #expect(read.2 == nil && read.3 == [1, 2])
     }
 
-    @Test func `the rest of the columns is read at once`() throws {
+    @Test func `the remaining columns can be read at once`() throws {
         let rest = try Self.row.read { row throws(StorageFailure) in
             try row.skip(2)
             return row.rest()
@@ -34,7 +34,7 @@ import Testing
         #expect(rest == [.null, .bytes([1, 2])])
     }
 
-    @Test func `a column that is not read is a failure`() {
+    @Test func `a column left unread is a failure`() {
         let text = failure { row throws(StorageFailure) in try row.text() }
         #expect(text?.contains("1 columns were read, but the row has 4") == true, "\(text ?? "")")
     }

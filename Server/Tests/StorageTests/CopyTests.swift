@@ -6,7 +6,7 @@ import Testing
 
 @testable import Storage
 
-/// From one engine to another, and back.
+/// The direction of a copy between two kinds of database.
 private struct Way: CustomTestStringConvertible, Sendable {
     var from: Driver
     var to: Driver
@@ -19,7 +19,8 @@ private struct Way: CustomTestStringConvertible, Sendable {
 }
 
 @Suite struct CopyTests {
-    /// More rows than one batch holds, ids that languages sort differently, and every kind of row.
+    /// Adds more rows than one batch holds, ids that collations sort differently, and every kind of
+    /// row.
     private func fill(_ store: Database) async throws {
         try await store.transaction { tx in
             for number in 0..<1_100 {
@@ -30,7 +31,8 @@ private struct Way: CustomTestStringConvertible, Sendable {
                 try tx.recorder.project(
                     [fact(TransactionID(rawValue: "t\(number)"), about: own)], from: each)
             }
-            // Of other apps, before and behind, and of a month long ago.
+            // Documents of other apps, which sort before and after this one, and of a month long
+            // ago.
             for name in ["ants", "zebra"] {
                 var each = document(251, signedAt: now - .days(400))
                 each.app = AppID(rawValue: name)
@@ -72,7 +74,7 @@ private struct Way: CustomTestStringConvertible, Sendable {
         }
     }
 
-    /// What was said of customers, and to them.
+    /// Adds consents, usage, consumption requests, bookings and reminders.
     private func fillWithPeople(_ tx: DatabaseSession) throws {
         let debit = Booking(.debit, id: "d", currency: "gems", amount: 3, reason: "x", at: now)
         try tx.walletUpdates.book(
@@ -225,7 +227,7 @@ private struct Way: CustomTestStringConvertible, Sendable {
     }
 
     @Test(arguments: Way.all)
-    fileprivate func `a copy holds every row, in the other engine`(way: Way) async throws {
+    fileprivate func `a copy to another kind of database has every row`(way: Way) async throws {
         try await way.from.withStore(rules: DatabaseRules(appsWithReminders: [app])) { source in
             try await fill(source)
             try await source.numberEvents()
@@ -274,7 +276,7 @@ private struct Way: CustomTestStringConvertible, Sendable {
         }
     }
 
-    @Test func `a store that has rows is no place for a copy`() async throws {
+    @Test func `a database that has rows cannot be the target of a copy`() async throws {
         try await Driver.sqliteMemory.withStore { source in
             try await Driver.sqliteMemory.withStore { copy in
                 _ = try await copy.transaction {
@@ -288,11 +290,11 @@ private struct Way: CustomTestStringConvertible, Sendable {
         }
     }
 
-    @Test func `what is written meanwhile is told, not lost silently`() async throws {
+    @Test func `a row changed during the copy makes the copy fail`() async throws {
         try await Driver.sqliteMemory.withStore { source in
             try await Driver.sqliteMemory.withStore { copy in
                 try await source.keep(1)
-                // The first of the source's own rows to change behind the copy's back.
+                // This trigger changes a row of the target that was already copied.
                 try await copy.driver.write { connection in
                     try connection.run(
                         "CREATE TRIGGER spoil AFTER INSERT ON facts BEGIN "
@@ -303,7 +305,7 @@ private struct Way: CustomTestStringConvertible, Sendable {
                     try await copy.copy(from: source)
                 }
                 #expect(failure?.message.contains("documents differs after row 0") == true)
-                // And no server takes it for a database.
+                // A server refuses to use the unfinished copy as a database.
                 let refused = await #expect(throws: StorageFailure.self) {
                     try await copy.migrate(at: 0)
                 }
@@ -313,7 +315,7 @@ private struct Way: CustomTestStringConvertible, Sendable {
     }
 
     @Test(arguments: [Driver.sqliteMemory])
-    func `a copy knows every table and every column`(driver: Driver) async throws {
+    func `a copy lists every table and every column`(driver: Driver) async throws {
         try await driver.withStore { store in
             let columns = try await store.driver.read { connection in
                 try connection.rows(

@@ -5,7 +5,7 @@ import Testing
 
 @Suite struct CustomerRowsTests {
     @Test(arguments: Driver.allCases)
-    func `an id means the same customer ever after`(driver: Driver) async throws {
+    func `an id always means the same customer`(driver: Driver) async throws {
         try await driver.withStore { store in
             let first = try await store.transaction {
                 try $0.identity.customer("anna", in: app, at: now)
@@ -36,7 +36,7 @@ import Testing
     }
 
     @Test(arguments: Driver.allCases)
-    func `of what was spent the sum is known, and when that was last`(
+    func `the sum of what a customer has spent is known, with the time of the last booking`(
         driver: Driver
     ) async throws {
         let wallets = DatabaseRules(wallets: [app: WalletRules(credits: ["pack": ["gems": 100]])])
@@ -99,7 +99,7 @@ import Testing
     }
 
     @Test(arguments: Driver.allCases)
-    func `a key is found by its hash alone`(driver: Driver) async throws {
+    func `a key is found only by its hash`(driver: Driver) async throws {
         try await driver.withStore { store in
             let hash = [UInt8](repeating: 7, count: 32)
             try await store.transaction { tx in
@@ -145,7 +145,7 @@ import Testing
     }
 
     @Test(arguments: Driver.allCases)
-    func `a key that is taken away lets nobody in, and the others stay`(
+    func `a deleted key is not found any more, and the other keys stay`(
         driver: Driver
     ) async throws {
         try await driver.withStore { store in

@@ -3,9 +3,9 @@ import Testing
 
 @testable import Storage
 
-/// How much devices may bring.
+/// The number of documents that devices may post.
 @Suite struct DocumentBudgetTests {
-    @Test func `a budget may be used at once, and is there again after an hour`() {
+    @Test func `a budget can be used at once, and is full again after an hour`() {
         let budget = DocumentBudget(perHour: 6)
         var fullAt: Instant?
         func take(_ count: Int, after minutes: Int) -> DocumentBudget.Outcome {
@@ -19,12 +19,12 @@ import Testing
         #expect(take(1, after: 9) == .exhausted(until: now + .seconds(10 * 60)))
         #expect(take(1, after: 10) == .consumed(fullAt: now + .seconds(70 * 60)))
         #expect(take(6, after: 70) == .consumed(fullAt: now + .seconds(130 * 60)))
-        // A clock that was put back by a day locks nobody out.
+        // A clock that was set back by a day does not block the device.
         #expect(take(6, after: -1_440) == .consumed(fullAt: now - .days(1) + .seconds(3_600)))
     }
 
     @Test(arguments: Driver.allCases)
-    func `what is beyond the budget is undone as a whole, and other purchases are not touched`(
+    func `a posting beyond the budget is undone, and other purchases have their own budget`(
         driver: Driver
     ) async throws {
         try await driver.withStore { store in

@@ -4,13 +4,13 @@ import Storage
 import StoragePostgres
 import StorageSQLite
 
-/// Every engine that the store runs on. The suites below run on each.
+/// Every database that the store supports. The suites below run on each.
 enum Driver: CaseIterable {
     case sqliteFile
     case sqliteMemory
     case postgres
 
-    /// A store with its tables made, gone when the body returns.
+    /// Runs the body with a store whose tables exist, and then deletes the store.
     func withStore(
         rules: DatabaseRules = DatabaseRules(), _ body: (Database) async throws -> Void
     ) async throws {
@@ -29,7 +29,7 @@ enum Driver: CaseIterable {
         }
     }
 
-    /// The path of an SQLite database that is not there yet, gone when the body returns.
+    /// Runs the body with the path of a new SQLite database, and then deletes the file.
     static func withFile(_ body: (String) async throws -> Void) async throws {
         let folder = FileManager.default.temporaryDirectory.appending(
             path: "perennial-\(UUID().uuidString)")
@@ -38,7 +38,7 @@ enum Driver: CaseIterable {
         try await body(folder.appending(path: "store.sqlite").path)
     }
 
-    /// Three servers on one PostgreSQL.
+    /// Runs the body with three servers on one PostgreSQL database.
     static func withServers(_ body: ([Database]) async throws -> Void) async throws {
         let url = try await PostgresCluster.shared.preparedDatabase()
         let databases = try (0..<3).map { _ in try PostgresDriver(url: url) }

@@ -11,7 +11,7 @@ private func bought(_ number: Int) -> PurchaseID {
     PurchaseID(TransactionID(rawValue: "\(number)"), in: .production)
 }
 
-/// A month of a subscription, or a season that does not renew.
+/// A payment for a month of a subscription, or for a season that does not renew.
 private func paid(
     _ number: Int, by token: String, kind: ProductKind = .autoRenewable
 ) -> Payment {
@@ -41,7 +41,7 @@ extension Database {
         try await readingLog { try $0.events.all(of: app, after: sequence, limit: 500) }
     }
 
-    /// Whose terms are looked at.
+    /// The customers and tokens whose terms are watched for reminders.
     fileprivate func watched() async throws -> [String] {
         try await driver.read { connection in
             try connection.texts("SELECT subject FROM term_watches ORDER BY subject")
@@ -54,7 +54,7 @@ extension Database {
         }
     }
 
-    /// Lets the first purchase be theirs, and forgets them.
+    /// Links the first purchase to the customer of the token, and erases the customer.
     fileprivate func forget() async throws {
         try await transaction { tx in
             _ = try tx.identity.customer(tokenID, in: app, at: now)
@@ -66,10 +66,10 @@ extension Database {
     }
 }
 
-/// What a document says of somebody who was forgotten stays in the document.
+/// A document of an erased customer still contains the customer's account token.
 @Suite struct ErasedTokenTests {
     @Test(arguments: Driver.allCases)
-    func `what is told later does not name a forgotten person by their token`(
+    func `later events do not contain the account token of an erased customer`(
         driver: Driver
     ) async throws {
         try await driver.withStore(rules: rules) { store in
@@ -93,7 +93,7 @@ extension Database {
     }
 
     @Test(arguments: Driver.allCases)
-    func `terms of a forgotten person are not looked at by their token`(
+    func `an erased customer's account token is no longer watched for reminders`(
         driver: Driver
     ) async throws {
         try await driver.withStore(rules: rules) { store in
@@ -109,7 +109,7 @@ extension Database {
     }
 
     @Test(arguments: Driver.allCases)
-    func `what a token of a forgotten person was told before an end is forgotten`(
+    func `reminders sent for the account token of an erased customer are deleted`(
         driver: Driver
     ) async throws {
         try await driver.withStore(rules: rules) { store in

@@ -10,7 +10,7 @@ private func hash(_ id: CustomerID) -> [UInt8] {
     Array((Array(id.rawValue.lowercased().utf8) + Array(repeating: 0, count: 32)).prefix(32))
 }
 
-/// In the place of cryptography: another 32 bytes for another key.
+/// Replaces the cryptography by XOR, so that another key gives another code.
 private let keying = ErasureKeying(
     code: { hash, key in zip(hash, key).map { $0 ^ $1 } },
     freshKey: { Array(repeating: 0x5A, count: 32) })
@@ -30,7 +30,7 @@ extension Database {
         try await read { try $0.erasedIDs.contains(token: token, in: app) }
     }
 
-    /// What stands in the table.
+    /// The hashes in the table.
     fileprivate func erasures() async throws -> [[UInt8]] {
         try await driver.read { connection in
             try connection.rows("SELECT id_hash FROM erasures", []) { row throws(StorageFailure) in
@@ -40,7 +40,7 @@ extension Database {
     }
 }
 
-/// By what an erased id is known.
+/// How erased ids are recognized.
 @Suite struct ErasureTests {
     @Test(arguments: Driver.allCases)
     func `an erased id in mixed case leaves the token of another customer alone`(
@@ -57,7 +57,7 @@ extension Database {
     }
 
     @Test(arguments: Driver.allCases)
-    func `an erased id is kept as a hash under a key of the app`(driver: Driver) async throws {
+    func `an erased id is stored as a hash under a key of the app`(driver: Driver) async throws {
         try await driver.withStore(rules: rules) { store in
             #expect(try await !store.isErased(token))
             try await store.erase(tokenID)
@@ -68,18 +68,20 @@ extension Database {
                 try $0.erasedIDs.erasedTokens(among: [token, "another"], in: app)
             }
             #expect(among == [token])
-            // Another app has another key, and other people.
+            // Another app has another key and other customers.
             #expect(try await !store.read { try $0.erasedIDs.contains(token: token, in: "zebra") })
         }
     }
 
     @Test(arguments: Driver.allCases)
-    func `of somebody who used nothing up no row is left`(driver: Driver) async throws {
+    func `erasing a customer who has spent nothing leaves no row of the customer`(
+        driver: Driver
+    ) async throws {
         try await driver.withStore(rules: rules) { store in
             try await store.erase("anna")
             let left = try await store.read { try $0.customers.all(of: app, after: nil, limit: 9) }
             #expect(left == [])
-            // Then the name is as free as any other.
+            // Another customer can then use the pseudonym as an id.
             _ = try await store.transaction {
                 try $0.identity.customer("erased_1", in: app, at: now)
             }

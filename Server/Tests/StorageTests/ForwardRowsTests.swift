@@ -57,7 +57,9 @@ extension Database {
 
 @Suite struct ForwardRowsTests {
     @Test(arguments: Driver.allCases)
-    func `what is to be sent on is kept with the document, and once`(driver: Driver) async throws {
+    func `a notification is stored for forwarding with its document, and once`(
+        driver: Driver
+    ) async throws {
         try await driver.withStore { store in
             #expect(try await store.record(attested(1)))
             #expect(try await !store.record(attested(1)))
@@ -72,7 +74,7 @@ extension Database {
     }
 
     @Test(arguments: Driver.allCases)
-    func `of a transaction that fails nothing is sent on`(driver: Driver) async throws {
+    func `a transaction that fails forwards nothing`(driver: Driver) async throws {
         try await driver.withStore { store in
             await #expect(throws: Undone.self) {
                 try await store.transaction { tx in
@@ -86,7 +88,7 @@ extension Database {
     }
 
     @Test(arguments: Driver.allCases)
-    func `many servers at once take each forward once`(driver: Driver) async throws {
+    func `concurrent servers lease each forward once`(driver: Driver) async throws {
         try await driver.withStore { store in
             for number in 0..<60 { _ = try await store.record(attested(UInt8(number))) }
             let taken = try await withThrowingTaskGroup(of: [ForwardLease].self) { tasks in
@@ -107,7 +109,9 @@ extension Database {
     }
 
     @Test(arguments: Driver.allCases)
-    func `the longest due comes first, and nothing before it is due`(driver: Driver) async throws {
+    func `the longest overdue forward is leased first, and none before it is due`(
+        driver: Driver
+    ) async throws {
         try await driver.withStore { store in
             for (number, seconds) in [(1, 30), (2, 10), (3, 20)] {
                 _ = try await store.record(
@@ -120,7 +124,9 @@ extension Database {
     }
 
     @Test(arguments: Driver.allCases)
-    func `a failure is tried again, and an acceptance is the end`(driver: Driver) async throws {
+    func `a failed forward is retried, and an accepted one is finished`(
+        driver: Driver
+    ) async throws {
         try await driver.withStore { store in
             _ = try await store.record(attested(1, to: [old]))
             let first = try #require(try await store.leases().first)
@@ -136,7 +142,7 @@ extension Database {
             #expect(accepted.attempts == 2 && accepted.status == 204)
             #expect(accepted.acceptedAt == now && accepted.dueAt == nil)
             #expect(try await store.forwards(.waiting).isEmpty)
-            // Nobody waits for what came any more.
+            // No forward needs the body any more.
             #expect(try await store.bodies() == 0)
             _ = try await store.record(attested(1, to: [old]))
             #expect(try await store.leases(at: now + .days(1)).isEmpty)
@@ -145,14 +151,14 @@ extension Database {
     }
 
     @Test(arguments: Driver.allCases)
-    func `what came stays until the last address has accepted it`(driver: Driver) async throws {
+    func `the body is kept until the last address has accepted it`(driver: Driver) async throws {
         try await driver.withStore { store in
             _ = try await store.record(attested(1))
             try await store.end(try #require(try await store.leases().first), .status(200))
             #expect(try await store.bodies() == 1)
             let last = try #require(try await store.leases(to: staging).first)
             try await store.end(last, .noResponse("no route to host"), next: nil)
-            // It is given up, and may be asked for by hand.
+            // The forward is given up, and an operator may retry it.
             #expect(try await store.bodies() == 1)
             let lost = try #require(try await store.forwards(.givenUp).first)
             #expect(lost.target == staging && lost.lastError == "no route to host")
@@ -167,7 +173,7 @@ extension Database {
     }
 
     @Test(arguments: Driver.allCases)
-    func `a lease that has run out is taken over, and only an acceptance of the first counts`(
+    func `an expired lease passes on, and its first holder can only report acceptance`(
         driver: Driver
     ) async throws {
         try await driver.withStore { store in
@@ -185,7 +191,7 @@ extension Database {
     }
 
     @Test(arguments: Driver.allCases)
-    func `one that a server gives back is due as before`(driver: Driver) async throws {
+    func `a forward released by its server is due as before`(driver: Driver) async throws {
         try await driver.withStore { store in
             _ = try await store.record(attested(1, to: [old]))
             let lease = try #require(try await store.leases().first)
@@ -201,7 +207,7 @@ extension Database {
     }
 
     @Test(arguments: Driver.allCases)
-    func `of one document all is taken that nobody is trying, due or not`(
+    func `all unleased forwards of a document can be leased, due or not`(
         driver: Driver
     ) async throws {
         try await driver.withStore { store in
@@ -219,7 +225,7 @@ extension Database {
     }
 
     @Test(arguments: Driver.allCases)
-    func `of a full queue it is written down who was left out`(driver: Driver) async throws {
+    func `an address left out because of a full queue is recorded`(driver: Driver) async throws {
         try await driver.withStore { store in
             _ = try await store.record(attested(1, to: [], leftOut: [old]))
             let forward = try #require(try await store.forwards(.leftOut).first)
@@ -230,7 +236,7 @@ extension Database {
     }
 
     @Test(arguments: Driver.allCases)
-    func `the list has every forward once, the newest first, in pages of any size`(
+    func `the list has every forward once, newest first, in pages of any size`(
         driver: Driver
     ) async throws {
         try await driver.withStore { store in
@@ -250,7 +256,7 @@ extension Database {
     }
 
     @Test(arguments: Driver.allCases)
-    func `what is over is forgotten after a while, and what waits only after a longer one`(
+    func `finished forwards are deleted first, waiting ones later`(
         driver: Driver
     ) async throws {
         try await driver.withStore { store in
@@ -274,7 +280,7 @@ extension Database {
     }
 
     @Test(arguments: Driver.allCases)
-    func `what was given up can be tried again, and nothing else is touched`(
+    func `a forward that was given up can be retried, and no other is changed`(
         driver: Driver
     ) async throws {
         try await driver.withStore { store in
@@ -299,13 +305,13 @@ extension Database {
             #expect(again?.dueAt == now + .days(9) && again?.attempts == 0)
             let others = try await store.forwards(.waiting).filter { $0.document != lost.document }
             #expect(others == waiting)
-            // What was accepted everywhere has nothing left to be sent.
+            // The document that was accepted everywhere has no body left.
             #expect(try await store.bodies() == 2)
         }
     }
 
     @Test(arguments: Driver.allCases)
-    func `what was given up is kept for as long as it can be asked for`(
+    func `a forward that was given up is kept while it can be retried`(
         driver: Driver
     ) async throws {
         try await driver.withStore { store in
@@ -326,7 +332,7 @@ extension Database {
     }
 
     @Test(arguments: Driver.allCases)
-    func `what was accepted late is kept as long as what was accepted at once`(
+    func `the time to deletion counts from the acceptance, not from the arrival`(
         driver: Driver
     ) async throws {
         try await driver.withStore { store in
@@ -348,7 +354,9 @@ extension Database {
         (199, false), (200, true), (204, true), (206, true), (207, false), (302, false),
         (410, false), (500, false),
     ])
-    func `what Apple takes for success is one`(status: Int, isAccepted: Bool) {
+    func `a forward is accepted with the status codes that Apple accepts`(
+        status: Int, isAccepted: Bool
+    ) {
         #expect(ForwardResult.status(status).isAccepted == isAccepted)
         #expect(!ForwardResult.noResponse("").isAccepted)
     }

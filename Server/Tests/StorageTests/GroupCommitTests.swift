@@ -10,7 +10,7 @@ import Testing
 private struct Poisoned: Error {}
 
 @Suite struct GroupCommitTests {
-    /// More than two groups take.
+    /// More writers than fit into two groups.
     private static let writers = 800
 
     private static func document(_ number: Int) -> StoredDocument {
@@ -21,7 +21,7 @@ private struct Poisoned: Error {}
     }
 
     @Test(.timeLimit(.minutes(10)), arguments: Driver.allCases)
-    func `of many writers at once each gets its own answer, and all rows are kept`(
+    func `each of many concurrent writers gets its own result, and all rows are stored`(
         driver: Driver
     ) async throws {
         try await driver.withStore { store in
@@ -43,7 +43,7 @@ private struct Poisoned: Error {}
     }
 
     @Test(.timeLimit(.minutes(10)), arguments: Driver.allCases)
-    func `a poisoned writer fails alone, and leaves nothing`(driver: Driver) async throws {
+    func `a writer that throws fails alone, and its rows are undone`(driver: Driver) async throws {
         try await driver.withStore { store in
             await withTaskGroup { group in
                 for number in 0..<Self.writers {
@@ -58,7 +58,7 @@ private struct Poisoned: Error {}
         }
     }
 
-    /// Every seventh writes its row and then fails.
+    /// Every seventh writer inserts its row and then throws.
     private static func write(_ number: Int, to store: Database) async {
         do {
             try await store.transaction { tx in
@@ -72,7 +72,7 @@ private struct Poisoned: Error {}
     }
 
     @Test(.timeLimit(.minutes(10)), arguments: Driver.allCases)
-    func `documents that come together are kept once each, with their facts`(
+    func `concurrent documents are stored once each, with their facts`(
         driver: Driver
     ) async throws {
         try await driver.withStore { store in
@@ -101,8 +101,9 @@ private struct Poisoned: Error {}
         return StorageTests.fact(id, about: PurchaseID(id, in: .production))
     }
 
-    /// The number, where the document was new. Of every seventh the database refuses the id; half
-    /// of the others come as a closure of which the store knows nothing.
+    /// Returns the number if the document was new. The database refuses the id of every seventh
+    /// document. Half of the others are recorded in a closure, which hides its documents from the
+    /// store.
     private static func keep(_ number: Int, in store: Database) async -> [Int] {
         var document = document(number)
         if number % 7 == 0 { document.id.removeLast() }
@@ -121,7 +122,7 @@ private struct Poisoned: Error {}
     }
 
     @Test(.timeLimit(.minutes(10)), arguments: Driver.allCases)
-    func `each writer of a group learns of its own documents which are new`(
+    func `each writer of a group learns which of its own documents are new`(
         driver: Driver
     ) async throws {
         try await driver.withStore { store in
@@ -140,9 +141,9 @@ private struct Poisoned: Error {}
         }
     }
 
-    /// Of seven the database refuses the fourth; the last is the first again.
+    /// The database refuses the fourth of seven documents. The last one repeats the first.
     @Test(.timeLimit(.minutes(10)), arguments: Driver.allCases)
-    func `of several documents of one writer each is kept or refused by itself`(
+    func `each document of one writer is stored or refused by itself`(
         driver: Driver
     ) async throws {
         try await driver.withStore { store in
@@ -167,7 +168,7 @@ private struct Poisoned: Error {}
     }
 
     @Test(.timeLimit(.minutes(10)), arguments: Driver.allCases)
-    func `what the database refuses fails alone too`(driver: Driver) async throws {
+    func `a writer whose row the database refuses fails alone`(driver: Driver) async throws {
         try await driver.withStore { store in
             let purchase = PurchaseID("1000", in: .production)
             try await store.transaction { tx in
@@ -197,7 +198,7 @@ private struct Poisoned: Error {}
     }
 
     @Test(.timeLimit(.minutes(10)))
-    func `when too many wait, one more is told so at once`() async throws {
+    func `a writer is refused at once if too many are waiting`() async throws {
         try await Driver.sqliteFile.withStore { store in
             let gate = DispatchSemaphore(value: 0)
             try await withThrowingTaskGroup { group in
@@ -209,7 +210,7 @@ private struct Poisoned: Error {}
                     }
                 }
                 try await eventually("the first transaction holds the database") { holds.count > 0 }
-                // One writes; so many wait, of which some are turned away.
+                // One transaction runs and `waitingMax` writers wait. The others are refused.
                 let turnedAway = Tally()
                 for _ in 0..<2 * Self.waitingMax {
                     group.addTask {
@@ -229,8 +230,7 @@ private struct Poisoned: Error {}
     private static let waitingMax = 4096
 
     @Test(.timeLimit(.minutes(10)))
-    func `a group that finds no database does not ask again for each of its writers`() async throws
-    {
+    func `a group that finds no database tries once, not once for each writer`() async throws {
         let database = AbsentDatabase(holding: 1)
         let store = Database(database)
         try await withThrowingTaskGroup { group in
@@ -253,9 +253,11 @@ private struct Poisoned: Error {}
         #expect(!database.statements.all.contains { $0.hasPrefix("SAVEPOINT") })
     }
 
-    /// Another process holds the file; each who tries waits a second for it.
+    /// Another process has locked the file. Each attempt to write waits for it for a second.
     @Test(.timeLimit(.minutes(10)))
-    func `while the file is locked one waits at a time, and nobody for another`() async throws {
+    func `while the file is locked, one group waits at a time and the others fail early`()
+        async throws
+    {
         let folder = FileManager.default.temporaryDirectory.appending(
             path: "perennial-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
@@ -288,7 +290,7 @@ private struct Poisoned: Error {}
                     }
                 }
             }
-            // Three groups, of which each would have waited behind the one before.
+            // There are three groups. Each would have waited behind the one before it.
             #expect(ContinuousClock.now - began < .seconds(5))
             await #expect(throws: StorageFailure.self) { try await store.checkWrites(at: now) }
             gate.signal()
@@ -301,9 +303,9 @@ private struct Poisoned: Error {}
         other.close()
     }
 
-    /// The one who tries is told whether the database is back; whoever comes meanwhile is refused.
+    /// One writer finds out whether the database is back; the others are refused meanwhile.
     @Test(.timeLimit(.minutes(10)))
-    func `while the database is away one tries at a time, until it is back`() async throws {
+    func `while the database is away, one writer tries at a time until it is back`() async throws {
         let database = AbsentDatabase(holding: 2)
         let store = Database(database)
         database.gate.signal()
@@ -326,12 +328,12 @@ private struct Poisoned: Error {}
     }
 }
 
-/// None. The first who write are told so when the gate opens for each, the others at once.
+/// No database. The first writers get its failure when the gate opens, the others at once.
 private final class AbsentDatabase: DatabaseDriver, Connection {
     let gate = DispatchSemaphore(value: 0)
     let writes = Tally()
     let statements = Tally.List<String>()
-    /// Once it is one, the database is there, and has no rows.
+    /// As soon as this is one, the database is there, without rows.
     let returns = Tally()
     let dialect = Dialect.sqlite
     private let heldCount: Int

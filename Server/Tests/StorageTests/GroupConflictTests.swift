@@ -6,7 +6,7 @@ import Testing
 
 @testable import Storage
 
-/// Groups of writers with which transactions of other servers interfere.
+/// Groups of writers that conflict with transactions of other servers.
 @Suite struct GroupConflictTests {
     private static let count = 60
 
@@ -16,7 +16,7 @@ import Testing
             document(UInt8(number)), [fact(id, about: PurchaseID(id, in: .production))])
     }
 
-    /// In a file: a transaction in memory runs at once, so that no other writer waits meanwhile.
+    /// A file is needed: a transaction in memory runs at once, so no group could form.
     private func withStore(
         _ conflicts: @escaping @Sendable ([UInt8]) -> Bool,
         body: (Database, DisturbedDatabase) async throws -> Void
@@ -30,7 +30,7 @@ import Testing
         }
     }
 
-    @Test func `a group that always conflicts is recorded in parts, and nobody is refused`()
+    @Test func `a group that always conflicts is recorded in parts, and no writer is refused`()
         async throws
     {
         let conflicts: @Sendable ([UInt8]) -> Bool = { $0.count > 1 }
@@ -62,7 +62,7 @@ import Testing
         }
     }
 
-    @Test func `of a group only those are refused that conflict by themselves`() async throws {
+    @Test func `only writers that conflict by themselves are refused`() async throws {
         let conflicts: @Sendable ([UInt8]) -> Bool = { $0.contains(7) || $0.contains(40) }
         try await withStore(conflicts) { store, _ in
             let refused = await withTaskGroup(of: Int?.self) { group -> [Int] in
@@ -87,7 +87,7 @@ import Testing
         }
     }
 
-    @Test func `many documents of one writer are recorded in parts, too`() async throws {
+    @Test func `many documents of one writer are also recorded in parts`() async throws {
         let conflicts: @Sendable ([UInt8]) -> Bool = { $0.count > 1 || $0.contains(7) }
         try await withStore(conflicts) { store, _ in
             let results = await store.record((0..<Self.count).map(Self.attested))
@@ -101,8 +101,8 @@ import Testing
         }
     }
 
-    /// A closure is one writer, whatever it writes.
-    @Test func `closures of a group that conflicts run in parts`() async throws {
+    /// A closure is one writer, however much it writes.
+    @Test func `the closures of a conflicting group run in parts`() async throws {
         let conflicts: @Sendable ([UInt8]) -> Bool = { $0.contains(7) }
         try await withStore(conflicts) { store, _ in
             let refused = await withTaskGroup(of: Int.self) { group in
@@ -125,13 +125,13 @@ import Testing
     }
 }
 
-/// A database in which others interfere with whoever inserts certain documents.
+/// A database in which others conflict with the insertion of certain documents.
 private final class DisturbedDatabase: DatabaseDriver {
     let modes = Tally.List<WriteMode>()
     private let driver: any DatabaseDriver
     private let conflicts: @Sendable ([UInt8]) -> Bool
 
-    /// - Parameter conflicts: by the numbers of documents that are inserted together.
+    /// - Parameter conflicts: whether documents with these numbers conflict if inserted together.
     init(_ driver: any DatabaseDriver, _ conflicts: @escaping @Sendable ([UInt8]) -> Bool) {
         (self.driver, self.conflicts) = (driver, conflicts)
     }
@@ -181,7 +181,7 @@ private struct DisturbedConnection: Connection {
 }
 
 extension [Value] {
-    /// Of a document to be inserted.
+    /// The number of the document that this row inserts.
     fileprivate var documentNumber: UInt8? {
         if case .bytes(let id) = self[2] { id.first } else { nil }
     }

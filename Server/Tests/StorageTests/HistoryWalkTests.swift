@@ -2,7 +2,7 @@ import Ledger
 import Storage
 import Testing
 
-/// Who walks the App Store's history, and where whoever comes next goes on.
+/// Which server walks the App Store's history, and where the next one continues.
 @Suite struct HistoryWalkTests {
     private static let one = CheckWorker(holder: "one", lease: .seconds(300), checksPerSecond: 1)
     private static let two = CheckWorker(holder: "two", lease: .seconds(300), checksPerSecond: 1)
@@ -17,7 +17,9 @@ import Testing
     }
 
     @Test(arguments: Driver.allCases)
-    func `one server walks, and the next goes on from where it came`(driver: Driver) async throws {
+    func `one server walks at a time, and the next continues where it stopped`(
+        driver: Driver
+    ) async throws {
         try await driver.withStore { store in
             let first = try #require(try await Self.lease(store, Self.one))
             #expect(first.from == nil)
@@ -44,7 +46,7 @@ import Testing
     }
 
     @Test(arguments: Driver.allCases)
-    func `a server that dies on the way is followed by another`(driver: Driver) async throws {
+    func `if a server dies during a walk, another continues it`(driver: Driver) async throws {
         try await driver.withStore { store in
             let dead = CheckWorker(holder: "dead", lease: .zero, checksPerSecond: 1)
             let first = try #require(try await Self.lease(store, dead))
@@ -56,7 +58,7 @@ import Testing
     }
 
     @Test(arguments: Driver.allCases)
-    func `neither while the store is left alone, nor instead of what asks for failures`(
+    func `a walk waits while the App Store is paused, and does not replace the backfill`(
         driver: Driver
     ) async throws {
         try await driver.withStore { store in
@@ -75,7 +77,7 @@ import Testing
     }
 
     @Test(arguments: Driver.allCases)
-    func `the next walk is a first one again, where there are purchases that it passed over`(
+    func `if a walk missed purchases, the next one starts from the beginning`(
         driver: Driver
     ) async throws {
         try await driver.withStore { store in
@@ -86,12 +88,12 @@ import Testing
                 return isHeld
             }
             #expect(isHeld)
-            // Without purchases it would begin at this moment, and lose what it was to find.
+            // Without purchases, a new walk would begin now and miss what it should find.
             #expect(try await Self.extend(store, walking))
             try await store.keep(1)
             try await store.transaction { tx in
                 try tx.appStore.walkAnew(of: "cats", from: now - .days(30))
-                // It begins early enough as it is.
+                // The walk already begins early enough.
                 try tx.appStore.walkAnew(of: app, from: now)
             }
             #expect(try await Self.extend(store, walking))
@@ -109,7 +111,7 @@ import Testing
     }
 
     @Test(arguments: Driver.allCases)
-    func `the newest document is an app's own`(driver: Driver) async throws {
+    func `the newest document is found for each app`(driver: Driver) async throws {
         try await driver.withStore { store in
             let none = try await store.read { tx in try tx.documents.newest(of: app) }
             #expect(none == nil)

@@ -8,7 +8,7 @@ private let strict = LeaseQueue(
     attempts: "attempts", trouble: "trouble", troubleCharactersMax: 5,
     unfinished: "ended_at_ms IS NULL")
 
-/// The same table, where work that was done counts even if its lease was lost.
+/// The same table, but finished work counts even if its lease was lost.
 private var lenient: LeaseQueue {
     var queue = strict
     queue.completesWithoutLease = true
@@ -17,7 +17,7 @@ private var lenient: LeaseQueue {
 
 private let key: [Value] = [.text("birds"), .text("1")]
 
-/// What a test sees of the row with the key above.
+/// The columns that the tests check, of the row with the key above.
 private struct Parcel: Equatable {
     var due: Instant?
     var attempts: Int64 = 0
@@ -40,13 +40,13 @@ extension Database {
                 "INSERT INTO parcels (app, id, target, due_at_ms, attempts, lease_until_ms) "
                     + "VALUES ('birds', $1, $2, $3, 0, 0)",
                 (1...max(1, count)).map {
-                    // The last one is the longest overdue.
+                    // The last row is the longest overdue.
                     [.text("\($0)"), .text(target), .integer((now - .seconds($0)).milliseconds)]
                 })
         }
     }
 
-    /// The ids of what was leased.
+    /// Returns the ids of the leased rows.
     fileprivate func lease(
         by holder: String, lease: Duration = .seconds(60), limit: Int = 100, target: String = "u",
         at moment: Instant = now
@@ -89,11 +89,11 @@ extension Database {
     private struct Outcome {
         var name: String
         var queue = strict
-        /// Nil: the lease is released.
+        /// Nil if the lease is released.
         var outcome: LeaseOutcome?
         /// Whether the lease expires and another server leases the work before the outcome.
         var isLost = false
-        /// Nil: nothing is recorded, and the other server's lease stays.
+        /// Nil if nothing is recorded and the other server's lease stays.
         var expected: Parcel?
     }
 
@@ -123,7 +123,7 @@ extension Database {
     ]
 
     @Test(arguments: Driver.allCases)
-    func `an outcome is recorded by the lease holder, and what was done even later if that counts`(
+    func `only the lease holder records an outcome, but some queues accept late completion`(
         driver: Driver
     ) async throws {
         for row in Self.outcomes {
@@ -136,7 +136,7 @@ extension Database {
                 #expect(isRecorded == (row.expected != nil), "\(row.name)")
                 let expected = row.expected ?? Parcel(due: Self.due, isLeased: true)
                 #expect(try await store.parcel() == expected, "\(row.name)")
-                // What is due is leased again, by anybody.
+                // Work that is due and not leased can be leased by any server.
                 let isFree = !expected.isLeased && expected.due.map { $0 <= now } ?? false
                 #expect(try await store.lease(by: "c") == (isFree ? ["1"] : []), "\(row.name)")
             }
@@ -160,7 +160,7 @@ extension Database {
     }
 
     @Test(arguments: Driver.allCases)
-    func `a batch is the longest overdue of one scope, and no more than asked for`(
+    func `a batch has the longest overdue work of one scope, up to the limit`(
         driver: Driver
     ) async throws {
         try await driver.withStore { store in
@@ -173,7 +173,7 @@ extension Database {
     }
 
     @Test(arguments: Driver.allCases)
-    func `a lease that expired passes to another server, one that is extended does not`(
+    func `an expired lease passes to another server, an extended one does not`(
         driver: Driver
     ) async throws {
         try await driver.withStore { store in
@@ -195,7 +195,7 @@ extension Database {
     }
 
     @Test(arguments: Driver.allCases)
-    func `by its key, work is leased due or not, unless it is leased or finished`(
+    func `work is leased by its key even if it is not due, unless it is leased or finished`(
         driver: Driver
     ) async throws {
         try await driver.withStore { store in
@@ -220,7 +220,7 @@ extension Database {
     }
 
     @Test(arguments: Driver.allCases)
-    func `servers that lease at once never lease the same work`(driver: Driver) async throws {
+    func `concurrent servers never lease the same work`(driver: Driver) async throws {
         try await driver.withStore { store in
             try await store.makeParcels(60)
             let leased = try await withThrowingTaskGroup(of: [String].self) { tasks in
@@ -242,7 +242,7 @@ extension Database {
     }
 
     @Test(arguments: Driver.allCases)
-    func `the backlog is what is due, or all that waits, with the oldest`(
+    func `the backlog counts due work or all work, and has the oldest time`(
         driver: Driver
     ) async throws {
         try await driver.withStore { store in

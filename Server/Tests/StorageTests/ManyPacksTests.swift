@@ -13,7 +13,7 @@ private func packID(_ number: Int) -> PurchaseID {
     PurchaseID(TransactionID(rawValue: "\(number)"), in: .production)
 }
 
-/// A pack of 100 gems, which is also 5 coins.
+/// A pack of 100 gems that also has 5 coins.
 private func pack(
     _ number: Int, transaction: Int? = nil, refundedAt: Instant? = nil,
     token: String? = accountToken
@@ -34,7 +34,7 @@ extension Database {
         _ = try await record(DocumentWithFacts(document(number), facts))
     }
 
-    /// The balance that was told last; the log says of every wallet what is in it.
+    /// The balance last reported. Also expects that the log ends with the balance of every wallet.
     fileprivate func gems(
         of customer: CustomerID, _ location: SourceLocation = #_sourceLocation
     ) async throws -> Int64? {
@@ -45,7 +45,7 @@ extension Database {
         }
     }
 
-    /// What was told, with the balance after it.
+    /// The wallet events of gems, each with the balance after it.
     fileprivate func toldOfGems() async throws -> [String] {
         let events = try await readingLog { try $0.events.all(of: app, after: 0, limit: 500) }
         return events.map(\.entry.change).compactMap { change in
@@ -57,7 +57,7 @@ extension Database {
 
 @Suite struct ManyPacksTests {
     @Test(.timeLimit(.minutes(3)))
-    func `a receipt with many packs takes no longer for each of them`() async throws {
+    func `the time per pack does not grow with the number of packs in a receipt`() async throws {
         try await Driver.sqliteMemory.withStore(rules: rules) { store in
             let count = 4000
             _ = try await store.transaction { try $0.identity.customer(tokenID, in: app, at: now) }
@@ -67,7 +67,9 @@ extension Database {
     }
 
     @Test(.timeLimit(.minutes(3)))
-    func `many packs that come to a customer take no longer for each of them`() async throws {
+    func `the time per pack does not grow with the number of packs linked to a customer`()
+        async throws
+    {
         try await Driver.sqliteMemory.withStore(rules: rules) { store in
             let count = 2000
             try await store.hear(1, (1...count).map { pack($0, token: nil) })
@@ -81,7 +83,7 @@ extension Database {
                 }
             }
             #expect(try await store.gems(of: "anna") == Int64(count) * 100)
-            // Each is told to be theirs, and then what is in it.
+            // Each pack causes its event of the link, and then those of its credits.
             let first = try await store.readingLog {
                 try $0.events.all(of: app, after: before, limit: 6)
             }
@@ -95,7 +97,9 @@ extension Database {
     }
 
     @Test(arguments: Driver.allCases)
-    func `documents of one transaction tell what those of several do`(driver: Driver) async throws {
+    func `documents of one transaction cause the same events as those of several`(
+        driver: Driver
+    ) async throws {
         let facts = [
             pack(9), pack(3), pack(7, token: nil), pack(9, refundedAt: now), pack(5), pack(4),
         ]
@@ -134,13 +138,13 @@ extension Database {
     }
 
     @Test(arguments: Driver.allCases)
-    func `packs of one document count also among refunds, and each payment once`(
+    func `packs of one document also count among refunds, and each payment counts once`(
         driver: Driver
     ) async throws {
         try await driver.withStore(rules: rules) { store in
             _ = try await store.transaction { try $0.identity.customer(tokenID, in: app, at: now) }
             try await store.hear(1, [pack(1), pack(2), pack(3)])
-            // One payment by another number, one given back at once, one that is as it was.
+            // One payment under another number, one refunded at once, and one unchanged.
             try await store.hear(
                 2, [pack(4, transaction: 2), pack(5), pack(6, refundedAt: now), pack(7), pack(3)])
             #expect(try await store.gems(of: tokenID) == 500)

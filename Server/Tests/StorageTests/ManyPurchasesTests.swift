@@ -2,12 +2,12 @@ import Ledger
 import Storage
 import Testing
 
-/// Documents that come together are folded by several threads, and told in one order.
+/// Concurrent documents are projected by several threads, and their events have one order.
 @Suite struct ManyPurchasesTests {
     private static let purchases = 40
     private static let periods = 3
 
-    /// The renewals of each purchase in the order of time; the purchases in no order.
+    /// The renewals of each purchase are in the order of time, the purchases in no order.
     private static let documents = (0..<periods * purchases).map { number in
         let (period, place) = number.quotientAndRemainder(dividingBy: purchases)
         let from = now + .days(30 * period)
@@ -25,7 +25,7 @@ import Testing
     }
 
     @Test(arguments: Driver.allCases)
-    func `what documents say together is what they say one after the other`(
+    func `documents recorded together have the same result as one after the other`(
         driver: Driver
     ) async throws {
         try await driver.withStore { together in

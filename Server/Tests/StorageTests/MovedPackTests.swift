@@ -49,8 +49,8 @@ extension Database {
             .filter { $0.change.wallet != nil }
     }
 
-    /// What was told of wallets: `customer transaction kind before → after`. The log says of every
-    /// wallet what is in it.
+    /// The events of wallets, as `customer transaction kind before → after`. Also expects that the
+    /// log ends with the balance of every wallet.
     fileprivate func told(
         _ location: SourceLocation = #_sourceLocation
     ) async throws -> [String] {
@@ -64,7 +64,7 @@ extension Database {
         }
     }
 
-    /// What was told to each customer of each transaction, in all.
+    /// The sum of the reported amounts, by customer and transaction.
     fileprivate func sums() async throws -> [String: Int64] {
         var sums: [String: Int64] = [:]
         for entry in try await walletEntries() {
@@ -78,10 +78,10 @@ extension Database {
 
 private let moved = now + .days(2)
 
-/// Packs of what is used up that go from one customer to another, or come to their first one late.
+/// Consumable packs that move to another customer, or that get their first owner late.
 @Suite struct MovedPackTests {
     @Test(arguments: Driver.allCases)
-    func `a refund that goes along with its pack is not told as reversed`(
+    func `a refund that moves with its pack is not reported as reversed`(
         driver: Driver
     ) async throws {
         try await driver.withStore(rules: rules) { store in
@@ -96,10 +96,10 @@ private let moved = now + .days(2)
             ]
             #expect(try await store.told() == first)
             #expect(try await store.sums() == ["anna 1": 0, "ben 1": 0])
-            // It was taken from her when it moved, and not when it was bought.
+            // The pack was taken from her at the time of the move, not of the purchase.
             let times = try await store.walletEntries().map(\.change.at)
             #expect(times == [now, now + .days(1), moved, moved, now, now + .days(1)])
-            // Now it is reversed: to whoever has it.
+            // Now the refund is reversed, for the present owner.
             try await store.hear(3, pack(1, attestedAt: now + .days(3)))
             try await store.transaction { try $0.ownership.undo(transfer, in: app, at: moved) }
             #expect(
@@ -112,7 +112,7 @@ private let moved = now + .days(2)
     }
 
     @Test(arguments: Driver.allCases)
-    func `transfers have numbers of their own, in order`(
+    func `transfers have increasing numbers`(
         driver: Driver
     ) async throws {
         try await driver.withStore(rules: rules) { store in
@@ -128,7 +128,7 @@ private let moved = now + .days(2)
     }
 
     @Test(arguments: Driver.allCases)
-    func `what a pack that goes leaves to another's refund is no reversal`(
+    func `gems that a refund returns because a pack moves are not reported as a reversal`(
         driver: Driver
     ) async throws {
         try await driver.withStore(rules: rules) { store in
@@ -157,11 +157,11 @@ private let moved = now + .days(2)
         }
     }
 
-    /// Nothing is credited twice. But a sum over the events of one transaction is too high: what
-    /// the refund took more is told with the merge, which names no transaction, and what it gave
-    /// back names it.
+    /// Nothing is credited twice. But the sum over the events of one transaction is too high. The
+    /// additional amount that the refund took is reported with the merge, without a transaction.
+    /// The amount that it gave back is reported with its transaction.
     @Test(arguments: Driver.allCases)
-    func `a refund that took from what two had runTogether gives it back when a pack goes`(
+    func `a refund that took from a merged wallet returns the amount when a pack moves away`(
         driver: Driver
     ) async throws {
         try await driver.withStore(rules: rules) { store in
@@ -193,13 +193,13 @@ private let moved = now + .days(2)
     }
 
     @Test(arguments: Driver.allCases, [false, true])
-    func `a pack that somebody gets after its refund names the document of the one and the other`(
+    func `the credit and the refund of a pack linked after its refund name their own documents`(
         driver: Driver, isNamed: Bool
     ) async throws {
         let anna = "0b7c2a5f-01d3-4c8a-9f60-1234567890ab"
         let token = isNamed ? anna : nil
         try await driver.withStore(rules: rules) { store in
-            // Refunded, that taken back, and refunded again.
+            // The pack is refunded, the refund is reversed, and the pack is refunded again.
             try await store.hear(1, pack(1, token: token))
             try await store.hear(2, pack(1, refundedAt: now + .days(1), token: token))
             try await store.hear(3, pack(1, attestedAt: now + .days(2), token: token))
@@ -222,7 +222,7 @@ private let moved = now + .days(2)
     }
 
     @Test(arguments: Driver.allCases)
-    func `whom a pack names no more is told, as is whom it names instead`(
+    func `a pack that names another customer is reported to the old and the new one`(
         driver: Driver
     ) async throws {
         let anna = "0b7c2a5f-01d3-4c8a-9f60-1234567890ab"
@@ -234,7 +234,8 @@ private let moved = now + .days(2)
                 }
             }
             try await store.hear(1, pack(1, token: anna))
-            // The app has named another account, and the refund is the first to say so.
+            // The app has set another account token, and the refund is the first document that has
+            // it.
             try await store.hear(2, pack(1, refundedAt: now + .days(1), token: ben))
             #expect(
                 try await store.told() == [

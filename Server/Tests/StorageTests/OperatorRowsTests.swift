@@ -14,7 +14,7 @@ import Testing
     }
 
     @Test(arguments: Driver.allCases)
-    func `an operator has one account, with roles that can be replaced`(
+    func `an operator has one account, whose roles can be replaced`(
         driver: Driver
     ) async throws {
         try await driver.withStore { store in
@@ -48,7 +48,7 @@ import Testing
         }
     }
 
-    @Test func `the greater of two roles counts`() {
+    @Test func `of the role for one app and the role for all apps, the greater one counts`() {
         let roles = OperatorRoles(everywhere: .support, byApp: ["a": .viewer, "b": .admin])
         #expect(roles.role(in: "a") == .support && roles.role(in: "b") == .admin)
         #expect(roles.role(in: "c") == .support)
@@ -59,7 +59,7 @@ import Testing
     }
 
     @Test(arguments: Driver.allCases)
-    func `sessions end alone, together, and by time`(driver: Driver) async throws {
+    func `sessions end one by one, all together, and by time`(driver: Driver) async throws {
         try await driver.withStore { store in
             try await store.transaction { tx in
                 for hash in [Self.hash, Self.other] {
@@ -108,7 +108,7 @@ import Testing
     }
 
     @Test(arguments: Driver.allCases)
-    func `the networks are known from which an operator has signed in lately`(
+    func `the networks of an operator's recent sign-ins are stored`(
         driver: Driver
     ) async throws {
         try await driver.withStore { store in
@@ -139,7 +139,7 @@ import Testing
     }
 
     @Test(arguments: Driver.allCases)
-    func `failures are counted for one subject`(driver: Driver) async throws {
+    func `failed sign-ins are counted by subject`(driver: Driver) async throws {
         try await driver.withStore { store in
             try await store.transaction { tx in
                 var failures = SignInFailures(subject: "name mira", count: 1, lastAt: now)
@@ -158,7 +158,7 @@ import Testing
     }
 
     @Test(arguments: Driver.allCases)
-    func `entries of the audit are read from the newest on, page by page`(
+    func `the audit is listed from the newest entry on, page by page`(
         driver: Driver
     ) async throws {
         try await driver.withStore { store in
@@ -186,7 +186,7 @@ import Testing
     }
 
     @Test(arguments: Driver.allCases)
-    func `the audit forgets the id of a customer who is erased`(driver: Driver) async throws {
+    func `the audit does not keep the id of an erased customer`(driver: Driver) async throws {
         try await driver.withStore { store in
             try await store.transaction { tx in
                 _ = try tx.identity.customer("anna", in: app, at: now)
@@ -208,7 +208,7 @@ import Testing
     }
 
     @Test(arguments: Driver.allCases)
-    func `the audit of a move forgets the id of an owner who is erased`(
+    func `the audit of a transfer does not keep the id of an erased owner`(
         driver: Driver
     ) async throws {
         try await driver.withStore { store in

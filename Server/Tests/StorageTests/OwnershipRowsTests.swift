@@ -2,7 +2,7 @@ import Ledger
 import Storage
 import Testing
 
-/// Purchases that move, are shared, and are forgotten with their people.
+/// Purchases that are moved or shared, or whose customers are erased.
 @Suite struct OwnershipRowsTests {
     private static let people: [CustomerID] = ["anna", "ben", "cleo"]
 
@@ -19,7 +19,7 @@ import Testing
     }
 
     @Test(arguments: Driver.allCases)
-    func `both sides of a move are told, and its number leads back`(
+    func `a move is reported to both customers, and can be undone by its number`(
         driver: Driver
     ) async throws {
         try await driver.withStore { store in
@@ -48,7 +48,7 @@ import Testing
     }
 
     @Test(arguments: Driver.allCases)
-    func `a purchase that was nobody's is nobody's again when its move is undone`(
+    func `undoing the first move of a purchase leaves it without an owner again`(
         driver: Driver
     ) async throws {
         try await driver.withStore { store in
@@ -65,7 +65,7 @@ import Testing
     }
 
     @Test(arguments: Driver.allCases)
-    func `in what is nobody's again nobody has a share, which is told under who shared it`(
+    func `when a purchase loses its owner, its shares end, each with an event`(
         driver: Driver
     ) async throws {
         try await driver.withStore { store in
@@ -99,7 +99,7 @@ import Testing
     }
 
     @Test(arguments: Driver.allCases)
-    func `of customers that become one each share stands once, and none beside the link`(
+    func `a merge leaves each share once, and no share for the owner`(
         driver: Driver
     ) async throws {
         try await driver.withStore { store in
@@ -130,7 +130,7 @@ import Testing
     }
 
     @Test(arguments: Driver.allCases)
-    func `whoever is forgotten stands nowhere, and the log is whole`(
+    func `an erased customer is named in no row, and the log has no gaps`(
         driver: Driver
     ) async throws {
         try await driver.withStore { store in
@@ -174,7 +174,7 @@ import Testing
     }
 
     @Test(arguments: Driver.allCases)
-    func `whose purchase somebody had a share in is forgotten after them, and stands nowhere`(
+    func `an owner erased after the customer of a share is named in no row`(
         driver: Driver
     ) async throws {
         try await driver.withStore { store in
@@ -199,12 +199,13 @@ import Testing
     }
 
     @Test(arguments: Driver.allCases, [("cleo", "ben"), ("ben", "cleo")])
-    func `who bought something must have agreed themselves, who bought nothing takes none away`(
+    func `after a merge, consent counts only if each customer with purchases had given it`(
         driver: Driver, merged: (other: CustomerID, one: CustomerID)
     ) async throws {
         try await driver.withStore { store in
             try await fill(store)
-            // Ben bought nothing, and Anna did: Cleo agrees for him, and not for her.
+            // Ben has bought nothing, so Cleo's consent counts for him. Anna has bought something,
+            // so it does not count for her.
             let given = Consent(isGiven: true, hadSample: nil, at: now)
             try await store.transaction { tx in
                 try tx.consents.save(given, of: "cleo", in: app)
@@ -227,7 +228,7 @@ import Testing
     }
 
     @Test(arguments: Driver.allCases)
-    func `of whoever is forgotten no consent is left, and what the store asked stays`(
+    func `erasing a customer deletes the consent, and keeps what the App Store asked`(
         driver: Driver
     ) async throws {
         try await driver.withStore { store in
@@ -271,7 +272,7 @@ import Testing
     }
 
     @Test(arguments: Driver.allCases)
-    func `the end of a grant is told once, at its time`(driver: Driver) async throws {
+    func `the end of a grant is reported once, when it is due`(driver: Driver) async throws {
         try await driver.withStore { store in
             try await store.transaction { tx in
                 _ = try tx.identity.customer("anna", in: app, at: now)

@@ -17,7 +17,7 @@ private func packID(_ number: Int) -> PurchaseID {
     PurchaseID(TransactionID(rawValue: "\(number)"), in: .production)
 }
 
-/// What a document of some day says of a pack of 100 gems.
+/// What one document says about a pack of 100 gems.
 private struct Saying: Sendable {
     var day: Int
     var token: CustomerID?
@@ -58,7 +58,7 @@ extension Database {
         }
     }
 
-    /// What is in the wallets of anna and of ben, as was told of each, and the log agrees.
+    /// The reported balances of anna and ben. Also expects that the log agrees.
     fileprivate func balances(
         _ location: SourceLocation = #_sourceLocation
     ) async throws -> [Int64] {
@@ -76,15 +76,15 @@ extension Database {
     }
 }
 
-/// Packs that name one account, and later another.
+/// Packs that name one account, and later another one.
 @Suite struct RenamedPackTests {
-    /// Of a debit that is linked by nothing: it was made before the pack was heard of.
+    /// Books a debit before any pack is known, so that it links no pack.
     fileprivate static func owe(_ amount: Int64, in store: Database) async throws {
         try await store.spend(amount, leaving: -amount)
     }
 
     @Test(arguments: Driver.allCases, [1, 30, 100] as [Int64])
-    func `a pack of which something was spent stays with whom it named`(
+    func `a pack that was partly spent stays with the customer it named`(
         driver: Driver, spent: Int64
     ) async throws {
         try await driver.withStore(rules: rules()) { store in
@@ -101,7 +101,7 @@ extension Database {
             }
             let told = log.map(\.entry).filter { $0.change.kind == .linked }
             #expect(told.map(\.customer) == [anna] && told.map(\.evidence) == [.token])
-            // Both documents once more, and a third that names nobody: nothing is different.
+            // Both documents are repeated, and a third names no customer: nothing changes.
             try await store.hear(1, Saying(day: 0, token: anna))
             try await store.hear(3, Saying(day: 2, token: nil))
             #expect(try await store.balances() == [100 - spent, 0])
@@ -109,7 +109,7 @@ extension Database {
     }
 
     @Test(arguments: Driver.allCases, WalletRules.Refunds.allCases)
-    func `a refund that covers what was spent does not let a pack go`(
+    func `a refund of what was spent does not release the pack`(
         driver: Driver, refunds: WalletRules.Refunds
     ) async throws {
         try await driver.withStore(rules: rules(refunds)) { store in
@@ -125,7 +125,7 @@ extension Database {
     }
 
     @Test(arguments: Driver.allCases)
-    func `of two packs the one that was spent stays, and the other goes`(
+    func `of two packs, the spent one stays and the other moves`(
         driver: Driver
     ) async throws {
         try await driver.withStore(rules: rules()) { store in
@@ -134,7 +134,7 @@ extension Database {
             for pack in 1...2 {
                 try await store.hear(UInt8(pack), Saying(day: 0, token: anna), of: pack)
             }
-            // In one transaction.
+            // Both documents in one transaction.
             _ = try await store.transaction { tx in
                 try tx.recorder.record(
                     [2, 1].map { pack in
@@ -153,7 +153,7 @@ extension Database {
         Saying(day: 2, token: ben, isRefunded: true), Saying(day: 3, token: ben),
     ]
 
-    /// All orders in which the four documents may come.
+    /// All orders in which the four documents can arrive.
     private static let orders: [[Int]] = (0..<4).flatMap { a in
         (0..<4).flatMap { b in
             (0..<4).flatMap { c in
@@ -163,7 +163,9 @@ extension Database {
     }
 
     @Test(arguments: [Driver.sqliteMemory, .postgres])
-    func `documents alone lead to the same end in every order`(driver: Driver) async throws {
+    func `without debits, the documents lead to the same result in every order`(
+        driver: Driver
+    ) async throws {
         for order in Self.orders {
             try await driver.withStore(rules: rules()) { store in
                 try await store.addPeople()
@@ -175,14 +177,14 @@ extension Database {
     }
 
     @Test(arguments: Driver.allCases, [0, 30] as [Int64])
-    func `a rebuild that finds another account in the documents does the same`(
+    func `a rebuild that finds another account in the documents has the same result`(
         driver: Driver, spent: Int64
     ) async throws {
         try await driver.withStore(rules: rules()) { store in
             try await store.addPeople()
             if spent > 0 { try await Self.owe(spent, in: store) }
             try await store.hear(1, Saying(day: 0, token: anna))
-            // A document of which no fact was made.
+            // A document without facts.
             _ = try await store.record(DocumentWithFacts(document(2), []))
             for _ in 0..<2 {
                 try await store.transaction { tx in
@@ -201,7 +203,7 @@ extension Database {
     }
 
     @Test(arguments: Driver.allCases)
-    func `a debit links what it spends of packs that only name the customer`(
+    func `a debit links the packs it spends that only name the customer`(
         driver: Driver
     ) async throws {
         try await driver.withStore(rules: rules()) { store in
@@ -226,7 +228,9 @@ extension Database {
     }
 
     @Test(arguments: Driver.allCases)
-    func `a rebuild links what was spent and is not linked yet`(driver: Driver) async throws {
+    func `a rebuild links packs that were spent and are not linked yet`(
+        driver: Driver
+    ) async throws {
         try await driver.withStore(rules: rules()) { store in
             try await store.addPeople()
             try await Self.owe(30, in: store)

@@ -45,12 +45,12 @@ private func fact(_ payment: Payment, signedAfter: Duration, _ grade: Grade = .s
         }
     }
 
-    /// The first byte is the layout, twice its number: few purchases need a later one.
+    /// The first byte is twice the number of the layout. Few purchases need a later layout.
     @Test(
         arguments: [
             (nil, nil, 2, 2), (nil, Seats(), 2, 8), (4, nil, 9, 9), (1, Seats(), 9, 9),
         ] as [(Int?, Seats?, UInt8, UInt8)])
-    func `planned seats are read as they were written, and change no other rows`(
+    func `planned seats are read as they were written, and do not change other rows`(
         planned: Int?, seats: Seats?, ofFact: UInt8, ofTimeline: UInt8
     ) throws {
         var paid = copy("1000")
@@ -90,7 +90,7 @@ private func fact(_ payment: Payment, signedAfter: Duration, _ grade: Grade = .s
         }
     }
 
-    @Test func `proofs of the app itself are read as they were written`() throws {
+    @Test func `proofs of purchase of the app are read as they were written`() throws {
         let app = PurchaseID(ofApp: "704", in: .production)
         let proofs = [(false, "417"), (true, "2100.1")].map { isOnMac, version in
             Fact(

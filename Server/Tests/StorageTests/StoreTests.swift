@@ -16,7 +16,7 @@ private final class Flag: Sendable {
 
 @Suite struct StoreTests {
     @Test(arguments: Driver.allCases)
-    func `a document comes back as it was kept, and is kept once`(driver: Driver) async throws {
+    func `a document is read as it was stored, and is stored once`(driver: Driver) async throws {
         try await driver.withStore { store in
             let first = try await store.transaction { try $0.documents.insert(document(1)) }
             let again = try await store.transaction { try $0.documents.insert(document(1)) }
@@ -29,7 +29,7 @@ private final class Flag: Sendable {
     }
 
     @Test(arguments: Driver.allCases)
-    func `of a batch of documents each is told new or known`(driver: Driver) async throws {
+    func `each document of a batch is reported as new or known`(driver: Driver) async throws {
         try await driver.withStore { store in
             _ = try await store.transaction { try $0.documents.insert(document(2)) }
             let batch = (1...200).map { document($0) } + [document(1)]
@@ -57,7 +57,9 @@ private final class Flag: Sendable {
     }
 
     @Test(arguments: Driver.allCases)
-    func `a row that lacks what it refers to is told as such`(driver: Driver) async throws {
+    func `a row that refers to a missing row fails with a constraint failure`(
+        driver: Driver
+    ) async throws {
         try await driver.withStore { store in
             let failure = await #expect(throws: StorageFailure.self) {
                 try await store.transaction {
@@ -69,7 +71,9 @@ private final class Flag: Sendable {
     }
 
     @Test(arguments: Driver.allCases)
-    func `a failure that the closure swallows undoes it all the same`(driver: Driver) async throws {
+    func `a failed statement undoes the transaction even if the failure is caught`(
+        driver: Driver
+    ) async throws {
         try await driver.withStore { store in
             _ = try? await store.transaction { tx in
                 _ = try tx.documents.insert(document(1))
@@ -81,7 +85,7 @@ private final class Flag: Sendable {
     }
 
     @Test(arguments: Driver.allCases)
-    func `a walk passes every document once, in the order of signing`(driver: Driver) async throws {
+    func `a walk visits every document once, in the order of signing`(driver: Driver) async throws {
         try await driver.withStore { store in
             let all = (1...7).map { document($0, signedAt: now - .seconds(Int($0 / 2))) }
             try await store.transaction { tx in
@@ -105,7 +109,7 @@ private final class Flag: Sendable {
     }
 
     @Test(arguments: Driver.allCases)
-    func `facts and the timeline they make come back whole`(driver: Driver) async throws {
+    func `facts and their timeline are read as they were written`(driver: Driver) async throws {
         try await driver.withStore { store in
             let facts = [fact("1"), renewal]
             try await store.transaction { tx in
@@ -122,7 +126,7 @@ private final class Flag: Sendable {
     }
 
     @Test(arguments: Driver.allCases)
-    func `when news without a moment were heard comes back, alone and beside signed ones`(
+    func `the time of receipt of an undated fact is stored, alone and beside signed facts`(
         driver: Driver
     ) async throws {
         let undated = Fact(
@@ -146,7 +150,7 @@ private final class Flag: Sendable {
     }
 
     @Test(arguments: Driver.allCases)
-    func `facts of several documents fold into one timeline`(driver: Driver) async throws {
+    func `facts of several documents are projected into one timeline`(driver: Driver) async throws {
         try await driver.withStore { store in
             let batches = [
                 [fact("1")], [renewal, fact("2")], [fact("1", attestedAt: now + .days(3))],
@@ -163,7 +167,9 @@ private final class Flag: Sendable {
     }
 
     @Test(arguments: Driver.allCases)
-    func `one document's facts about two purchases fold into both`(driver: Driver) async throws {
+    func `facts of one document about two purchases are projected into both`(
+        driver: Driver
+    ) async throws {
         try await driver.withStore { store in
             let other = PurchaseID("999", in: .sandbox)
             let facts = [fact("1"), fact("7", about: other), renewal, fact("8", about: other)]
@@ -181,7 +187,9 @@ private final class Flag: Sendable {
     }
 
     @Test(.timeLimit(.minutes(2)))
-    func `a receipt with many purchases takes no longer for each of them`() async throws {
+    func `the time per purchase does not grow with the number of purchases in a receipt`()
+        async throws
+    {
         try await Driver.sqliteMemory.withStore { store in
             let purchases = (1...30_000).map {
                 PurchaseID(TransactionID(rawValue: "\($0)"), in: .production)
@@ -199,7 +207,7 @@ private final class Flag: Sendable {
     }
 
     @Test(arguments: Driver.allCases)
-    func `there is no fact without its document`(driver: Driver) async throws {
+    func `a fact without its document is refused`(driver: Driver) async throws {
         try await driver.withStore { store in
             await #expect(throws: StorageFailure.self) {
                 try await store.transaction {
@@ -210,7 +218,7 @@ private final class Flag: Sendable {
     }
 
     @Test(arguments: Driver.allCases)
-    func `a transaction that throws leaves nothing`(driver: Driver) async throws {
+    func `a transaction that throws leaves no rows`(driver: Driver) async throws {
         try await driver.withStore { store in
             await #expect(throws: Interrupted.self) {
                 try await store.transaction { tx in
@@ -224,7 +232,7 @@ private final class Flag: Sendable {
     }
 
     @Test(arguments: Driver.allCases)
-    func `migrating again changes nothing`(driver: Driver) async throws {
+    func `a second migration changes nothing`(driver: Driver) async throws {
         try await driver.withStore { store in
             _ = try await store.transaction { try $0.documents.insert(document(1)) }
             try await store.migrate(at: 5)
@@ -234,7 +242,7 @@ private final class Flag: Sendable {
     }
 
     @Test(arguments: Driver.allCases)
-    func `a damaged stored value is told, not believed`(driver: Driver) async throws {
+    func `a damaged stored value is a failure`(driver: Driver) async throws {
         try await driver.withStore { store in
             try await store.transaction { tx in
                 _ = try tx.documents.insert(document(1))
@@ -269,11 +277,11 @@ private final class Flag: Sendable {
         }
     }
 
-    /// Counts for ever.
+    /// A query that never ends.
     private static let endless =
         "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n"
 
-    @Test func `a statement that takes too long is interrupted, and the next one is not`()
+    @Test func `a statement that takes too long is interrupted, and the next one succeeds`()
         async throws
     {
         try await Driver.withFile { path in
@@ -288,13 +296,13 @@ private final class Flag: Sendable {
         }
     }
 
-    @Test func `scans do not hold the threads that short reads need`() async throws {
+    @Test func `scans do not use up the threads for short reads`() async throws {
         try await Driver.withFile { path in
             let driver = try SQLiteDriver(path: path)
             defer { driver.close() }
             let hasRead = Flag()
             try await withThrowingTaskGroup(of: Void.self) { tasks in
-                // More than there are threads, if they shared them with the read below.
+                // More scans than there are threads, in case they shared them with the read below.
                 for _ in 0..<64 {
                     tasks.addTask {
                         try await driver.scan { _ in

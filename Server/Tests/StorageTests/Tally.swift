@@ -6,10 +6,10 @@ final class Tally: Sendable {
 
     var count: Int { value.load(ordering: .relaxed) }
 
-    /// The number after this one more.
+    /// Adds one, and returns the new count.
     func next() -> Int { value.add(1, ordering: .relaxed).newValue }
 
-    /// What several tasks put together.
+    /// Collects items from several tasks.
     final class List<Item: Sendable>: Sendable {
         private let items = Mutex<[Item]>([])
 

@@ -45,10 +45,10 @@ extension Database {
         }
     }
 
-    /// An event of RevenueCat's format belongs to its purchase until that is linked, and then to
+    /// In RevenueCat's format, an event belongs to its purchase until that is linked, and then to
     /// the customer.
     @Test(arguments: Driver.allCases)
-    func `a replayed delivery is due at once, also if its event is of another stream by now`(
+    func `a replayed delivery is due at once, even if its event now has another stream`(
         driver: Driver
     ) async throws {
         try await driver.withStore { store in

@@ -1,6 +1,6 @@
 /// Who may import whom. SwiftPM does not enforce it: an undeclared import of a sibling compiles.
 enum Arrows {
-    // What often goes together, so that a row below stays one line of sense.
+    // Common groups of modules, so that each row below fits one line.
     private static let foundation: Set = ["Foundation", "FoundationEssentials"]
     private static let locks: Set = ["Synchronization"]
     private static let system: Set = ["Dispatch", "os", "Glibc", "Musl", "Darwin"]
@@ -10,25 +10,25 @@ enum Arrows {
     ]
     private static let certificates: Set = ["X509", "SwiftASN1", "Crypto"]
 
-    /// What each target may import. What is not listed is forbidden, and so is a target without a
-    /// row.
+    /// The modules that each target may import. An import that is not listed is forbidden, and so
+    /// is a target without a row.
     static let table: [String: Set<String>] = sources.merging(tests) { one, _ in one }
 
     private static let sources: [String: Set<String>] = [
         "PerennialContract": [],
-        // What a device judges to be open: pure.
+        // Decides on a device which rights are open: pure.
         "AccessRules": ["PerennialContract"],
-        // CryptoKit, Security and os are Apple's; on Linux, Crypto stands in for the first.
+        // CryptoKit, Security and os are Apple's; on Linux, Crypto replaces CryptoKit.
         "Perennial": foundation.union([
             "AccessRules", "PerennialContract", "StoreKit", "Observation", "Combine",
             "FoundationNetworking", "Crypto", "CryptoKit", "Security", "os",
         ]),
-        // The views over it, on Apple's systems only.
+        // The views of the SDK, on Apple's systems only.
         "PerennialUI": foundation.union([
             "Perennial", "SwiftUI", "Combine", "StoreKit", "_StoreKit_SwiftUI", "UIKit", "AppKit",
         ]),
         "StoreKit": foundation.union(["FoundationNetworking", "Synchronization", "Glibc"]),
-        // For an app's own tests: a store that plays a script, and worlds.
+        // For an app's own tests: a scripted store, and worlds.
         "PerennialTesting": foundation.union([
             "AccessRules", "Perennial", "PerennialContract", "StoreKit", "FoundationNetworking",
             "Synchronization", "Glibc", "Testing",
@@ -39,27 +39,27 @@ enum Arrows {
         // Our events as RevenueCat's webhooks: pure.
         "RevenueCatWebhooks": ["Ledger", "PerennialContract"],
         "AppStoreFormats": foundation,
-        // RSA, which receipts are signed with, is among the extras.
+        // RSA, with which receipts are signed, is in the extras of Crypto.
         "AppStoreTrust": foundation.union(certificates).union(locks).union([
             "AppStoreFormats", "_CryptoExtras",
         ]),
         "AppStoreClient": locks.union([
             "AppStoreFormats", "Crypto", "AsyncHTTPClient", "NIOCore",
         ]),
-        // Lookups of hosts have threads of their own, and are shared.
+        // Lookups of hosts have their own threads, and are shared.
         "Courier": foundation.union(locks).union(["Crypto", "AsyncHTTPClient", "NIOCore"]),
-        // What many documents say is folded by several processors.
+        // Several processors compute the timelines of many documents.
         "Storage": foundation.union(locks).union(["Ledger", "Reports", "Dispatch"]),
         "StorageSQLite": foundation.union(system).union(locks).union(["Storage", "CSQLite"]),
         "StoragePostgres": foundation.union(system).union(locks).union(["Storage", "CLibPQ"]),
-        // Passwords are hashed by scrypt, which is among the extras, on threads of their own.
+        // Passwords are hashed by scrypt, which is in the extras, on their own threads.
         "Engine": foundation.union(locks).union([
             "Ledger", "Intake", "Reports", "AppStoreFormats", "AppStoreTrust", "AppStoreClient",
             "Storage", "Crypto", "_CryptoExtras", "Dispatch", "Logging",
         ]),
         "Dashboard": foundation.union(["PerennialContract", "Mustache"]),
-        // NIOHTTP1 tells the version of HTTP and what the parser refuses; the framework does not.
-        // ServiceLifecycle says that the server stops, so that requests that wait end.
+        // NIOHTTP1 provides the HTTP version and the parser's errors; the framework does not.
+        // ServiceLifecycle signals that the server stops, so that waiting requests end.
         "HTTPServer": foundation.union(web).union(locks).union([
             "NIOHTTP1", "ServiceLifecycle", "Engine", "Ledger", "PerennialContract", "Dashboard",
             "Reports", "RevenueCatWebhooks", "Storage",
@@ -67,21 +67,21 @@ enum Arrows {
         "Simulator": foundation.union(web).union(certificates).union(locks).union([
             "AppStoreFormats", "_CryptoExtras",
         ]),
-        // The proof: beside Program the only target that sees Simulator and Engine together.
+        // The proof: besides Program the only target that sees Simulator and Engine together.
         "Convergence": locks.union([
             "AppStoreClient", "AppStoreFormats", "AppStoreTrust", "Engine", "Ledger", "Reports",
             "Simulator", "Storage", "StorageSQLite", "Logging",
         ]),
-        // The wiring: it may see everything, and nobody imports it but its tests and the stories.
+        // The wiring: it may see everything, and only its tests and the stories import it.
         "Program": everything,
-        // Beside Sources; nobody imports it. Measures parts alone, and the program from outside, so
-        // that it needs no Engine.
+        // Beside Sources; no target imports it. It measures single parts, and the program from
+        // outside, so it needs no Engine.
         "Benchmarks": everything.subtracting(["Engine", "HTTPServer", "Convergence"]).union([
             "PostgresCluster", "CLibPQ", "CSQLite",
         ]),
     ]
 
-    /// Every module we wrote, and every product that Server/Package.swift names.
+    /// Every module of ours, and every product that Server/Package.swift names.
     private static let everything: Set<String> =
         foundation.union(locks).union(system).union(web).union(certificates).union([
             "CZlib", "PerennialContract", "Ledger", "Intake", "Reports", "RevenueCatWebhooks",
@@ -93,7 +93,7 @@ enum Arrows {
             "SystemPackage",
         ])
 
-    /// A target's tests see their target, and what its claims are made with.
+    /// The tests of a target may see the target, and the tools that their claims need.
     private static let tests: [String: Set<String>] = [
         "PerennialContractTests": testing(["PerennialContract"]),
         "PerennialTests": testing([
@@ -107,17 +107,17 @@ enum Arrows {
         "StoreKitTests": testing([
             "StoreKit", "FoundationNetworking", "Glibc", "Synchronization", "Eventually",
         ]),
-        // Compiles what the pages show, and runs it in a world.
+        // Compiles the code that the pages show, and runs it in a world.
         "DocsTests": testing(["PerennialTesting", "Eventually"]),
         "RageTests": testing([
             "RageCore", "Perennial", "StoreKit", "FoundationNetworking", "Synchronization",
         ]),
-        // Random numbers from a seed, and bytes that are damaged by them. The seed is read from the
+        // Random numbers from a seed, and bytes that they damage. The seed comes from the
         // environment.
         "Dice": foundation,
         // Waits for conditions and for programs, with limits.
         "Eventually": foundation.union(locks).union(["Dispatch"]),
-        // Feeds damaged documents to all that reads documents, in a process of its own.
+        // Sends damaged documents to everything that reads documents, in its own process.
         "Fuzz": foundation.union([
             "AppStoreFormats", "AppStoreTrust", "Intake", "Ledger", "Dice",
         ]),
@@ -127,7 +127,7 @@ enum Arrows {
         "ReportsTests": testing(["Reports", "Ledger", "Dice"]),
         "RevenueCatWebhooksTests": testing(["RevenueCatWebhooks", "Ledger", "PerennialContract"]),
         "AppStoreFormatsTests": testing(["AppStoreFormats", "Dice"]),
-        // Signs as Apple does, under a root of its own.
+        // Signs as Apple does, under its own root.
         "Signing": foundation.union(certificates).union(["AppStoreFormats"]),
         "AppStoreTrustTests": testing([
             "AppStoreTrust", "AppStoreFormats", "Dice", "Signing", "_CryptoExtras",
@@ -139,7 +139,7 @@ enum Arrows {
             "Storage", "StorageSQLite", "StoragePostgres", "PostgresCluster", "Ledger", "Reports",
             "Eventually", "Dice",
         ]),
-        // Starts throw-away servers for the tests of all who store something.
+        // Starts throw-away servers for all tests that store something.
         "PostgresCluster": foundation.union(system).union(locks).union([
             "Storage", "StoragePostgres", "CLibPQ", "Eventually",
         ]),
@@ -152,7 +152,7 @@ enum Arrows {
             "HTTPServer", "HummingbirdTesting", "Engine", "Ledger", "PerennialContract", "Reports",
             "Storage", "StorageSQLite", "StoragePostgres", "PostgresCluster", "AppStoreFormats",
             "AppStoreTrust", "ServiceLifecycle", "Signing", "Eventually", "AsyncHTTPClient",
-            // Time limits of a connection are tested by a clock that the test moves.
+            // A clock that the test moves tests the time limits of a connection.
             "NIOEmbedded", "NIOHTTP1",
         ]).union(web).union(certificates),
         "SimulatorTests": testing([
@@ -175,7 +175,7 @@ enum Arrows {
         foundation.union(locks).union(system).union(modules).union(["Testing"])
     }
 
-    /// Imports that the table does not allow, and targets that it does not know.
+    /// Finds imports that the table does not allow, and targets that it does not contain.
     static func violations(in file: SourceFile) -> [Violation] {
         guard file.isSwift, let target = file.target else { return [] }
         guard let allowed = table[target] else {
@@ -194,8 +194,8 @@ enum Arrows {
         }
     }
 
-    /// Only Convergence and Stories may see Simulator and Engine together: anywhere else the one
-    /// could lean on the other.
+    /// Only Convergence and Stories may see Simulator and Engine together: anywhere else one could
+    /// rely on the other.
     static func meetings(in files: [SourceFile]) -> [Violation] {
         let apart: Set = ["Simulator", "Engine"]
         let byTarget = Dictionary(grouping: files.filter(\.isSwift)) { $0.target ?? "" }

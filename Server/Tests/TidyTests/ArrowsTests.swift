@@ -1,6 +1,6 @@
 import Testing
 
-/// Each check of the arrows, seen failing on a bad sample.
+/// Each check of imports, failing on a bad sample.
 @Suite struct ArrowsTests {
     private func file(_ path: String, _ text: String) -> SourceFile {
         SourceFile(path: path, text: text)
@@ -19,13 +19,13 @@ import Testing
         "@_spi(X) import Engine", "import struct Engine.Recorder", "@preconcurrency import Engine",
         "    import Engine // inside #if", "import Engine.Sub",
     ])
-    func `every spelling of an import is seen`(line: String) {
+    func `every spelling of an import is recognised`(line: String) {
         let bad = file("Server/Sources/Simulator/World.swift", line)
         #expect(Arrows.violations(in: bad).count == 1)
     }
 
     @Test(arguments: ["// import Engine", "let text = \"import Engine\"", "importEngine()"])
-    func `what only looks like an import is none`(line: String) {
+    func `a line that only resembles an import is allowed`(line: String) {
         let good = file("Server/Sources/Simulator/World.swift", line)
         #expect(Arrows.violations(in: good).isEmpty)
     }
@@ -54,7 +54,7 @@ import Testing
         #expect(meetings("Stories") == 0)
     }
 
-    @Test func `a dependency of the manifest that is no arrow is a violation`() {
+    @Test func `a dependency of the manifest that the table does not list is a violation`() {
         let manifest = """
             let crypto = Target.Dependency.product(name: "Crypto", package: "swift-crypto")
             targets: [

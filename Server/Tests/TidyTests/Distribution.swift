@@ -1,18 +1,18 @@
-/// What a PostgreSQL that is distributed by `app` (Citus) needs of every statement: all rows that a
-/// statement touches are of one app, and no key, reference or lock spans several. docs/scale.md
-/// says why.
+/// What a PostgreSQL that is distributed by `app` (Citus) requires of every statement: all rows
+/// that a statement touches are of one app, and no key, reference or lock spans several.
+/// docs/scale.md explains why.
 enum Distribution {
-    /// Tables that are the same on all machines, or of the database itself: they may be read
-    /// without an app. `Schema.placements` says why.
+    /// Tables that are the same on all machines, or that describe the database itself: they may be
+    /// read without an app. `Schema.placements` explains why.
     private static let shared: Set = [
         "keys", "log_epochs", "operators", "operator_roles", "operator_sessions", "operator_links",
         "sign_in_failures", "sign_in_places", "write_probes", "schema_versions", "sqlite_master",
     ]
 
-    /// Statements that break a rule, by a part of their text, each with the reason why that is
-    /// harmless. A part that no statement has is a violation, too.
+    /// Statements that break a rule, each by a part of its text, with the reason why that is
+    /// harmless. A part that no statement contains is a violation, too.
     static let exceptions: [(part: String, reason: String)] = [
-        // What a caller fills in begins with the app.
+        // The caller inserts a list that begins with the app.
         ("FROM events WHERE \\(condition)", "the conditions in Event.swift begin with the app"),
         ("FROM events WHERE \\(EventLog.lastOfCustomer)", "that condition begins with the app"),
         ("FROM events WHERE \\(Self.ofNobodyBefore)", "that condition begins with the app"),
@@ -50,13 +50,13 @@ enum Distribution {
         ("FROM money_sums WHERE \\(condition)", "the condition begins with the app"),
         ("INSERT INTO \\(table) (\\(columns.joined", "the columns begin with the app"),
         ("INSERT INTO \\(name) (\\(columns.joined", "a copy inserts all columns, also the app"),
-        // Which apps there are: read from all machines, without a lock.
+        // Lists the apps: read from all machines, without a lock.
         ("SELECT min(app) FROM documents WHERE app > $1", "looks for the next app"),
         ("SELECT DISTINCT app FROM purchases UNION", "looks for all apps, for an audit"),
         ("SELECT app, last_sequence FROM logs ORDER BY app", "all apps, after a restore"),
         ("SELECT DISTINCT app FROM pending_events", "looks for apps with work"),
         ("SELECT app FROM \\(name)", "looks for the next app of a copy"),
-        // What an operator runs for all apps. Nothing else depends on its snapshot.
+        // An operator runs these for all apps. Nothing else depends on their snapshot.
         ("SELECT count(*) FROM documents", "a count for a report"),
         ("SELECT count(*) FROM purchases", "a count for a report"),
         ("SELECT (SELECT count(*) FROM documents)", "counts for a report"),
@@ -85,7 +85,7 @@ enum Distribution {
         ("DELETE FROM purchases WHERE \\(isForgotten)", "a rebuild; compared by the app"),
         ("EXCEPT SELECT * FROM \\(table)", "a rebuild compares; the app is a column of both"),
         ("WHERE (app, environment, purchase) > ($1, $2, $3)", "a rebuild reads on from a key"),
-        // Steps of the schema.
+        // Statements of the schema's steps.
         (
             "CREATE TABLE IF NOT EXISTS schema_versions",
             "it is about the database, and stays on the coordinator"
@@ -96,7 +96,7 @@ enum Distribution {
         ),
     ]
 
-    /// Everything that breaks a rule, and has no exception.
+    /// Everything that breaks a rule and is not an exception.
     static func violations(among files: [SourceFile]) -> [Violation] {
         let ours = files.filter(isOurs)
         let statements = ours.flatMap { file in
@@ -144,12 +144,12 @@ enum Distribution {
 
     // MARK: - Rules
 
-    /// What a distributed PostgreSQL could not do, or not within one machine.
+    /// The reasons why a distributed PostgreSQL cannot run a statement on one machine, or at all.
     static func complaints(about sql: String) -> [String] {
         rowComplaints(sql) + insertComplaints(sql) + lockComplaints(sql) + tableComplaints(sql)
     }
 
-    /// Each table that is read or changed is compared by its app: with a value, or with the app of
+    /// Every table that is read or changed is restricted to one app: by a value, or by the app of
     /// the table that it is joined to.
     private static func rowComplaints(_ sql: String) -> [String] {
         guard sql.contains(#/^(SELECT|UPDATE|DELETE|INSERT|WITH) /#) else { return [] }
@@ -209,12 +209,12 @@ enum Distribution {
         return found
     }
 
-    /// Queues whose statements are made of parts.
+    /// Queues whose statements are composed of parts.
     private static func queuesWithoutApp(in file: SourceFile) -> [Violation] {
         let text = file.text
         return text.matches(of: #/LeaseQueue\(\s*table: /#).compactMap { match in
             let declared = text[match.range.lowerBound...].prefix(400)
-            // The key may be a constant before it.
+            // A constant may come before the key.
             let begun = text[..<match.range.lowerBound].suffix(200) + declared
             guard !begun.contains("[\"app\"") || declared.contains(#/scope: \[(?!"app")/#)
             else { return nil }

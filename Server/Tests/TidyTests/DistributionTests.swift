@@ -1,8 +1,8 @@
 import Testing
 
-/// Each rule finds a bad sample, and lets a good one pass.
+/// Each rule rejects a bad sample and accepts a good one.
 @Suite struct DistributionTests {
-    @Test func `statements about one app pass, and others are found`() {
+    @Test func `statements about one app are accepted, and others are found`() {
         let rows: [(sql: String, isGood: Bool)] = [
             ("SELECT a FROM purchases WHERE app = $1 AND purchase = $2", true),
             ("SELECT a FROM purchases WHERE purchase = $1", false),
@@ -34,7 +34,7 @@ import Testing
         check(rows)
     }
 
-    @Test func `keys, references and locks of one app pass, and others are found`() {
+    @Test func `keys, references and locks of one app are accepted, and others are found`() {
         let rows: [(sql: String, isGood: Bool)] = [
             (
                 "INSERT INTO links (app, purchase) VALUES ($1, $2) ON CONFLICT (app, purchase) "
@@ -80,7 +80,7 @@ import Testing
         }
     }
 
-    @Test func `a statement is read with all its parts, and nothing else is`() {
+    @Test func `a statement is read with all its parts, and no other text is read`() {
         let file = SourceFile(
             path: "Server/Sources/Storage/A.swift",
             text: #"""
@@ -104,7 +104,7 @@ import Testing
             ])
     }
 
-    @Test func `a table without an app in its key is found in the file of tables`() {
+    @Test func `a table whose key lacks the app is found in the schema file`() {
         let file = SourceFile(
             path: "Server/Sources/Storage/Schema/postgres.sql",
             text: """

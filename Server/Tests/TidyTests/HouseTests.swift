@@ -2,7 +2,7 @@ import Testing
 
 /// The checks, over every file of this repository.
 @Suite struct HouseTests {
-    @Test func `every import is an arrow of the table`() {
+    @Test func `every import is listed in the table`() {
         expectNone(Repository.files.flatMap(Arrows.violations))
     }
 
@@ -10,34 +10,34 @@ import Testing
         expectNone(Arrows.meetings(in: Repository.files))
     }
 
-    @Test func `the manifest declares no dependency that is not an arrow`() throws {
+    @Test func `the manifest declares only dependencies that the table lists`() throws {
         let manifest = try #require(
             Repository.files.first { $0.path == "Server/Package.swift" })
         #expect(!Manifest.targets(in: manifest).isEmpty)
         expectNone(Manifest.violations(in: manifest))
     }
 
-    @Test func `no name is empty of meaning`() {
+    @Test func `no name is meaningless`() {
         expectNone(Repository.files.flatMap(Names.violations))
     }
 
-    @Test func `a file is found by its name, in a room of the list`() {
+    @Test func `every file has a proper name and lies in a listed room`() {
         expectNone(Rooms.violations(among: Repository.files))
     }
 
-    @Test func `no banned word stands in any file`() {
+    @Test func `no file contains a banned word`() {
         expectNone(Repository.files.flatMap(Words.violations))
     }
 
-    @Test func `no line, function, file or page is over its limit`() {
+    @Test func `no line, function, file or page exceeds its limit`() {
         expectNone(Repository.files.flatMap(Limits.violations))
     }
 
-    @Test func `every statement is about rows on one machine of a distributed database`() {
+    @Test func `every statement works on one machine of a distributed database`() {
         expectNone(Distribution.violations(among: Repository.files))
     }
 
-    @Test func `every link leads somewhere`() {
+    @Test func `every link has a target`() {
         expectNone(
             Repository.files.flatMap { Pages.violations(in: $0, places: Repository.places) })
     }
@@ -53,7 +53,7 @@ import Testing
     }
 }
 
-/// One failure for each violation, with its place and its remedy.
+/// Records one failure for each violation, with its place and its remedy.
 private func expectNone(
     _ violations: [Violation], sourceLocation: SourceLocation = #_sourceLocation
 ) {

@@ -1,9 +1,9 @@
-/// The outer limits of size. They only go down.
+/// The upper limits of size. They may only be lowered.
 enum Limits {
     static let columnsMax = 100
     static let fileLinesMax = 400
     static let functionLinesMax = 60
-    /// Pages that are read in one sitting.
+    /// Pages that a reader reads in one sitting.
     static let pageLinesMax = ["README.md": 100, "ARCHITECTURE.md": 120]
 
     static func violations(in file: SourceFile) -> [Violation] {
@@ -46,7 +46,7 @@ enum Limits {
 
     struct Function: Equatable {
         let line: Int
-        /// Between the braces.
+        /// The lines between the braces.
         let lines: Int
     }
 
@@ -66,10 +66,10 @@ enum Limits {
         }
     }
 
-    /// Where a declaration's parameters or name begin; nil where the line declares no function.
+    /// Where a function's parameters or name begin; nil if the line declares no function.
     private static func signatureColumn(in line: [Character]) -> Int? {
         let text = String(line)
-        // A regular expression is parsed each time it is used: hence the words first.
+        // A regular expression is parsed each time it is used, so plain words are checked first.
         guard text.contains("func") || text.contains("init") else { return nil }
         let declared = #/(^|\s)(func\s+\S|init[?!]?\s*[<(])/#
         guard let match = text.firstMatch(of: declared) else { return nil }
@@ -79,16 +79,17 @@ enum Limits {
 
 /// Walks from a signature to the end of its body.
 ///
-/// Counts parentheses until the first brace outside of them: that opens the body. It ends where its
-/// braces are even. A declaration without a body ends at a closing brace, or where the next
-/// declaration begins, and has no length.
+/// Counts parentheses until the first brace outside of them, which opens the body. The body ends at
+/// the matching brace. A declaration without a body ends at a closing brace or at the next
+/// declaration, and has no length.
 private struct BodyWalk {
     private var depth = 0
     private var braces = 0
     private var firstRow: Int?
     private var isFirstLine = true
 
-    /// Nil: walk on. Otherwise the number of lines between the braces, or nil within for no body.
+    /// Nil to continue. Otherwise the number of lines between the braces, or an inner nil if there
+    /// is no body.
     mutating func end(in line: ArraySlice<Character>, row: Int) -> Int?? {
         defer { isFirstLine = false }
         if firstRow == nil, depth == 0, !isFirstLine, beginsDeclaration(line) {

@@ -1,6 +1,6 @@
 import Testing
 
-/// Each limit, seen exceeded by one and kept exactly.
+/// Each limit, exceeded by one and met exactly.
 @Suite struct LimitsTests {
     private func violations(_ text: String, path: String = "X.swift") -> [Violation] {
         Limits.violations(in: SourceFile(path: path, text: text))
@@ -12,14 +12,14 @@ import Testing
         "struct X {\n    \(opening)\n" + lines(bodyLines) + "    }\n}\n"
     }
 
-    @Test func `a line of 101 columns is a violation, one of 100 is none`() {
+    @Test func `a line of 101 columns is a violation, and one of 100 is not`() {
         let wide = String(repeating: "x", count: Limits.columnsMax)
         #expect(violations("\n// a\n" + wide + "x").map(\.line) == [3])
         #expect(violations(wide).isEmpty)
         #expect(violations(String(repeating: "é", count: Limits.columnsMax)).isEmpty)
     }
 
-    @Test func `a file of 401 lines is a violation, one of 400 is none`() {
+    @Test func `a file of 401 lines is a violation, and one of 400 is not`() {
         #expect(violations(lines(Limits.fileLinesMax + 1)).count == 1)
         #expect(violations(lines(Limits.fileLinesMax)).isEmpty)
     }
@@ -28,7 +28,7 @@ import Testing
         "func x() {", "init?(y: Int) throws {", "func x(\n        y: () -> Int = { 1 }\n    ) {",
         "func x<Y>() -> [Y]\n    where Y: Z\n    {",
     ])
-    func `a body of 61 lines is a violation, one of 60 is none`(opening: String) {
+    func `a body of 61 lines is a violation, and one of 60 is not`(opening: String) {
         let most = Limits.functionLinesMax
         let found = violations(function(bodyLines: most + 1, opening: opening))
         #expect(found.map(\.line) == [2])
@@ -46,12 +46,12 @@ import Testing
         #expect(found == [Limits.Function(line: 1, lines: 2)])
     }
 
-    @Test func `a call of an initialiser is no declaration`() {
+    @Test func `a call of an initialiser is not a declaration`() {
         let text = "struct X {\n    let y = Y.init(1)\n    let z = self.init()\n}\n"
         #expect(Limits.functions(in: SourceFile(path: "X.swift", text: text)).isEmpty)
     }
 
-    @Test func `a long README is a violation, and so is a long architecture`() {
+    @Test func `a README or an architecture page that is too long is a violation`() {
         for (path, most) in Limits.pageLinesMax {
             #expect(violations(lines(most + 1), path: path).count == 1)
             #expect(violations(lines(most), path: path).isEmpty)

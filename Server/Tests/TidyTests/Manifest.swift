@@ -1,7 +1,7 @@
-/// Reads the targets out of Server/Package.swift, to hold them against ``Arrows``.
+/// Reads the targets from Server/Package.swift, to compare them with ``Arrows``.
 ///
-/// It knows the manifest's own manner: `library("X", […])`, `tests("X", […])`, and products bound
-/// to a name by `let`.
+/// It understands only the manifest's own style: `library("X", […])`, `tests("X", […])`, and
+/// products bound to a name by `let`.
 enum Manifest {
     struct Target: Equatable {
         let name: String

@@ -1,9 +1,9 @@
-/// Blanks what is not code in Swift text: comments, strings, and names in backticks.
+/// Blanks everything in Swift text that is not code: comments, strings, and names in backticks.
 ///
-/// Walks the characters once. At each it is either in code, where it looks for an opening mark and
-/// masks up to the closing one, or it copies. What a string interpolates is masked with it. Regex
-/// literals are not known: write `Regex` in checks of the house. Ends at the end of the text, also
-/// where a mark is never closed.
+/// Walks the characters once. At an opening mark it masks everything up to the closing mark; it
+/// copies all other characters. A string is masked together with its interpolations. Regex literals
+/// are not supported: use `Regex` in these checks. It ends at the end of the text, even if a mark
+/// is never closed.
 enum Masking {
     static func masked(_ text: String) -> String {
         var masker = Masker(text)
@@ -44,7 +44,7 @@ private struct Masker {
         return zip(mark, characters[position...]).allSatisfy { $0 == $1 }
     }
 
-    /// The number of `#` before the quote that opens a string here; nil where none does.
+    /// The number of `#` before the quote that opens a string here; nil if none opens here.
     var hashesBeforeQuote: Int? {
         let hashes = characters[position...].prefix { $0 == "#" }.count
         let quote = position + hashes
@@ -63,7 +63,7 @@ private struct Masker {
         }
     }
 
-    /// The opening mark itself is copied where the closing one is: both are one character.
+    /// The opening mark is also copied if the closing mark is: both are one character.
     mutating func blank(until end: String, keepsEnd: Bool) {
         if keepsEnd { copy() } else { blank() }
         while position < characters.count, !sees(end) { blank() }
@@ -103,7 +103,8 @@ private struct Masker {
             }
         }
         blank(quote.count + hashes)
-        // A quote stays as a mark: a string is something, and what stands before it is not alone.
+        // A quote stays as a mark, because a string is an expression: the code before it is not
+        // alone.
         if !isNested { out[start] = "\"" }
     }
 

@@ -1,6 +1,6 @@
 import Testing
 
-/// What the other checks stand on: only code is left, at its place.
+/// The other checks rely on this: only code is left, at its place.
 @Suite struct MaskingTests {
     @Test(arguments: [
         ("a // b", "a"), ("a /* b /* c */ d */ e", "a e"), ("a \"b\" c", "a \" c"),
@@ -14,7 +14,7 @@ import Testing
     }
 
     @Test(arguments: ["\"never closed", "/* never closed", "`never", "\"\\(never", "#\"x", "\"\\"])
-    func `text that ends too early ends the masking, and keeps its length`(text: String) {
+    func `an unterminated string or comment is masked and keeps its length`(text: String) {
         #expect(Masking.masked(text).count == text.count)
     }
 

@@ -1,20 +1,20 @@
-/// Names that say nothing, and prefixes that hide what a function returns.
+/// Meaningless names, and prefixes that hide what a function returns.
 enum Names {
-    /// Anywhere in a name.
+    /// Words that are forbidden anywhere in a name.
     private static let emptyWords: Set = ["Manager", "Helper", "Helpers", "Util", "Utils", "Impl"]
-    /// As the last word of a name of ours.
+    /// Words that may not be the last word of a name of ours.
     private static let emptyEndings: Set = ["Base", "Info", "Data", "Item", "Record", "Service"]
     /// Engine consists of services, which `Engine` lists by their subjects.
     private static let folderOfServices = "Server/Sources/Engine/"
     private static let emptyPrefixes: Set = ["get", "compute", "handle"]
-    /// Verbs that meant too many things here. As the first word of a function's name they are
+    /// Verbs that had too many meanings here. As the first word of a function's name they are
     /// replaced by the verbs in STYLE.md.
     private static let vagueVerbs: Set = [
         "keep", "tell", "take", "put", "note", "end", "look", "ask", "answer", "settle", "hear",
         "wake",
     ]
     private static let foldersOfOurSources = ["Server/Sources/", "Sources/", "Server/Benchmarks/"]
-    /// Where Apple's words are spoken, Apple's names stay as they are.
+    /// In modules that use Apple's vocabulary, Apple's names stay as they are.
     private static let foldersOfApplesWords = [
         "Server/Sources/AppStoreFormats/", "Server/Sources/Simulator/", "Sources/StoreKit/",
     ]
@@ -35,7 +35,7 @@ enum Names {
     }
 
     static func declarations(in file: SourceFile) -> [Declaration] {
-        // `class func` declares a function: a kind is not the name of another.
+        // `class func` declares a function: here `class` does not introduce a type.
         let declared =
             #/\b(func|var|let|struct|class|enum|actor|protocol)\s+(?!func\b|var\b)([A-Za-z_]\w*)/#
         return file.codeLines.enumerated().flatMap { index, line in

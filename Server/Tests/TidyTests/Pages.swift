@@ -53,7 +53,7 @@ enum Pages {
             switch part {
             case ".": break
             case "..":
-                // Above the root nothing is ours: such a link leads nowhere.
+                // Nothing above the root belongs to the repository: such a link has no target.
                 guard !parts.isEmpty else { return "../" + path }
                 parts.removeLast()
             default: parts.append(String(part))

@@ -1,6 +1,6 @@
 import Testing
 
-/// Each check of pages, seen failing on a bad sample.
+/// Each check of pages, failing on a bad sample.
 @Suite struct PagesTests {
     private let places: Set = ["README.md", "docs", "docs/README.md", "docs/api.md"]
 
@@ -12,7 +12,7 @@ import Testing
         "[x](missing.md)", "see [x](../docs/none.md#part)", "<img src=\"images/none.svg\">",
         "[x](../../elsewhere.md)", "[x](api.md) and [y](none.md)",
     ])
-    func `a link that leads nowhere is a violation, with its line`(line: String) {
+    func `a link without a target is a violation, with its line`(line: String) {
         #expect(violations("# Title\n\n" + line).map(\.line) == [3])
     }
 
@@ -20,11 +20,11 @@ import Testing
         "[x](api.md)", "[x](../README.md)", "[x](README.md#here)", "[x](#here)", "[x](.)",
         "[x](https://example.com/none)", "```\n[x](none.md)\n```", "[x](../docs/)",
     ])
-    func `a link that leads somewhere is none`(text: String) {
+    func `a link with a target is allowed`(text: String) {
         #expect(violations(text).isEmpty)
     }
 
-    @Test func `a page that no entrance links is a violation`() {
+    @Test func `a page that no index page links to is a violation`() {
         let entrance = SourceFile(path: "docs/README.md", text: "[api](api.md)")
         let linked = SourceFile(path: "docs/api.md", text: "[other](other.md)")
         let orphan = SourceFile(path: "docs/other.md", text: "")

@@ -1,12 +1,12 @@
 import Foundation
 
-/// The files of this repository, found from where this file lies.
+/// The files of this repository, located from the path of this file.
 enum Repository {
-    /// Folders that hold products, not sources.
+    /// Folders that contain build products, not sources.
     private static let foldersLeftOut: Set = [
         "__pycache__", ".build", ".git", ".perennial", ".swiftpm", "venv",
     ]
-    /// Larger files are nobody's prose or code.
+    /// Larger files are neither prose nor code.
     private static let fileBytesMax = 1_000_000
 
     static let root = URL(filePath: #filePath)
@@ -18,7 +18,7 @@ enum Repository {
     /// Every text file, sorted by path. Reads the disk once.
     static let files: [SourceFile] = paths.compactMap(file)
 
-    /// Files, pictures too, and folders, as links may name all of them.
+    /// All files and folders, including pictures, because links may name any of them.
     static let places: Set<String> = Set(paths.flatMap(ancestors))
 
     private static func ancestors(of path: String) -> [String] {

@@ -1,4 +1,4 @@
-/// Where a file stands and how it is called, so that a reader finds it by guessing.
+/// Where a file is and what it is called, so that a reader can guess it.
 enum Rooms {
     /// Swift files directly in one folder.
     static let folderFilesMax = 25
@@ -9,7 +9,7 @@ enum Rooms {
         "Terms", "Grants", "Content", "Offers", "Consumption", "Delivery", "Legacy", "Import",
         "Money", "Accounts", "Operations", "Seats",
     ]
-    /// What one module has alone.
+    /// The folders that only one module has.
     private static let own: [String: Set<String>] = [
         "AppStoreClient": ["Notifications", "RateLimits", "Transport"],
         "AppStoreFormats": [
@@ -99,7 +99,7 @@ enum Rooms {
         ]
     }
 
-    /// A simple boundary: to Unicode, `A.B` is one word.
+    /// A simple boundary: for Unicode, `A.B` is one word.
     private static func isCarried(_ chief: String, in file: SourceFile) -> Bool {
         let kinds = "struct|enum|class|actor|protocol|extension|typealias"
         guard let declared = try? Regex("\\b(\(kinds))\\s+(\\w+\\.)*\(chief)\\b") else {

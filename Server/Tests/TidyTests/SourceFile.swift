@@ -1,5 +1,5 @@
-/// A file of the repository as text. The checks take these and nothing else, so that each can be
-/// fed a bad sample.
+/// A file of the repository as text. The checks take only values of this type, so that each can be
+/// given a bad sample.
 struct SourceFile: Sendable {
     /// From the repository's root, with slashes.
     let path: String
@@ -18,14 +18,14 @@ struct SourceFile: Sendable {
     var isSwift: Bool { path.hasSuffix(".swift") }
     var isPage: Bool { path.hasSuffix(".md") }
 
-    /// The folder of a target: `Ledger` for `Server/Sources/Ledger/Access.swift`, `Benchmarks`,
-    /// which stands beside those; nil elsewhere, and for a tutorial.
+    /// The folder of a target: `Ledger` for `Server/Sources/Ledger/Access.swift`, or `Benchmarks`,
+    /// which is beside those. Nil elsewhere, and for a tutorial.
     var target: String? {
         var parts = path.split(separator: "/").map(String.init)
         if parts.first == "Server" { parts.removeFirst() }
         if parts.count > 1, parts[0] == "Benchmarks" { return parts[0] }
         guard parts.count > 2, ["Sources", "Tests"].contains(parts[0]) else { return nil }
-        // The steps of a tutorial are an app's code.
+        // The steps of a tutorial are the code of an app.
         if parts.contains(where: { $0.hasSuffix(".docc") }) { return nil }
         return parts[1]
     }
@@ -37,10 +37,10 @@ struct SourceFile: Sendable {
     }
 }
 
-/// What is not as the house wants it, where, and how to mend it.
+/// A violation of a house rule: what, where, and the remedy.
 struct Violation: Hashable, Sendable, CustomStringConvertible {
     let path: String
-    /// From 1.
+    /// Starts at 1.
     let line: Int
     let what: String
     let remedy: String

@@ -1,16 +1,16 @@
-/// The SQL in Swift text: string literals that begin as a statement does, each with those that `+`
-/// appends to it.
+/// The SQL in Swift text: string literals that begin like a statement, each with the literals that
+/// `+` appends to it.
 ///
 /// Walks the bytes once. At each it is in code, in a comment, or in a string; a string's
 /// interpolations are kept as they are written. Literals with `#` are not known.
 enum Statements {
     struct Statement: Equatable {
         let line: Int
-        /// White space is one space.
+        /// Each run of white space is one space.
         let text: String
     }
 
-    /// Those of a file of SQL. Each ends with a line that ends with a semicolon.
+    /// The statements of an SQL file. Each ends with a line that ends with a semicolon.
     static func statements(inSQL file: SourceFile) -> [Statement] {
         var found: [Statement] = []
         var (words, begin): ([Substring], Int) = ([], 1)
@@ -117,7 +117,7 @@ private struct LiteralReader {
         advance()
     }
 
-    /// From `\(` to the parenthesis that closes it, with the strings within.
+    /// From `\(` to its closing parenthesis, with the strings inside.
     private mutating func appendInterpolation(to text: inout [UInt8]) {
         append(to: &text)
         append(to: &text)

@@ -5,7 +5,7 @@ import Testing
 /// The counts of `bin/structure` that have a goal. Those that have reached it must stay within it;
 /// the others may only shrink.
 ///
-/// A change that makes one smaller writes the new number here.
+/// If you reduce a count, write the new number here.
 @Suite struct StructureTests {
     private static let ceilings = [
         "functions of Storage.DatabaseSession": 40,
@@ -31,7 +31,7 @@ import Testing
         "type names that stand in several modules": 64,
     ]
 
-    @Test func `no count of what is to be restructured grows`() async throws {
+    @Test func `no count that must shrink grows`() async throws {
         let process = Process()
         process.executableURL = URL(filePath: "/usr/bin/env")
         process.arguments = ["python3", Repository.root.appending(path: "bin/structure").path]
@@ -46,7 +46,7 @@ import Testing
         }
     }
 
-    /// The column "now", by name. What stands after a comma in a name varies.
+    /// The values of the column "now", by name. The text after a comma in a name varies.
     private static func counts(in table: String) -> [String: Int] {
         var counts: [String: Int] = [:]
         for line in table.split(separator: "\n") {

@@ -1,4 +1,4 @@
-/// A wait without a limit holds up all tests, and does not say what it waited for. The waits of
+/// A wait without a limit blocks all tests, and does not say what it waited for. The waits of
 /// Tests/Eventually have limits and names.
 enum Waits {
     /// Files that may wait in another way, how often, and why.
@@ -31,8 +31,8 @@ enum Waits {
         }.map { $0.offset + 1 }
     }
 
-    // A regular expression is parsed each time it is used, which takes longer than these lines do:
-    // hence the words first.
+    // A regular expression is parsed each time it is used, which takes longer than these lines do,
+    // so plain words are checked first.
     private static func blocks(_ line: Substring) -> Bool {
         (line.contains("wait") || line.contains("ToEnd"))
             && line.contains(#/\.wait\(\)|(waitUntilExit|readDataToEndOfFile|readToEnd)\(/#)

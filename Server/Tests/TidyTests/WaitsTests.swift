@@ -11,8 +11,8 @@ import Testing
         }
     }
 
-    /// Otherwise a list of exceptions only grows.
-    @Test func `every file of the exceptions waits as often as it may`() {
+    /// Otherwise the list of exceptions would only grow.
+    @Test func `every file of the exceptions waits exactly as often as allowed`() {
         for (path, allowance) in Waits.allowed {
             let file = Repository.files.first { $0.path == "Server/Tests/\(path)" }
             #expect(file.map { Waits.lines(in: $0).count } == allowance.count, "\(path)")
@@ -30,7 +30,7 @@ import Testing
     }
 
     @Test(arguments: ["for await event in stream { }", "for try await part in answer.body {"])
-    func `a loop over what others send is a violation in the server's tests`(line: String) {
+    func `a loop over elements from outside is a violation in the server's tests`(line: String) {
         #expect(violations(line) == 1)
         #expect(violations(line, in: "Server/Sources/X/Y.swift") == 0)
     }
@@ -39,7 +39,7 @@ import Testing
         "try gate.wait(for: event)", "try process.waitForEnd()", "// gate.wait()",
         "for await count in group { }", "@Test(.timeLimit(.minutes(1)))\nfor await x in y {}",
     ])
-    func `a wait with a limit is no violation`(text: String) {
+    func `a wait with a limit is allowed`(text: String) {
         #expect(violations(text) == 0)
     }
 }

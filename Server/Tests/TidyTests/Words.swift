@@ -42,8 +42,8 @@ enum Words {
         }
     }
 
-    /// A `SELECT` with conditions among the columns of another one. A distributed PostgreSQL
-    /// refuses it.
+    /// A `SELECT` with conditions among the columns of another one, which a distributed PostgreSQL
+    /// refuses.
     private static func correlatedSelects(in file: SourceFile) -> [Violation] {
         file.text.matches(of: /SELECT (?:(?!FROM|;)[^;])*?\(SELECT [^()]*WHERE/).map { match in
             let line = file.text[..<match.range.lowerBound].count { $0 == "\n" } + 1

@@ -1,6 +1,6 @@
 import Testing
 
-/// Each check of words and names, seen failing on a bad sample.
+/// Each check of words and names, failing on a bad sample.
 @Suite struct WordsTests {
     private func violations(_ text: String, in path: String = "Server/Sources/X/Y.swift") -> Int {
         Words.violations(in: SourceFile(path: path, text: text)).count
@@ -24,7 +24,7 @@ import Testing
         "do { try read() } catch { throw Problem(error) }", "func publication() {}",
         "let x = opens ? 1 : 2",
     ])
-    func `what only looks like a trap is none`(line: String) {
+    func `a line that only resembles a trap is allowed`(line: String) {
         #expect(violations(line) == 0)
     }
 
@@ -42,7 +42,7 @@ import Testing
         "let id = try row.text()", "try row.skip(2)", "values += [.integer(0), .text(name)]",
         "Array(row.values.prefix(2))",
     ])
-    func `what only looks like a read by position is none`(line: String) {
+    func `a line that only resembles a read by position is allowed`(line: String) {
         #expect(violations(line, in: "Server/Sources/Storage/Y.swift") == 0)
     }
 
@@ -62,7 +62,7 @@ import Testing
     @Test(arguments: [
         "// TO" + "DO: later", "// FIX" + "ME", "let x = 1 // HA" + "CK", "// not imple" + "mented",
     ])
-    func `what was left over is a violation, but in a page`(line: String) {
+    func `a leftover of unfinished work is a violation, except in a page`(line: String) {
         #expect(violations(line) == 1)
         #expect(violations(line, in: "STYLE.md") == 0)
     }
@@ -71,12 +71,12 @@ import Testing
         "see /ho" + "me/anna/main", "cd /Us" + "ers/anna/x", "/tm" + "p/jobs.0", "in /ro" + "ot/x",
         "as iss" + "ue 12 says", "Mend it (#" + "12)",
     ])
-    func `what only one machine or one board knows is a violation in every file`(line: String) {
+    func `a machine's path or an issue's number is a violation in every file`(line: String) {
         #expect(violations(line, in: "docs/x.md") == 1)
         #expect(violations("// " + line) == 1)
     }
 
-    @Test func `public may stand in the SDK, and a trap may not stand in a test`() {
+    @Test func `public is allowed in the SDK, and a trap is a violation in a test`() {
         #expect(violations("public struct X {}", in: "Sources/Perennial/X.swift") == 0)
         #expect(violations("let x = try! read()", in: "Server/Tests/X/Y.swift") == 1)
     }
@@ -87,7 +87,7 @@ import Testing
         "func handleRefund() {}", "class func getX() {}", "struct CustomerInfo {}",
         "struct ReceiptData {}", "actor BillingService {}", "class ViewBase {}",
     ])
-    func `an empty name is a violation`(line: String) {
+    func `a meaningless name is a violation`(line: String) {
         #expect(complaints(line) == 1)
     }
 
@@ -96,11 +96,11 @@ import Testing
         "func handle() {}", "router.get(\"/x\")", "// struct PurchaseManager", "struct Database {}",
         "func `get the thing`() {}", "let signedRenewalInfo = 1",
     ])
-    func `a name that says something is none`(line: String) {
+    func `a meaningful name is allowed`(line: String) {
         #expect(complaints(line) == 0)
     }
 
-    @Test func `Apple's words stay where Apple is spoken`() {
+    @Test func `Apple's words are allowed where Apple's vocabulary is used`() {
         let text = "struct NotificationData {}"
         #expect(complaints(text, in: "Server/Sources/AppStoreFormats/X.swift") == 0)
         #expect(complaints(text, in: "Server/Sources/Ledger/X.swift") == 1)

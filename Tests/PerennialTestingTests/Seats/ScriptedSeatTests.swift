@@ -49,7 +49,9 @@ struct ScriptedSeatTests {
         #expect(store.sheets == ["pro.monthly", "pro.monthly"])
     }
 
-    @Test func `fewer seats are planned, and come with the next period`() async throws {
+    @Test func `a lower number of seats is planned, and applies from the next period`()
+        async throws
+    {
         let perennial = store.perennial()
         try await perennial.purchase("pro.monthly", .init(seats: 7))
         store.plans(3, seatsOf: "pro.monthly")
@@ -77,11 +79,11 @@ struct ScriptedSeatTests {
         #expect(store.sheets == ["pro.monthly"])
     }
 
-    @Test func `a refund of seats takes access only when no seat is left`() async throws {
+    @Test func `a refund of seats ends access only when no seat is left`() async throws {
         let perennial = store.perennial()
         try await perennial.purchase("pro.monthly", .init(seats: 5))
         try await perennial.purchase("pro.monthly", .init(seats: 8))
-        // Two of the three that were added, then all of them and one of the first.
+        // Two of the three added seats are refunded, then all added ones and one of the first.
         store.refunds("pro.monthly", seats: 2)
         #expect(perennial["pro"].isActive && seats(perennial)?.count == 6)
         store.refunds("pro.monthly", seats: 2)
@@ -91,7 +93,7 @@ struct ScriptedSeatTests {
         #expect(perennial["pro"].state == .refunded && seats(perennial)?.count == 0)
     }
 
-    @Test func `a refund of what was added leaves the rest`() async throws {
+    @Test func `a refund of added seats leaves the others`() async throws {
         let perennial = store.perennial()
         try await perennial.purchase("pro.monthly", .init(seats: 5))
         try await perennial.purchase("pro.monthly", .init(seats: 8))
@@ -120,7 +122,7 @@ struct ScriptedSeatTests {
         group = try await perennial.seats(of: id)
         #expect(group.members.map(\.customer) == ["ben", "cleo"] && group.available == 0)
         #expect(seats(perennial)?.members == 2)
-        // The last to join is the first to wait.
+        // The member who joined last is the first to wait.
         store.plans(2, seatsOf: "pro.monthly")
         store.advance(days: 31)
         #expect(try await perennial.seats(of: id).members.map(\.standing) == [.held, .waiting])
@@ -162,7 +164,7 @@ struct ScriptedSeatTests {
         #expect(perennial.snapshot.memberships.isEmpty)
     }
 
-    @Test func `a seat of one customer is not the next one's`() async throws {
+    @Test func `a seat is not carried over to the next customer`() async throws {
         let perennial = store.perennial()
         try await perennial.claimSeat(store.invites(to: "pro.monthly"))
         try await perennial.identify("anna")
@@ -172,7 +174,7 @@ struct ScriptedSeatTests {
             await code { _ = try await perennial.claimSeat("token") } == .serverUnreachable)
     }
 
-    @Test func `a seat that the App Store gives is assigned, and no group`() async throws {
+    @Test func `a seat from the App Store is assigned and makes no group`() async throws {
         let perennial = store.perennial()
         store.assigns("pro.monthly")
         #expect(perennial["pro"].isActive)

@@ -4,11 +4,11 @@ import Testing
 
 @testable import PerennialTesting
 
-/// What tests of apps use of a world, beside the stories.
+/// The features of a world that tests of apps use, besides the stories.
 @Suite(
     .serialized, .timeLimit(.minutes(2)), .enabled(if: World.isAvailable, "skipped: no program"))
 struct WorldTests {
-    @Test(.world) func `a test has a world of its own, and moves its clock`() async throws {
+    @Test(.world) func `a test has its own world, and moves its clock`() async throws {
         let world = try World.current
         let phone = try await world.device(of: "anna")
         let perennial = phone.perennial()
@@ -24,13 +24,13 @@ struct WorldTests {
         .world(
             storekit: "PerennialTests/Tables/Club.storekit",
             configuration: "PerennialTests/Tables/club.yaml"))
-    func `a world is an app's own, by files in a folder above the test`() async throws {
+    func `an app defines its world by files in a folder above the test`() async throws {
         let phone = try await World.current.device(of: "anna")
         let products = try await phone.perennial().offering().products
         #expect(Set(products.map(\.id)) == ["club.monthly", "promise.yearly", "coins.10"])
     }
 
-    @Test(.world) func `a redeemed code is a purchase; one that nobody knows is refused`()
+    @Test(.world) func `a redeemed code is a purchase, and an unknown code is refused`()
         async throws
     {
         let world = try World.current
@@ -41,12 +41,10 @@ struct WorldTests {
         #expect(try await world.truth(of: "anna").purchases.isEmpty)
     }
 
-    @Test(.world) func `a slow server keeps nobody waiting for longer than the app's patience`()
-        async throws
-    {
+    @Test(.world) func `a slow server delays nobody longer than the app's patience`() async throws {
         let world = try World.current
         let phone = try await world.device(of: "anna")
-        // So that it is known what the product gives, however slow the first answers are.
+        // So that the product's entitlements are known, however slow the first responses are.
         let offerings = try await world.bundledOfferings()
         let perennial = phone.perennial {
             $0.bundledOfferings = offerings
@@ -62,9 +60,7 @@ struct WorldTests {
         try await perennial.until { $0["guide"].basis == .server }
     }
 
-    @Test(.world) func `a prompt says what it was about, and what the customer did`()
-        async throws
-    {
+    @Test(.world) func `a prompt names its product, and what the customer did`() async throws {
         let phone = try await World.current.device(of: "anna")
         let perennial = phone.perennial()
         try await phone.nextSheet(.cancel)
@@ -81,7 +77,9 @@ struct WorldTests {
         #expect(try await buying.value.outcome == .bought)
     }
 
-    @Test(.world) func `a slow store answers later, and nothing is lost`() async throws {
+    @Test(.world) func `a slow store returns its results later, and nothing is lost`()
+        async throws
+    {
         let phone = try await World.current.device(of: "anna")
         let perennial = phone.perennial()
         try await perennial.until(\.isKnown)
@@ -90,7 +88,7 @@ struct WorldTests {
         #expect(perennial["guide"].isActive)
     }
 
-    @Test(.world) func `PERENNIAL_WORLD names a world that runs, which stays when it is left`()
+    @Test(.world) func `PERENNIAL_WORLD names a running world, which keeps running afterwards`()
         async throws
     {
         let world = try World.current
@@ -105,7 +103,7 @@ struct WorldTests {
     }
 
     @Test(arguments: ["", "http://127.0.0.1:8090", "here there pk_dev_birds"])
-    func `a PERENNIAL_WORLD that is none says what to write`(name: String) {
+    func `the error about an invalid PERENNIAL_WORLD says what to write`(name: String) {
         let failure = #expect(throws: WorldFailure.self) { try World.connect(named: name) }
         #expect(failure?.description.contains("an app key") == true)
     }
@@ -115,7 +113,7 @@ struct WorldTests {
         #expect(failure?.description.contains(".world") == true)
     }
 
-    @Test func `a file that is missing is named`() {
+    @Test func `the error about a missing file names the file`() {
         let files = WorldTrait.Files(
             storekit: "No.storekit", configuration: "no.yaml", source: #filePath)
         #expect(throws: WorldFailure.self) { try files.url(of: files.storekit) }

@@ -3,8 +3,8 @@ import Testing
 
 @testable import Perennial
 
-/// A customer on a new installation, and what the app says of `pro` before and after the server has
-/// answered.
+/// A customer on a new installation, and what the app shows of `pro` before and after the server
+/// has answered.
 struct AnswerRow: Sendable, CustomTestStringConvertible {
     enum Answer: String, Sendable {
         case open, shut, unknown
@@ -17,14 +17,14 @@ struct AnswerRow: Sendable, CustomTestStringConvertible {
     var claim: String
     /// Nil if nobody has signed in.
     var person: String?
-    /// What the App Store on the device lists.
+    /// The transactions that the App Store on the device lists.
     var listed: [Sale]
-    /// What the customer has bought elsewhere, and the server knows.
+    /// The purchases that the customer made elsewhere and that the server knows.
     var elsewhere: [Sale] = []
     var granted: [String] = []
-    /// The offerings in the app. Nil: none.
+    /// The offerings in the app's bundle. Nil: none.
     var bundled: [String: [String]]?
-    /// The server's.
+    /// The offerings of the server.
     var gives: [String: [String]]
     var before: Answer
     var after: Answer
@@ -118,7 +118,7 @@ struct AnswerRow: Sendable, CustomTestStringConvertible {
             elsewhere: [basic], before: .unknown, after: .open),
     ]
 
-    /// How late a server answers, in milliseconds. Nil: never.
+    /// The delay of the server's answers, in milliseconds. Nil: it never answers.
     static let delays: [Int64?] = [0, 50, 3_000, nil]
 
     var books: LateServer.Books {

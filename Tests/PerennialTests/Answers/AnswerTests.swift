@@ -4,7 +4,7 @@ import Testing
 @testable import Perennial
 @testable import PerennialContract
 
-/// Nobody who has paid is told a certain no, however late the server answers.
+/// A customer who has paid never sees a certain no, however late the server answers.
 @Suite struct AnswerTests {
     private func play(_ row: AnswerRow, after delay: Int64?, signed: Bool) async throws {
         let clock = VirtualClock()
@@ -51,7 +51,7 @@ import Testing
     }
 
     @Test(arguments: AnswerRow.all, AnswerRow.delays)
-    func `a new installation says of each customer what is known`(
+    func `a new installation shows what is known about each customer`(
         row: AnswerRow, delay: Int64?
     ) async throws {
         try await play(row, after: delay, signed: false)

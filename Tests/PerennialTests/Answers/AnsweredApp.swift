@@ -4,17 +4,17 @@ import Testing
 @testable import Perennial
 @testable import PerennialContract
 
-/// An app with a store, a server and a clock in memory. It notes everything that it ever showed.
+/// An app with a store, a server and a clock in memory. It records everything that it ever showed.
 final class AnsweredApp: Sendable {
     let clock: VirtualClock
     let store: ListedStore
     let server: LateServer
     let folder: TemporaryFolder
     let perennial: Perennial
-    /// What it showed of `pro`, the first line first.
+    /// The answers about `pro` that it showed, the first line first.
     private let shown = Locked<[Perennial.Access]>([])
     private let watching: Task<Void, Never>
-    /// The customer of the last snapshot, which nothing but ``stop()`` shows.
+    /// The customer id of the last snapshot, which only ``stop()`` shows.
     private static let end = "the end"
 
     /// - Parameter folder: of an earlier launch. Nil: a new installation.
@@ -47,7 +47,7 @@ final class AnsweredApp: Sendable {
         }
     }
 
-    /// What it has shown of `pro`, without repetitions.
+    /// The answers about `pro` that it has shown, without repetitions.
     var answers: [AnswerRow.Answer] {
         shown.withLock { $0 }.map(AnswerRow.Answer.init).reduce(into: []) { answers, answer in
             if answers.last != answer { answers.append(answer) }
@@ -60,7 +60,7 @@ final class AnsweredApp: Sendable {
         get throws { try #require(perennial.engine) }
     }
 
-    /// Waits until the store was read, and until nothing goes on but requests.
+    /// Waits until the store was read, and until only requests are pending.
     func untilStoreIsRead() async throws {
         let engine = try engine
         try await eventually("the store was read") { await engine.state.isStoreRead }
@@ -75,7 +75,7 @@ final class AnsweredApp: Sendable {
         }
     }
 
-    /// Does something while the server answers, one request after the other.
+    /// Runs a closure while the server answers, one request after the other.
     func whileAnswered<Value: Sendable>(
         _ delay: Int64, _ body: @escaping @Sendable () async throws -> Value
     ) async throws -> Value {
@@ -104,7 +104,7 @@ final class AnsweredApp: Sendable {
 }
 
 extension Engine {
-    /// Whether the server has said what it says, and has all that it must hear.
+    /// Whether the server has sent its answers, and received all that it must.
     fileprivate var isAtRest: Bool {
         get async {
             guard state.answer != nil, !session.requires(.customer), !posting.isPosting,

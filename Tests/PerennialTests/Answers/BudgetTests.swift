@@ -8,25 +8,25 @@ import Testing
     import FoundationNetworking
 #endif
 
-/// Whatever a server or a proxy answers, an app does not ask without a pause.
+/// An app never sends requests without a pause, whatever a server or a proxy answers.
 @Suite struct BudgetTests {
-    /// What goes wrong.
+    /// The kinds of faults.
     enum Fault: String, CaseIterable, Sendable {
-        /// A proxy that changes the tag, so that each question is answered at once.
+        /// A proxy that changes the tag, so that each request is answered at once.
         case newTag
-        /// A server that does not hold requests.
+        /// A server that answers requests for changes at once.
         case sameTag
         case failing
-        /// All else is answered.
+        /// All other requests are answered.
         case failingCustomer
         case busyWithoutTime
         case noJSON
         case unreachable
-        /// Each posting is answered, and nothing of it is recorded.
+        /// Each post is answered, and nothing of it is recorded.
         case later
-        /// What stands before the server finds each body too large.
+        /// A proxy before the server finds each body too large.
         case tooLarge
-        /// An answer of an earlier moment, which is never taken.
+        /// An answer of an earlier moment, which is never accepted.
         case stale
     }
 
@@ -90,7 +90,7 @@ import Testing
             transport: proxy.send)
     }
 
-    /// Moves the clock when the app does nothing more, or goes on and on.
+    /// Moves the clock when the app does nothing more, or never stops.
     private func advance(
         _ clock: VirtualClock, of engine: Engine, asking server: LateServer
     ) async throws {
@@ -108,11 +108,11 @@ import Testing
         }
     }
 
-    /// Looks after which an app without news does nothing more, and the most looks: a loop without
-    /// a pause sends much more than the budget meanwhile.
+    /// The number of checks after which an app without news does nothing more, and the largest
+    /// number: a loop without a pause sends much more than the budget in that time.
     private static let (calmLooks, looksMax) = (10, 200)
 
-    /// The most requests of any minute.
+    /// The largest number of requests in any minute.
     private func most(of times: [Int64]) -> Int {
         times.indices.map { start in
             times[start...].prefix { $0 < times[start] + Self.minute }.count
@@ -120,11 +120,11 @@ import Testing
     }
 
     @Test(arguments: Fault.allCases, [false, true])
-    func `in no minute the SDK's loops send more than the budget`(
+    func `the SDK's loops never send more than the budget in a minute`(
         fault: Fault, isRestless: Bool
     ) async throws {
         let clock = VirtualClock()
-        // As many as one request may hold, or few.
+        // As many as fit into one request, or few.
         let count = [.tooLarge, .later].contains(fault) ? 150 : 3
         let sales = (1...count).map { Sale.coins("\($0)", "coins") }
         let server = LateServer(
@@ -142,7 +142,7 @@ import Testing
         while clock.elapsed < Self.minutes * Self.minute {
             steps += 1
             if isRestless, steps % 4 == 0 {
-                // An app that comes and goes, and a store that does not stop announcing.
+                // The app repeatedly comes to the foreground, and the store never stops announcing.
                 await engine.enterForeground()
                 await engine.handle(.transaction(sales[0].document))
             }
@@ -154,7 +154,7 @@ import Testing
         #expect(times.count >= 3)
     }
 
-    @Test func `somebody who waits is not held back, and counts`() {
+    @Test func `a request that somebody waits for is not held back, but counts`() {
         var budget = RequestBudget()
         let now = RequestBudget.Moment(device: 0, machine: 0)
         for _ in 0..<RequestBudget.perMinute - RequestBudget.keptFree {
@@ -168,7 +168,7 @@ import Testing
         #expect(budget.wait(at: .init(device: 0, machine: 60_000)) == 0)
     }
 
-    @Test func `a budget that is spent during a pause holds back what follows the pause`()
+    @Test func `a budget that is spent during a pause delays what follows the pause`()
         async throws
     {
         let clock = VirtualClock()
@@ -189,7 +189,7 @@ import Testing
         await perennial.stop()
     }
 
-    @Test func `an app that waits for changes asks less and less of a proxy that changes tags`()
+    @Test func `an app that waits for changes asks less and less if a proxy changes the tags`()
         async throws
     {
         let clock = VirtualClock()
@@ -205,14 +205,14 @@ import Testing
             try await advance(clock, of: engine, asking: server)
         }
         await perennial.stop()
-        // Two of the launch, and pauses of 1, 2, 4 … seconds.
+        // Two requests of the launch, and pauses of 1, 2, 4 … seconds.
         #expect((4...14).contains(server.requests.count), "\(server.requests.count)")
     }
 }
 
 extension Engine {
-    /// Does something if no request is on its way, and returns whether it has done it. Meanwhile
-    /// nothing is sent.
+    /// Runs a closure if no request is pending, and returns whether it did. Nothing is sent
+    /// meanwhile.
     fileprivate func whenAllHasArrived(
         at server: LateServer, _ body: @Sendable () -> Void
     ) -> Bool {

@@ -9,18 +9,19 @@ import PerennialContract
 
 /// A server in memory that answers after a time, by a test's clock, or never.
 final class LateServer: Sendable {
-    /// What the server has heard of.
+    /// The data of the server.
     struct Books: Sendable {
-        /// What each product gives by now.
+        /// The entitlements that each product gives now.
         var gives: [String: [String]] = [:]
         /// By customer.
         var sales: [String: [Sale]] = [:]
         var grants: [String: [String]] = [:]
         /// By alias.
         var customers: [String: String] = [:]
-        /// Those that can be posted: whatever has one of their transaction ids is one of them.
+        /// Purchases that can be posted: a document with one of their transaction ids is one of
+        /// them.
         var market: [Sale] = []
-        /// How much of a receipt anybody posts.
+        /// The purchases in every receipt that is posted.
         var receipts: [Sale] = []
     }
 
@@ -30,7 +31,7 @@ final class LateServer: Sendable {
         var isDown = false
         var isCustomerDown = false
         var requests: [String] = []
-        /// The moments of the requests, by the clock.
+        /// The times of the requests, by the clock.
         var times: [Int64] = []
         var underWay = 0
         var answers = 0
@@ -51,12 +52,12 @@ final class LateServer: Sendable {
 
     var requests: [String] { state.withLock { $0.requests } }
     var times: [Int64] { state.withLock { $0.times } }
-    /// The requests that nobody has answered yet.
+    /// The requests that have no response yet.
     var underWay: Int { state.withLock { $0.underWay } }
     var answers: Int { state.withLock { $0.answers } }
 
     func isDown(_ down: Bool) { state.withLock { $0.isDown = down } }
-    /// Whether requests about customers fail, and no others.
+    /// Whether requests about customers fail, and only those.
     func isCustomerDown(_ down: Bool) { state.withLock { $0.isCustomerDown = down } }
     func answersAfter(_ delay: Int64?) { state.withLock { $0.delay = delay } }
     func change(_ body: (inout Books) -> Void) { state.withLock { body(&$0.books) } }
@@ -218,7 +219,7 @@ extension LateServer.Books {
         grants[customer, default: []] += grants.removeValue(forKey: alias) ?? []
     }
 
-    /// What a customer may use, and what they could use before.
+    /// The entitlements of a customer, now and before.
     func entitlements(of id: String) -> [String: Entitlement] {
         var found: [String: Entitlement] = [:]
         for sale in sales[id] ?? [] where sale.type != "Consumable" {

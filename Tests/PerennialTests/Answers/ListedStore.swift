@@ -3,7 +3,7 @@ import PerennialContract
 
 @testable import Perennial
 
-/// An App Store on a device that lists what a test says.
+/// An App Store on a device that lists what a test sets.
 final class ListedStore: DeviceStore {
     private struct State {
         var listed: [(sale: Sale, document: StoreDocument)] = []
@@ -16,7 +16,7 @@ final class ListedStore: DeviceStore {
 
     init(_ listed: [Sale] = []) { list(listed) }
 
-    /// How often the list of entitlements was read.
+    /// The number of times that the list of entitlements was read.
     var reads: Int { state.withLock { $0.reads } }
 
     func list(_ sales: [Sale]) {
@@ -24,7 +24,7 @@ final class ListedStore: DeviceStore {
         state.withLock { $0.listed = listed }
     }
 
-    /// From now on no list comes back before the task ends.
+    /// From now on no list is returned before the task ends.
     func isSilent(_ silent: Bool) { state.withLock { $0.isSilent = silent } }
 
     func documents(_ list: StoreList) async -> [StoreDocument]? {
@@ -83,9 +83,9 @@ struct Sale: Sendable {
     var refunded: Double?
     var isFamilyShared = false
     var isUnfinished = true
-    /// Whether the server's token says so.
+    /// Whether the server's token says that it renews.
     var renews = false
-    /// Of its subscription. Nil: the store does not say.
+    /// The state of its subscription. Nil: the store does not name it.
     var state: StoreRenewal.State?
 
     init(_ id: String, _ product: String, _ change: (inout Sale) -> Void = { _ in }) {
@@ -150,6 +150,6 @@ struct Sale: Sendable {
         }
     }
 
-    /// Whether it counts at the start of the clock.
+    /// Whether the sale is valid at the start of the clock.
     var isPaid: Bool { isCurrent }
 }

@@ -4,7 +4,7 @@ import Testing
 @testable import Perennial
 @testable import PerennialContract
 
-/// What an earlier launch has left, a log-in, and what waits for the server.
+/// State from an earlier launch, a log-in, and entries that wait for the server.
 @Suite struct RelaunchTests {
     private let clock = VirtualClock()
     private let signer = TestSigner("one")
@@ -30,10 +30,10 @@ import Testing
         return app.folder
     }
 
-    @Test func `a kept token shuts nothing before the store was asked`() async throws {
+    @Test func `a stored token closes nothing before the store was asked`() async throws {
         let store = ListedStore()
         let folder = try await launched(store, server(shop))
-        // Bought with another device meanwhile.
+        // Bought on another device in the meantime.
         store.list([Sale("1", "month")])
         let app = try AnsweredApp(store, server(shop, after: nil), in: folder)
         try await app.untilStoreIsRead()
@@ -42,7 +42,7 @@ import Testing
         #expect(app.answers == [.unknown, .open])
     }
 
-    @Test func `a kept token shuts once the store has nothing else to say`() async throws {
+    @Test func `a stored token closes access once the store lists nothing else`() async throws {
         let store = ListedStore()
         let folder = try await launched(store, server(shop))
         let app = try AnsweredApp(store, server(shop, after: nil), in: folder)
@@ -52,7 +52,7 @@ import Testing
         #expect(app.answers == [.unknown, .shut])
     }
 
-    @Test func `a store that does not answer lets a kept token shut nothing`() async throws {
+    @Test func `if the store does not answer, a stored token closes nothing`() async throws {
         let store = ListedStore()
         let folder = try await launched(store, server(shop))
         store.isSilent(true)
@@ -63,7 +63,9 @@ import Testing
         try await app.stop()
     }
 
-    @Test func `a store that does not answer holds up no answer about a person`() async throws {
+    @Test func `if the store does not answer, a person still gets the server's answer`()
+        async throws
+    {
         let store = ListedStore()
         store.isSilent(true)
         let server = server(shop)
@@ -84,7 +86,7 @@ import Testing
         try await app.stop()
     }
 
-    @Test func `an answer about the offerings says nothing of a renewal`() async throws {
+    @Test func `an answer about the offerings does not confirm a renewal`() async throws {
         let server = server(shop)
         let app = try AnsweredApp(ListedStore(), server)
         try await app.untilAnswered(0)
@@ -105,13 +107,13 @@ import Testing
         #expect(!next.answers.contains(.shut), "\(next.answers)")
     }
 
-    @Test func `a server that answers before the store does not shut`() async throws {
+    @Test func `a server that answers before the store does closes nothing`() async throws {
         let store = ListedStore([Sale("1", "month")])
         store.isSilent(true)
         let server = server(shop)
         let app = try AnsweredApp(store, server)
         let engine = try app.engine
-        // As when the app comes to the foreground at once.
+        // As if the app came to the foreground at once.
         try await engine.fetchCustomer(within: 1)
         #expect(await engine.state.answer != nil && app.pro == .unknown)
         store.isSilent(false)
@@ -121,7 +123,7 @@ import Testing
         #expect(app.answers == [.unknown, .open])
     }
 
-    @Test func `a new product is not known to an earlier launch's offerings`() async throws {
+    @Test func `the offerings of an earlier launch do not know a new product`() async throws {
         let store = ListedStore()
         let folder = try await launched(
             store, server(.init(gives: ["basic": ["basic"]])))
@@ -136,7 +138,7 @@ import Testing
         #expect(app.answers == [.unknown, .open])
     }
 
-    @Test func `what was bought while the server was down is open after the next launch`()
+    @Test func `a purchase made while the server was down is open after the next launch`()
         async throws
     {
         let store = ListedStore()
@@ -155,23 +157,21 @@ import Testing
     }
 
     @Test
-    func `a purchase that the offerings at hand lack shuts nothing until it is decided about`()
-        async throws
-    {
+    func `a purchase that the offerings lack closes nothing before its verdict`() async throws {
         let store = ListedStore()
         let folder = try await launched(store, server(.init(gives: [:])))
         let server = server(.init(gives: ["month": ["pro"]]), after: nil)
         let app = try AnsweredApp(store, server, in: folder)
         try await app.untilStoreIsRead()
         try await eventually("the token counts") { app.pro == .shut }
-        // Bought on this device, with the token from before.
+        // Bought on this device, with a token from before.
         store.list([Sale("1", "month")])
         await (try app.engine).handle(.transaction(Sale("1", "month").document))
         try await eventually("the purchase was read") { app.pro == .unknown }
         try await app.stop()
     }
 
-    @Test func `an anonymous customer's purchase is never shut while its owner signs in`()
+    @Test func `an anonymous customer's purchase is never closed while they sign in`()
         async throws
     {
         let server = server(shop, after: 50)
@@ -184,9 +184,7 @@ import Testing
         #expect(app.pro == .open && !app.answers.contains(.shut), "\(app.answers)")
     }
 
-    @Test func `what an anonymous customer was granted is never shut while they sign in`()
-        async throws
-    {
+    @Test func `an anonymous customer's grant is never closed while they sign in`() async throws {
         let server = server(shop, after: 50)
         let app = try AnsweredApp(ListedStore(), server)
         let engine = try app.engine
@@ -203,7 +201,7 @@ import Testing
         #expect(!app.answers[before...].contains(.shut), "\(app.answers)")
     }
 
-    @Test func `nobody is told a certain no while their receipt waits`() async throws {
+    @Test func `no customer sees a certain no while their receipt waits`() async throws {
         let server = server(
             .init(gives: AnswerRow.shop, receipts: [.once("7", "guide")]))
         let app = try AnsweredApp(ListedStore(), server)
@@ -222,7 +220,9 @@ import Testing
         #expect(next.pro == .open && next.answers == [.unknown, .open], "\(next.answers)")
     }
 
-    @Test func `a second process says no once the first one has sent the receipt`() async throws {
+    @Test func `a second process shows no access once the first has sent the receipt`()
+        async throws
+    {
         let server = server(.init(gives: AnswerRow.shop))
         let app = try AnsweredApp(ListedStore(), server)
         try await app.untilAnswered(0)
@@ -240,7 +240,7 @@ import Testing
         try await app.stop()
     }
 
-    @Test func `a person of whom nothing was heard is neither open nor shut after a log-in`()
+    @Test func `a person without any answer is neither open nor closed after a log-in`()
         async throws
     {
         let server = server(shop)
@@ -254,7 +254,7 @@ import Testing
         try await app.stop()
     }
 
-    @Test func `a wallet says nothing before the server has`() async throws {
+    @Test func `a wallet is unknown before the server has answered`() async throws {
         let server = server(shop, after: 50)
         let app = try AnsweredApp(ListedStore(), server)
         #expect(app.perennial.wallet("seeds") == .init(balance: 0, isKnown: false))
@@ -263,7 +263,7 @@ import Testing
         try await app.stop()
     }
 
-    @Test func `a widget does not shut what the app could not ask about`() async throws {
+    @Test func `a widget shows unknown if the app could not ask about a purchase`() async throws {
         let store = ListedStore()
         let folder = try await launched(store, server(.init(gives: [:])))
         var configuration = Perennial.Configuration(

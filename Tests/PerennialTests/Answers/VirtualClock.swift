@@ -26,7 +26,7 @@ final class VirtualClock: DeviceClock {
 
     func now() -> Timestamp { Timestamp(milliseconds: Self.start.milliseconds + elapsed) }
     func monotonic() -> Int64 { Self.startMonotonic + elapsed }
-    /// Stands still: how fast the machine is changes nothing.
+    /// Stands still, so that the speed of the machine changes nothing.
     func machine() -> Int64 { 0 }
     func bootID() -> String { "boot" }
 
@@ -43,7 +43,7 @@ final class VirtualClock: DeviceClock {
                     return false
                 }
                 if isOver { continuation.resume() }
-                // It may have been cancelled before it was in the list.
+                // The sleep may have been cancelled before it was added to the list.
                 if Task.isCancelled { end(id) }
             }
         } onCancel: {
@@ -56,17 +56,17 @@ final class VirtualClock: DeviceClock {
         sleeper?.continuation.resume(throwing: CancellationError())
     }
 
-    /// How often anybody went to sleep.
+    /// The number of sleeps so far.
     var sleepersMade: Int { state.withLock { $0.sleepersMade } }
 
-    /// Milliseconds until the next one wakes up. Nil if nobody sleeps.
+    /// Milliseconds until the next sleep ends. Nil if nobody sleeps.
     var nextWake: Int64? {
         state.withLock { state in
             state.sleepers.values.map(\.until).min().map { $0 - state.elapsed }
         }
     }
 
-    /// Moves the clocks, and wakes whoever has slept long enough.
+    /// Moves the clocks, and ends the sleeps that are over.
     func advance(milliseconds: Int64) {
         let awake = state.withLock { state in
             state.elapsed += milliseconds
@@ -78,12 +78,12 @@ final class VirtualClock: DeviceClock {
     }
 }
 
-/// Something that a test waited for, and that did not come.
+/// A condition that a test waited for, and that did not hold.
 struct NeverCame: Error, CustomStringConvertible {
     var description: String
 }
 
-/// Waits until something is so that others do in their own time.
+/// Waits until a condition holds that other tasks bring about in their own time.
 func eventually(
     _ what: String, within seconds: Double = 60, _ isSo: () async throws -> Bool
 ) async throws {

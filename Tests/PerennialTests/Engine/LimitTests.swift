@@ -11,7 +11,7 @@ import Testing
         await #expect(throws: CancellationError.self) { try await waiting.value }
     }
 
-    @Test func `a proof that never comes is waited for as long as for an answer`() async {
+    @Test func `a proof that never comes is waited for only until the time limit`() async {
         let client = ServerClient(
             base: URL(string: "http://127.0.0.1:9")!, key: "pk_a",
             proof: { _ in
@@ -26,7 +26,7 @@ import Testing
         #expect(failure?.failure.remedy == "Your `proof` closure did not return in time.")
     }
 
-    @Test func `what the server does not record is posted again less and less often`() {
+    @Test func `an entry that the server does not record is posted less and less often`() {
         let waits = (1...20).map { Engine.retryWait(after: $0) }
         for (failures, wait) in zip(1..., waits) {
             let limit = min(Engine.retryMin << Int64(min(failures - 1, 12)), Engine.retryMax)

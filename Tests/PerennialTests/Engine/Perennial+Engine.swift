@@ -1,7 +1,7 @@
 @testable import Perennial
 
 extension Perennial {
-    /// Nil if a script plays.
+    /// Nil for a scripted store.
     var engine: Engine? {
         switch part {
         case .engine(let engine): engine

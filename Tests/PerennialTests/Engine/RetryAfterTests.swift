@@ -17,11 +17,13 @@ import Testing
     }
 
     @Test(arguments: [nil, "", "soon", "1.5", "Sun, 06 Nov", "06 Nov 1994 08:49:37"])
-    func `what is neither is no wait`(header: String?) {
+    func `any other text is not a wait`(header: String?) {
         #expect(RetryAfter(header, date: Self.date) == nil)
     }
 
-    @Test func `without the server's date, a date counts from the device's clock`() throws {
+    @Test func `without the server's date, Retry-After is compared with the device's clock`()
+        throws
+    {
         let formatter = DateFormatter()
         formatter.locale = Locale(identifier: "en_US_POSIX")
         formatter.timeZone = TimeZone(secondsFromGMT: 0)

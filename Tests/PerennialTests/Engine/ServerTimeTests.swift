@@ -31,7 +31,7 @@ import Testing
         await perennial.stop()
     }
 
-    @Test func `a token sets the clock, and an unsigned time only if it is a little later`()
+    @Test func `a token sets the clock, and an unsigned time only moves it a little forward`()
         async throws
     {
         let folder = try TemporaryFolder()
@@ -56,13 +56,13 @@ import Testing
         let claims = ["iat": "1798086420", "exp": "1798090000", "seq": "1798086420123"]
         await answer(signer.token(claims), after: 86_430_000)
         #expect(await engine.now.milliseconds == next.milliseconds + 10_000)
-        // Repeated later, an old token changes nothing.
+        // An old token that is sent again later changes nothing.
         await answer(signer.token(), after: 86_440_000)
         #expect(await engine.now.milliseconds == next.milliseconds + 10_000)
         await perennial.stop()
     }
 
-    @Test func `without keys nothing is signed, and the server's time counts`() async throws {
+    @Test func `without keys nothing is verified, and the server's time is used`() async throws {
         let folder = try TemporaryFolder()
         let perennial = perennial(in: folder, trusting: [])
         let engine = try #require(perennial.engine)
@@ -73,7 +73,7 @@ import Testing
 }
 
 extension TestSigner {
-    /// For `Configuration.trustedKeys`.
+    /// The form that `Configuration.trustedKeys` needs.
     var trusted: Perennial.PublicKey {
         Perennial.PublicKey(id: published.id, x: published.x, y: published.y)
     }

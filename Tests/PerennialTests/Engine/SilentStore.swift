@@ -2,7 +2,7 @@ import Foundation
 import Perennial
 import PerennialContract
 
-/// A store that has nothing, and answers so.
+/// A store that has nothing, and says so.
 struct SilentStore: DeviceStore {
     func products(_ ids: [String]) async throws(StoreError) -> [StoreProduct] { [] }
 
@@ -27,7 +27,7 @@ struct StillClock: DeviceClock {
     func monotonic() -> Int64 { 1_000_000 }
     func bootID() -> String { "boot" }
 
-    /// Until the task is cancelled.
+    /// Waits until the task is cancelled.
     func sleep(milliseconds: Int64) async throws {
         for await _ in AsyncStream<Void>(Void.self, { _ in }) {}
         throw CancellationError()

@@ -2,8 +2,8 @@ import Perennial
 import StoreKit
 import Synchronization
 
-/// A device's store that still has what it was given long ago, until the customer lets it fetch
-/// everything anew.
+/// A device's store that still has the documents of long ago, until the customer lets it fetch
+/// everything again.
 final class StaleStore: DeviceStore {
     private let device: SimulatedDevice
     private let old: [StoreDocument]

@@ -5,12 +5,12 @@ import Testing
 @testable import Perennial
 @testable import PerennialContract
 
-/// What an app sees of a subscription, by the server's answer and by the App Store's document.
+/// A subscription as an app sees it, by the server's answer and by the App Store's document.
 @Suite struct SubscriptionTests {
     private let noon = Timestamp(milliseconds: 1_798_000_000_000)
     private let later = Timestamp(milliseconds: 1_800_000_000_000)
 
-    /// A document as StoreKit returns it. Its signature is the store's affair.
+    /// A document as StoreKit returns it. Verifying its signature is the store's task.
     private func payload(_ fields: String = "") throws -> TransactionPayload {
         let text = """
             {"transactionId": "2", "originalTransactionId": "1", "productId": "pro.monthly", \
@@ -27,7 +27,8 @@ import Testing
             try payload(fields).makeTransaction(isHeld: false, firstSeenFor: nil), nil)
     }
 
-    /// What is shown where the server has answered, and the store has listed these transactions.
+    /// The subscription that is shown if the server has answered and the store has listed these
+    /// transactions.
     private func shown(
         _ transactions: [StoreTransaction], ownership: PerennialContract.Ownership = .purchased,
         isTrusted: Bool = true
@@ -92,7 +93,7 @@ import Testing
         #expect(assigned.bundle == "all")
     }
 
-    @Test func `the end of an assignment is no refund`() throws {
+    @Test func `the end of an assignment is not a refund`() throws {
         func isRefund(_ ownership: String) throws -> Bool {
             try !payload(#", "inAppOwnershipType": "\#(ownership)""#)
                 .makeTransaction(isHeld: false, firstSeenFor: nil).isRevokedByFamily
@@ -102,15 +103,13 @@ import Testing
         #expect(try !isRefund("ASSIGNED"))
     }
 
-    @Test func `the server's answer is completed by the store's document of the same period`()
-        throws
-    {
+    @Test func `the store's document of the same period completes the server's answer`() throws {
         let fields = Self.code + #", "bundleProductId": "all""#
         let bought = try payload(fields).makeTransaction(isHeld: false, firstSeenFor: nil)
         #expect(try shown([]).offer == nil)
         let both = try shown([bought])
         #expect(both.offer == Self.spring && both.bundle == "all" && both.state == .offer)
-        // An earlier period, another purchase, and evidence that is not proven yet say nothing of
+        // An earlier period, another purchase, and evidence that is not proven yet do not change
         // it.
         var earlier = bought
         (earlier.purchasedAt, earlier.expiresAt) = (Timestamp(milliseconds: 1), noon)
@@ -121,8 +120,8 @@ import Testing
         #expect(try shown([bought], isTrusted: false).offer == nil)
     }
 
-    /// What the App Store on this device says alone: a transaction, and a renewal info that was
-    /// signed when the period began, or some milliseconds later.
+    /// The subscription by this device's App Store alone: a transaction, and a renewal info that
+    /// was signed when the period began, or some milliseconds later.
     private func alone(
         _ fields: String = "", renewal: String, _ state: StoreRenewal.State = .subscribed,
         later: Int64 = 0
@@ -145,7 +144,7 @@ import Testing
         #expect(try alone(renewal: #""autoRenewStatus": 1"#).renewsTo == nil)
         let off = try alone(renewal: #""autoRenewStatus": 0, "autoRenewProductId": "pro.yearly""#)
         #expect(off.renewsTo == nil && off.willRenew == false)
-        // Signed before the period began: it says what came before that.
+        // Signed before the period began: it describes the time before.
         let old = try alone(renewal: yearly, later: -1)
         #expect(old.renewsTo == nil && old.willRenew == nil)
     }
@@ -170,7 +169,7 @@ import Testing
         #expect(try alone(month, renewal: info(1), later: -1).commitment?.renews == nil)
         let over = try alone(month, renewal: info(1), .expired)
         #expect(over.commitment == commitment(renews: false), "Nothing follows what is over.")
-        // A document that lacks a number says nothing of it.
+        // A document that lacks a number is ignored.
         let half = #", "commitmentInfo": {"totalBillingPeriods": 12}"#
         #expect(try subscription(half).commitment == nil)
         #expect(try alone(renewal: info(1)).commitment == nil)

@@ -7,7 +7,7 @@ import Testing
     private func configuration(in folder: TemporaryFolder, key: String = "pk_a")
         -> Perennial.Configuration
     {
-        // Nobody listens on the discard port.
+        // Nothing listens on the discard port.
         var configuration = Perennial.Configuration(
             server: URL(string: "http://127.0.0.1:9")!, key: key)
         configuration.folder = folder.url
@@ -15,7 +15,9 @@ import Testing
         return configuration
     }
 
-    @Test func `a second one for the same server and key is the first one's twin`() throws {
+    @Test func `a second instance for the same server and key shares the first one's engine`()
+        throws
+    {
         let folder = try TemporaryFolder()
         withExtendedLifetime(folder) {
             let lines = Locked<[String]>([])
@@ -32,7 +34,9 @@ import Testing
         }
     }
 
-    @Test func `a twin runs on without the first one, and after both comes a new one`() throws {
+    @Test func `an engine lives until its last instance is gone, and then a new one is made`()
+        throws
+    {
         let folder = try TemporaryFolder()
         try withExtendedLifetime(folder) {
             let configuration = configuration(in: folder)
@@ -47,7 +51,9 @@ import Testing
         }
     }
 
-    @Test func `a new one writes, also while the last one's requests are not over`() async throws {
+    @Test func `a new instance can write although the last one's requests are not over`()
+        async throws
+    {
         let folder = try TemporaryFolder()
         let configuration = configuration(in: folder)
         var first: Perennial? = Perennial(configuration)

@@ -6,17 +6,18 @@ import Testing
 /// An app is killed at random moments between the tap on "buy" and the finish of the transaction,
 /// and launched again with the same files: a process of its own, by SIGKILL.
 ///
-/// `PERENNIAL_KILLS` says how many kills each mixture of faults gets; `PERENNIAL_SEED` plays an
-/// earlier run's choices. The moments also depend on how busy the machine is.
+/// `PERENNIAL_KILLS` sets the number of kills for each mixture of faults. `PERENNIAL_SEED` repeats
+/// the choices of an earlier run. The moments also depend on how busy the machine is.
 @Suite(
     .serialized, .timeLimit(.minutes(60)),
     .enabled(if: World.isAvailable && KilledProcess.path != nil, "skipped: no program"))
 struct KillTests {
-    /// What else goes wrong.
+    /// The other faults.
     enum Mixture: String, CaseIterable {
-        /// Nothing. The server hears of purchases by the app alone.
+        /// None. Only the app reports purchases to the server.
         case calm
-        /// The server is down, slow, failing, or its answers get lost. It hears by the app alone.
+        /// The server is down, slow, failing, or its answers get lost. Only the app reports
+        /// purchases.
         case network
         /// StoreKit's lists are late, doubled or in another order, and notifications are lost,
         /// doubled and late.
@@ -28,11 +29,11 @@ struct KillTests {
     static let kills = environment["PERENNIAL_KILLS"].flatMap { Int($0) } ?? 3
     static let seed =
         environment["PERENNIAL_SEED"].flatMap { UInt64($0) } ?? .random(in: 1...999_999)
-    /// Purchases that are not killed, to learn how long one takes.
+    /// The number of purchases that are not killed. They show how long a purchase takes.
     private static let calibrations = 3
 
     @Test(arguments: Mixture.allCases)
-    func `killed while buying, nothing is lost, finished too soon or credited twice`(
+    func `a killed purchase is not lost, finished too soon, or credited twice`(
         mixture: Mixture
     ) async throws {
         print("Kills, \(mixture.rawValue): PERENNIAL_SEED=\(Self.seed)")
@@ -91,7 +92,7 @@ struct KillTests {
         var seconds: Double
     }
 
-    /// Returns how far the purchase was.
+    /// Returns the stage that the purchase had reached.
     private func play(_ kill: Kill, in world: World) async throws -> KillTally.Stage {
         let phone = try await world.device(of: "anna\(kill.number)")
         await world.serverIs(kill.reach)
@@ -99,7 +100,7 @@ struct KillTests {
         let app = try KilledProcess(
             phone, in: world, customer: phone.account, buying: kill.product)
         #expect(await app.says("tap"), "kill \(kill.number)")
-        // The random moment is the point: nothing is waited for.
+        // The random moment is the point: this test waits for no condition.
         try await Task.sleep(nanoseconds: UInt64(kill.seconds * 1_000_000_000))
         await app.kill()
         await world.serverIs(.up)
@@ -113,7 +114,8 @@ struct KillTests {
     private func stage(
         of phone: Device, _ kill: Kill, in world: World
     ) async throws -> KillTally.Stage {
-        // In this order: what was still on its way when the process ended can arrive in between.
+        // In this order: a purchase that was on its way when the process ended can arrive in
+        // between.
         let isBought = try await !world.truth(of: phone.account).purchases.isEmpty
         let isFinished = try await phone.unfinished() == 0
         let isKept = try await isKept(kill.product, of: phone, in: world)
@@ -132,7 +134,8 @@ struct KillTests {
     }
 
     /// Launches of the app after a kill. A purchase that was on its way to the App Store when the
-    /// process ended can arrive after the first of them has looked, and that one is ended, too.
+    /// process ended can arrive after the first launch has read the store, so that launch is ended,
+    /// too.
     private static let recoveriesMax = 5
 
     private func recover(_ phone: Device, _ kill: Kill, in world: World) async throws {
@@ -156,7 +159,7 @@ struct KillTests {
     }
 }
 
-/// How far purchases were when their process was killed.
+/// The stages that purchases had reached when their process was killed.
 struct KillTally: CustomStringConvertible {
     enum Stage: String, CaseIterable {
         case notBought = "not bought"

@@ -9,7 +9,7 @@ final class KilledProcess: Sendable {
         var description: String
     }
 
-    /// Beside the tests, or where `swift build` puts it.
+    /// The program is beside the tests, or where `swift build` puts it.
     static let path: String? = {
         let tests = URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent()
         let package = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
@@ -23,7 +23,7 @@ final class KilledProcess: Sendable {
     private let lines: AsyncStream<String>
     private let ended: Task<Void, Never>
 
-    /// - Parameter product: what it buys. Nil: it brings in order what is there.
+    /// - Parameter product: the product that it buys. Nil: it finishes what is there.
     init(
         _ phone: Device, in world: World, customer: String, buying product: String?
     ) throws {
@@ -64,7 +64,7 @@ final class KilledProcess: Sendable {
         return false
     }
 
-    /// Ends it at once, as the system or a dead battery does.
+    /// Kills it at once, as the system or an empty battery does.
     func kill() async {
         Glibc.kill(id, SIGKILL)
         await ended.value

@@ -5,11 +5,11 @@ import Testing
 @testable import Perennial
 
 /// Random lives of one customer with up to two phones, with servers that are slow, down or silent,
-/// stores that are empty or offline, and offerings in the app that are old. Every snapshot that an
-/// app ever shows is compared with the App Store's books: nobody who has paid is told a certain no.
+/// stores that are empty or offline, and old offerings in the app. Every snapshot that an app ever
+/// shows is compared with the App Store's books: a customer who has paid never sees a certain no.
 ///
-/// `PERENNIAL_LIVES` says how many lives are played; `PERENNIAL_SEED` plays an earlier run's, as
-/// far as the machine's timing lets it.
+/// `PERENNIAL_LIVES` sets the number of lives. `PERENNIAL_SEED` repeats those of an earlier run, as
+/// far as the machine's timing allows.
 @Suite(
     .serialized, .timeLimit(.minutes(60)),
     .enabled(if: World.isAvailable, "skipped: no program"))
@@ -19,7 +19,7 @@ struct AccessLives {
     static let seed =
         environment["PERENNIAL_SEED"].flatMap { UInt64($0) } ?? .random(in: 1...999_999)
 
-    @Test func `nobody who has paid is told a certain no`() async throws {
+    @Test func `no customer who has paid sees a certain no`() async throws {
         print("Lives: PERENNIAL_SEED=\(Self.seed) PERENNIAL_LIVES=\(Self.count)")
         var tally = LifeTally()
         try await Stories.play { world in
@@ -36,7 +36,7 @@ struct AccessLives {
     }
 }
 
-/// What was played and seen.
+/// Counts of what was played and seen.
 struct LifeTally: CustomStringConvertible {
     private(set) var lives = 0
     private(set) var snapshots = 0

@@ -4,10 +4,10 @@ import Testing
 
 @testable import Perennial
 
-/// The life of one customer, who alone uses one Apple account.
+/// The life of one customer, who is the only one with this Apple account.
 ///
-/// A certain no is wrong about a right that was open by the books before and after the act during
-/// which it was shown, unless nobody could have told the app: see ``LifePhone/isExcused(_:in:)``.
+/// A certain no is wrong about a right that was open in the books before and after the act during
+/// which it was shown, unless the app could not know: see ``LifePhone/isExcused(_:in:)``.
 struct Life {
     let seed: UInt64
     private let world: World
@@ -17,16 +17,17 @@ struct Life {
     private var person: String?
     private var dice: SeededDice
     private var phones: [LifePhone] = []
-    /// By right, as of the last look at the books.
+    /// Whether each right was open at the last look at the books.
     private var open: [String: Bool] = [:]
 
-    /// Whether time has passed in the last act. What the server answers meanwhile is its affair.
+    /// Whether time has passed in the last act. What the server answers during that time is not
+    /// judged.
     private var isTimePassing = false
 
     private(set) var snapshots = 0
     private(set) var answers: [String: Int] = [:]
     private(set) var acts: [String: Int] = [:]
-    /// What has happened, in order, for a message.
+    /// The acts so far, in order, for a message.
     private var journal: [String] = []
 
     static let rights = ["pro", "guide"]
@@ -48,7 +49,7 @@ struct Life {
             let before = open
             try await act()
             try await look(since: before)
-            // So that what was said before an act is older than what was said after it.
+            // So that snapshots from before an act are older than those after it.
             try await world.advance(.seconds(1))
         }
         try await end()
@@ -137,15 +138,15 @@ struct Life {
             configuration.customer = person
             configuration.bundledOfferings = bundle
             configuration.trustedKeys = keys
-            // A server that takes longer is as good as none.
+            // A slower server is as good as none.
             configuration.patience = 0.5
         }
-        // Half of the time the next act comes while the launch goes on.
+        // In half of the cases the next act comes while the launch is still going on.
         guard dice.once(in: 2), let app = phone.perennial else { return }
         await app.known("pro", withinSeconds: 0.3)
     }
 
-    /// Whoever was anonymous on all phones is a person from now on.
+    /// A customer who was anonymous on all phones is a person from now on.
     private mutating func signIn() async {
         guard person == nil else { return }
         let name = "person\(seed)"
@@ -160,7 +161,8 @@ struct Life {
         open = Dictionary(
             uniqueKeysWithValues: Self.rights.map { ($0, truth.isOpen($0)) })
         for phone in phones {
-            // Before what was shown is looked at: what comes meanwhile counts as not known yet.
+            // This comes before the snapshots are read: what arrives meanwhile counts as not known
+            // yet.
             let knowledge = try await phone.knowledge(in: world)
             for shown in try await phone.shown() { check(shown, of: phone, since: before) }
             phone.note(
@@ -196,7 +198,7 @@ struct Life {
         try await phone.device.simulated.clock().now
     }
 
-    /// Everything is up again, and everybody knows the truth.
+    /// Everything is up again, and every part learns the present state.
     private mutating func end() async throws {
         await world.serverIs(.up)
         let before = open

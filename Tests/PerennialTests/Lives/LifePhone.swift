@@ -3,7 +3,7 @@ import PerennialTesting
 
 @testable import Perennial
 
-/// A phone of a life, and what its app has shown and heard.
+/// A phone of a life, and what its app has shown and received.
 final class LifePhone: Sendable {
     let device: Device
     private let state = Locked(State())
@@ -13,13 +13,13 @@ final class LifePhone: Sendable {
         var isLaunched = false
         var isOnline = true
         var snapshots: [ShownSnapshot] = []
-        /// The last one, also if it was looked at.
+        /// The last snapshot, also if it was looked at.
         var last: Perennial.Snapshot?
         var watching: Task<Void, Never>?
         var emptyReads = 0
         /// Whether the store has listed everything since the last launch.
         var isListed = false
-        /// When each right opened that is open, by the world's clock.
+        /// When each open right opened, by the world's clock.
         var opened: [String: Date] = [:]
         var knowledge = Knowledge()
     }
@@ -27,15 +27,15 @@ final class LifePhone: Sendable {
     /// What the app has shown at a moment.
     struct ShownSnapshot: Sendable {
         var snapshot: Perennial.Snapshot
-        /// As in the state, at that moment.
+        /// The value of `isListed` in the state at that moment.
         var isListed: Bool
     }
 
     /// What the app could know at the last look.
     struct Knowledge: Sendable {
-        /// When the server has last said something about the customer. Nil: never.
+        /// When the server last answered about the customer. Nil: never.
         var answeredAt: Date?
-        /// Rights that a transaction gives which the app has read.
+        /// The rights of the transactions that the app has read.
         var read: Set<String> = []
         /// Rights that the server gives the app's customer.
         var served: Set<String> = []
@@ -52,7 +52,7 @@ final class LifePhone: Sendable {
         set {
             state.withLock { state in
                 state.isOnline = newValue
-                // What an app reads that runs already comes at a moment that nobody knows.
+                // The moment at which a running app reads the store is unknown.
                 state.isListed = state.isListed && newValue
             }
         }
@@ -98,10 +98,10 @@ final class LifePhone: Sendable {
         await watching?.value
     }
 
-    /// A new installation has heard nothing.
+    /// A new installation knows nothing.
     func forget() { state.withLock { $0.knowledge = Knowledge() } }
 
-    /// How many of the store's lists are empty after each launch.
+    /// The number of the store's lists that are empty after each launch.
     func readsAreEmptyAtLaunch(_ count: Int) async throws {
         state.withLock { state in
             state.emptyReads = count
@@ -110,7 +110,7 @@ final class LifePhone: Sendable {
         try await device.readsAreEmptyAtLaunch(count)
     }
 
-    /// What the app has shown since the last time. The first line after a launch is among it.
+    /// What the app has shown since the last call, including the first line after a launch.
     func shown() async throws -> [ShownSnapshot] {
         if let app = perennial {
             try await eventually("what \(device.id) shows has arrived", within: 30) {
@@ -124,9 +124,9 @@ final class LifePhone: Sendable {
         }
     }
 
-    /// Whether nobody could have told the app that a right is open: it has not read the purchase;
-    /// it has not read the store's lists since; and the server did not know it of the app's
-    /// customer by the last look, or was not heard since.
+    /// Whether the app could not know that a right is open: it has not read the purchase or the
+    /// store's lists since; and at the last look the server did not know it of the app's customer,
+    /// or has not answered since.
     func isExcused(_ right: String, in shown: ShownSnapshot) -> Bool {
         state.withLock { state in
             guard let opened = state.opened[right] else { return true }
@@ -138,7 +138,7 @@ final class LifePhone: Sendable {
         }
     }
 
-    /// What the app knows by now. Nil if it does not run.
+    /// What the app knows now. Nil if it does not run.
     func knowledge(in world: World) async throws -> Knowledge? {
         guard let app = perennial, let state = await app.engine?.state else { return nil }
         let id = app.snapshot.customer.id
@@ -153,7 +153,7 @@ final class LifePhone: Sendable {
             served: Set(Life.rights.filter { server?.isOpen($0) == true }))
     }
 
-    /// Notes what is known, and what is open by the books at this moment.
+    /// Records what is known, and what is open in the books at this moment.
     func note(_ knowledge: Knowledge?, open: Set<String>, at now: Date) {
         state.withLock { state in
             for right in Life.rights {

@@ -59,7 +59,7 @@ import Testing
         #expect(RageShop.paywallContent(RageShop.term(until: end)).headline.daysRemaining == 12)
     }
 
-    @Test func `a term that is paid speaks before a plan that was not charged`() {
+    @Test func `a paid term takes precedence over a plan that was not charged`() {
         var snapshot = RageShop.plan { $0.state = .retry }
         let end = RageShop.date("2027-06-01T12:00:00Z")
         snapshot.access["everything"] = RageShop.everything(until: end, by: "3months")
@@ -68,20 +68,20 @@ import Testing
         #expect(row?.hasPaymentProblem == true)
     }
 
-    @Test func `comics that were bought are no subscription`() {
+    @Test func `purchased comics are not a subscription`() {
         let drummer = Perennial.Access(
             entitlement: "drummer", isActive: true, state: .owned, product: "drummer")
         #expect(headline(RageShop.snapshot([drummer])) == "Not subscribed")
     }
 
-    @Test func `an entitlement that is not known yet gives no headline`() {
+    @Test func `while an entitlement is unknown there is no headline`() {
         let unknown = Perennial.Access(
             entitlement: "everything", isActive: false, isKnown: false, state: .unknown,
             basis: .nothing)
         #expect(headline(RageShop.snapshot([unknown])) == nil)
     }
 
-    @Test func `a shop without subscriptions says nothing of them`() {
+    @Test func `a shop without subscriptions does not mention them`() {
         let offering = Perennial.Offering(id: "comics", products: [RageShop.drummer])
         let paywall = RageShop.paywallContent(RageShop.snapshot(), of: offering)
         #expect(paywall.headline == .init(kind: .nothing, text: nil))

@@ -29,7 +29,7 @@ import Testing
         expect(
             RageShop.snapshot(isKnown: false),
             "unavailable unavailable unavailable unavailable unavailable unavailable unavailable")
-        // Nothing but a comic that the store lists.
+        // Only a comic that the store lists.
         expect(
             RageShop.snapshot([drummer], owned: [bought], isKnown: false),
             "unavailable owned unavailable unavailable unavailable unavailable unavailable")
@@ -62,7 +62,7 @@ import Testing
         expect(
             RageShop.plan { $0.state = .expired },
             "buy buy buy subscribe subscribe subscribe subscribe")
-        // The plan will change; the plan is the family's; it was given by hand.
+        // The plan will change; the plan is the family's; it was granted manually.
         expect(
             RageShop.plan { $0.renewsTo = "yearly" },
             "included included included renew renew owned pending")
@@ -78,14 +78,14 @@ import Testing
             "included included included renew renew included included")
     }
 
-    @Test func `a comic that was bought has its own checkmark while a term runs`() throws {
+    @Test func `a purchased comic has its own checkmark while a term runs`() throws {
         var snapshot = RageShop.term(until: .distantFuture)
         snapshot.owned = [.init(product: "drummer", purchased: RageShop.now)]
         #expect(try row("drummer", snapshot).action == .owned)
         #expect(try row("nightly", snapshot).action == .included)
     }
 
-    @Test func `without a name for everything, only what its entitlements cover is included`() {
+    @Test func `without an entitlement for everything, only covered products are included`() {
         var offering = RageShop.offering
         offering.metadata = [:]
         var snapshot = RageShop.term(until: .distantFuture)
@@ -95,7 +95,7 @@ import Testing
         #expect(actions == [.buy, .included, .buy])
     }
 
-    @Test func `what gives everything for good leaves no term to sell`() throws {
+    @Test func `if everything is unlocked for good, no term is for sale`() throws {
         let snapshot = RageShop.snapshot([RageShop.everything(.owned, until: nil)])
         #expect(try row("3months", snapshot).action == .included)
         #expect(RageShop.paywallContent(snapshot).headline.kind == .unlocked)
@@ -112,7 +112,9 @@ import Testing
         #expect(titles == ["✓", "✓", "✓", "Renew", "Renew", "✓", "Switch"])
     }
 
-    @Test func `what waits cannot be bought again, except faces that wait for the server`() throws {
+    @Test func `a waiting purchase cannot be repeated, except faces that wait for the server`()
+        throws
+    {
         func waits(_ id: Perennial.ProductID, _ reason: Perennial.WaitingPurchase.Reason)
             -> Perennial.Snapshot
         {
@@ -128,7 +130,7 @@ import Testing
         #expect(try row("nightly", waits("drummer", .approval)).action == .buy)
     }
 
-    @Test func `a plan that has ended is for sale before the server says so`() throws {
+    @Test func `a plan that has ended is for sale before the server confirms the end`() throws {
         let past = RageShop.now.addingTimeInterval(-60)
         func row(_ access: Perennial.Access) throws -> Perennial.PaywallContent.Row {
             var snapshot = RageShop.plan { ($0.until, $0.willRenew) = (past, false) }
@@ -165,7 +167,7 @@ import Testing
         #expect(yearly.status == "Begins on 24 May 2027")
     }
 
-    @Test func `a trial is shown to those who may take it and have no plan`() throws {
+    @Test func `a trial is shown to customers who are eligible and have no plan`() throws {
         #expect(
             try row("monthly", RageShop.snapshot()).trial
                 == "1 week free, then 9,99 € a month")
@@ -182,7 +184,7 @@ import Testing
         #expect(RageShop.paywallContent(RageShop.snapshot(), of: offering).rows[5].trial == nil)
     }
 
-    @Test func `a plan that can be bought says that it renews, and nothing else does`() throws {
+    @Test func `only a plan that can be bought states that it renews`() throws {
         let rows = RageShop.paywallContent(RageShop.snapshot()).rows
         #expect(
             rows[5].disclosure == """
@@ -193,7 +195,7 @@ import Testing
         #expect(try row("monthly", RageShop.plan()).disclosure == nil)
     }
 
-    @Test func `terms say how long they last, and prices stay as the store writes them`() {
+    @Test func `terms state their length, and prices stay as the store writes them`() {
         let rows = RageShop.paywallContent(RageShop.snapshot()).rows
         #expect(rows.map(\.price).prefix(2) == ["0,99 €", "1,99 €"])
         #expect(

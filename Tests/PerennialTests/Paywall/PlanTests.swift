@@ -3,7 +3,7 @@ import Testing
 
 @testable import Perennial
 
-/// A year that is paid at once, or by the month with the promise to pay all of it.
+/// A year that is paid at once, or by the month with a commitment to pay all of it.
 @Suite struct PlanTests {
     private static let atOnce = Perennial.Plan(
         kind: .upFront, billingPrice: 99.99, displayPrice: "99,99 €",
@@ -23,7 +23,7 @@ import Testing
         return try #require(RageShop.paywallContent(snapshot, in: locale, of: offering).rows.first)
     }
 
-    @Test func `each plan has its price, and a promise says what it comes to`() throws {
+    @Test func `each plan has its price, and a commitment states its total`() throws {
         let plans = try row().plans
         #expect(plans.map(\.title) == ["1 payment", "12 payments"])
         #expect(plans.map(\.terms) == ["99,99 € a year", "9,99 € a month"])
@@ -38,7 +38,7 @@ import Testing
                 """)
     }
 
-    @Test func `a trial belongs to the plan that has it, and to whoever may take it`() throws {
+    @Test func `a trial is shown at the plan that has it, to eligible customers`() throws {
         #expect(
             try row().plans.map(\.trial) == [nil, "1 week free, then 9,99 € a month"])
         var refused = Self.promised
@@ -47,25 +47,25 @@ import Testing
             try row(RageShop.snapshot(), [Self.atOnce, refused]).plans.allSatisfy {
                 $0.trial == nil
             })
-        // Who changes from another product gets none.
+        // A customer who changes from another product gets none.
         let switching = try row(RageShop.plan())
         #expect(switching.action == .switchPlan && switching.plans.count == 2)
         #expect(switching.plans.allSatisfy { $0.trial == nil })
     }
 
-    @Test func `plans are shown only where there is something to choose or to promise`() throws {
+    @Test func `plans are shown only if there is a choice or a commitment`() throws {
         #expect(try row(RageShop.snapshot(), []).plans == [])
         #expect(try row(RageShop.snapshot(), [Self.atOnce]).plans == [])
         #expect(try row(RageShop.snapshot(), [Self.promised]).plans.count == 1)
         #expect(try row(RageShop.snapshot(isKnown: false)).plans == [])
         let held = RageShop.plan { $0.product = "yearly" }
         #expect(try row(held).action == .owned && row(held).plans == [])
-        // Whoever buys without a plan sees what they saw before.
+        // A customer who buys without a plan sees what they saw before.
         let plain = try row()
         #expect(plain.terms == "19,99 € a year" && plain.disclosure != nil)
     }
 
-    @Test func `a plan says how many payments it has, if that is a whole number`() {
+    @Test func `a plan states its number of payments if that is a whole number`() {
         func payments(_ one: Perennial.Period, _ whole: Perennial.Period) -> Int? {
             var plan = Self.promised
             (plan.billingPeriod, plan.totalPeriod) = (one, whole)
@@ -81,7 +81,7 @@ import Testing
         #expect(payments(.init(1, .init(rawValue: "era")), .init(1, .year)) == nil)
     }
 
-    @Test func `without a number of payments, a plan still says its whole price`() throws {
+    @Test func `without a number of payments a plan still states its total price`() throws {
         var odd = Self.promised
         odd.billingPeriod = .init(1, .week)
         let plan = try #require(try row(RageShop.snapshot(), [odd]).plans.first)
@@ -96,7 +96,7 @@ import Testing
         ("es_ES", "12 pagos", "119,88 € en total por 1 año", "12 pagos de 9,99 €,"),
         ("ja_JP", "12回払い", "合計119,88 €（1年間）", "9,99 €を12回、合計119,88 €"),
     ])
-    func `the customer reads of a promise in their language`(
+    func `the customer reads the commitment in their language`(
         _ locale: String, _ title: String, _ total: String, _ disclosure: String
     ) throws {
         let plan = try #require(try row(in: locale).plans.last)

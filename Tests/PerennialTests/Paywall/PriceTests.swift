@@ -21,7 +21,7 @@ import Testing
             .replacing("\u{a0}", with: " ").replacing("\u{202f}", with: " ")
     }
 
-    @Test func `the price per unit is cut down to the smallest coin`() {
+    @Test func `the price per unit is rounded down to the smallest coin`() {
         #expect(text("19.99", "EUR", .init(1, .year), per: .month) == "1,66 €")
         #expect(text("11.88", "EUR", .init(1, .year), per: .month) == "0,99 €")
         #expect(text("11.99", "EUR", .init(1, .year), per: .month) == "0,99 €")
@@ -35,7 +35,7 @@ import Testing
         #expect(text("19.99", "USD", .init(1, .year), per: .week, in: "en_US") == "$0.38")
     }
 
-    @Test func `no twelfth is above its price`() {
+    @Test func `twelve times the monthly price is never above the yearly price`() {
         for cents in 1...3_000 {
             let yearly = product("\(Decimal(cents) / 100)", "EUR", .init(1, .year))
             let monthly = yearly.price(per: .month, digits: 2) ?? -1
@@ -59,7 +59,7 @@ import Testing
             displayPrice: displayPrice, period: period, periodCount: count)
     }
 
-    @Test func `an offer says what it costs and what follows`() {
+    @Test func `an offer states its price and what follows`() {
         let english = Locale(identifier: "en_US")
         func text(_ offer: Perennial.Offer) -> String? {
             offer.text(for: RageShop.monthly, locale: english)

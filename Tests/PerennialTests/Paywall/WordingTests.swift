@@ -33,7 +33,7 @@ import Testing
         }
     }
 
-    @Test func `each placeholder is one that can be filled in`() {
+    @Test func `each placeholder can be filled in`() {
         let known = Set(TextKey.Placeholder.allCases.map(\.rawValue))
         for phrase in Language.allCases.flatMap({ $0.phrases.values }) {
             #expect(phrase.forms.values.allSatisfy { placeholders($0).isSubset(of: known) })
@@ -66,7 +66,7 @@ import Testing
         #expect(Wording(locale: Locale(identifier: "de_DE")).number(12_345) == "12.345")
     }
 
-    @Test func `the shop speaks the customer's language, with the store's prices`() {
+    @Test func `the shop uses the customer's language and the store's prices`() {
         let term = RageShop.term(until: RageShop.date("2027-05-24T12:00:00Z"))
         func shop(_ locale: String) -> [String?] {
             let paywall = RageShop.paywallContent(term, in: locale)
@@ -100,14 +100,14 @@ import Testing
             ])
     }
 
-    @Test func `what is filled in is not searched for placeholders`() {
+    @Test func `inserted values are not searched for placeholders`() {
         let english = Wording(locale: Locale(identifier: "en"))
         #expect(
             english.text(.itemRefusedOf, [.owner: "{count}{"])
                 == "This purchase belongs to {count}{ and stays there.")
     }
 
-    @Test func `a restore says what it takes from whom`() {
+    @Test func `a restore states what it takes and from whom`() {
         func sentence(_ effect: Perennial.RestorePreview.Effect, _ hint: String?) -> String {
             Perennial.RestorePreview.ShownPurchase(
                 purchase: "1", product: "monthly", isActive: true, effect: effect, ownerHint: hint
@@ -125,7 +125,7 @@ import Testing
                 == "This purchase belongs to another account and stays there.")
     }
 
-    @Test func `a failure tells a customer first whether they were charged`() {
+    @Test func `a failure first tells the customer whether they were charged`() {
         func sentence(
             _ code: Perennial.Failure.Code, _ charged: Perennial.Failure.Charged = .no,
             isTemporary: Bool = false

@@ -5,7 +5,7 @@ import Testing
 @testable import Perennial
 @testable import PerennialContract
 
-/// What an app sees of seats, by the device's documents and by the server's answer.
+/// Seats as an app sees them, by the device's documents and by the server's answer.
 @Suite struct SeatEvidenceTests {
     private static let noon: Int64 = 1_798_000_000_000
     private static let later: Int64 = 1_800_000_000_000
@@ -48,7 +48,7 @@ import Testing
         return try #require(snapshot.subscriptions.first)
     }
 
-    @Test func `the seats of a period are those of all its payments that are left`() throws {
+    @Test func `the seats of a period are the remaining seats of all its payments`() throws {
         let rows: [(String, [StoreTransaction], Int?)] = [
             ("one purchase", [try part("1", 5)], 5),
             ("seats were added", [try part("1", 5), try part("2", 2, from: Self.noon + 1)], 7),
@@ -81,7 +81,7 @@ import Testing
         }
     }
 
-    @Test func `a refund of added seats leaves the subscription paid, and what it is`() throws {
+    @Test func `a refund of added seats leaves the subscription paid, with its offer`() throws {
         var first = try part("1", 5)
         first.details.offerType = 3
         let added = try part("2", 2, from: Self.noon + 1, refunded: Self.noon + 2)
@@ -93,7 +93,7 @@ import Testing
         #expect(gone.state == .refunded && gone.seats?.count == 0)
     }
 
-    @Test func `the renewal info says how many seats the next period has`() throws {
+    @Test func `the renewal info names the number of seats of the next period`() throws {
         func renewal(_ fields: String) throws -> StoreStatus? {
             let text = """
                 {"originalTransactionId": "1", "signedDate": \(Self.noon), "autoRenewStatus": 1\
@@ -110,13 +110,13 @@ import Testing
         #expect(try shown([try part("1", 5)], try renewal("")).seats?.atRenewal == nil)
     }
 
-    @Test func `the end of an assignment is no refund`() throws {
+    @Test func `the end of an assignment is not a refund`() throws {
         let taken = try part("1", 5, refunded: Self.noon + 1, ownership: "ASSIGNED")
         let shown = try shown([taken])
         #expect(shown.state == .revoked && shown.ownership == .assigned)
     }
 
-    @Test func `a document with refunded seats is news, and the same document is not`() throws {
+    @Test func `a document is new if its number of refunded seats has changed`() throws {
         let bought = try part("1", 5)
         #expect(bought.hasSameContent(as: try part("1", 5)))
         #expect(!bought.hasSameContent(as: try part("1", 5, revoked: 1)))
@@ -125,7 +125,9 @@ import Testing
         #expect(member.hasSameContent(as: try part("1", 9, ownership: "ASSIGNED")))
     }
 
-    @Test func `the server's answer names seats, and the place in somebody else's group`() throws {
+    @Test func `the server's answer names seats, and the place in another customer's group`()
+        throws
+    {
         func subscription(_ id: String) -> PerennialContract.Subscription {
             PerennialContract.Subscription(
                 purchaseID: "production:\(id)", productID: "pro.monthly",

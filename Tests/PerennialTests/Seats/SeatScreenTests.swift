@@ -26,7 +26,7 @@ import Testing
             + screen.invitations.map(\.title)
     }
 
-    @Test func `the purchaser's screen speaks the purchaser's language`() {
+    @Test func `the purchaser's screen uses the purchaser's language`() {
         #expect(
             texts("en_GB") == [
                 "7 seats, 2 free", "5 seats from the next period on", "ben",
@@ -58,7 +58,7 @@ import Testing
             ])
     }
 
-    @Test func `only your app's groups that run have a button that invites`() {
+    @Test func `only a running group whose members the app invites has an invite button`() {
         let rows: [(Perennial.SeatHost, Int, Bool)] = [
             (.developer, 7, true), (.developer, 0, false), (.apple, 7, false), (.other, 7, false),
         ]
@@ -69,7 +69,7 @@ import Testing
         }
     }
 
-    @Test func `a number that stays as it is needs no words`() {
+    @Test func `an unchanged number of seats is not explained`() {
         var group = Self.group
         (group.seats, group.seatsAtRenewal, group.available) = (1, 1, nil)
         #expect(SeatScreen(group, wording("en")).renewal == nil)
@@ -78,7 +78,7 @@ import Testing
         #expect(SeatScreen(group, wording("en")).renewal == nil, "It does not run.")
     }
 
-    @Test func `a member reads who pays, until when, and whether there is a seat`() {
+    @Test func `a member sees who pays, until when, and whether there is a seat`() {
         var seat = Perennial.Subscription(
             id: "c1", product: "pro", state: .paid, ownership: .assigned)
         func lines() -> [String] { wording("en_GB").lines(about: seat) }
@@ -95,7 +95,7 @@ import Testing
         #expect(row?.action == .included && row?.status == "Somebody else pays for you")
     }
 
-    @Test func `a failure about seats has a sentence of its own`() {
+    @Test func `each failure about seats has a sentence of its own`() {
         let english = Locale(identifier: "en")
         let codes: [Perennial.Failure.Code] = [
             .seatsNotSold, .seatsUnchanged, .seatReductionNotAllowed, "seats_taken",

@@ -19,11 +19,11 @@ final class SeatServer: Sendable {
         var requests: [Request] = []
         var claims: [SeatClaim] = []
         var invitations: [SeatInvitation] = []
-        /// How many claims one page has.
+        /// The number of claims on one page.
         var pageSize = 2
-        /// Who has a seat, and what it opens.
+        /// The customers who have a seat, and the entitlement that it opens.
         var members: [String: String] = [:]
-        /// Of the next answer about seats.
+        /// The failure of the next answer about seats.
         var problem: (code: ProblemCode, status: Int)?
         /// The signed transactions that were posted.
         var posted: [String] = []

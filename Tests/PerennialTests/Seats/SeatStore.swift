@@ -3,7 +3,7 @@ import PerennialContract
 
 @testable import Perennial
 
-/// An App Store on a device that sells `pro.monthly` in seats, and notes what it was asked.
+/// An App Store on a device that sells `pro.monthly` in seats, and records its requests.
 final class SeatStore: DeviceStore {
     struct Books: Sendable {
         /// Empty: the product is not sold in seats.
@@ -13,7 +13,7 @@ final class SeatStore: DeviceStore {
         ]
         /// The documents that it lists.
         var listed: [StoreDocument] = []
-        /// What the next sheet throws.
+        /// The error that the next sheet throws.
         var failure: StoreError?
         /// The options of each sheet that was shown.
         var sheets: [StorePurchaseOptions] = []
@@ -23,7 +23,7 @@ final class SeatStore: DeviceStore {
 
     var sheets: [StorePurchaseOptions] { books.withLock { $0.sheets } }
 
-    /// A document of a purchase of seats that runs.
+    /// A document of a running purchase of seats.
     ///
     /// - Parameter signed: milliseconds after the start of the clock.
     static func document(

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Perennial
 
-/// What the SDK asks the store and the server about seats.
+/// The SDK's requests about seats, to the store and to the server.
 @Suite(.timeLimit(.minutes(1))) struct SeatTests {
     private let clock = VirtualClock()
     private let signer = TestSigner("one")
@@ -57,7 +57,7 @@ import Testing
         await app.stop()
     }
 
-    @Test func `what cannot be bought is refused before a sheet is shown`() async throws {
+    @Test func `an impossible purchase of seats is refused before a sheet is shown`() async throws {
         let app = try app()
         #expect(
             await code { try await app.purchase("pro.monthly", .init(seats: 0)) }
@@ -81,7 +81,7 @@ import Testing
         await app.stop()
     }
 
-    @Test func `seats are added to a plan that runs, which cannot be bought twice`() async throws {
+    @Test func `seats can be added to a running plan, which cannot be bought twice`() async throws {
         let app = try app()
         try await app.purchase("pro.monthly", .init(seats: 5))
         let again = try await app.purchase("pro.monthly")
@@ -91,7 +91,7 @@ import Testing
         await app.stop()
     }
 
-    @Test func `what the store says about seats is one failure with the same names`() async throws {
+    @Test func `the store's errors about seats become failures with the same names`() async throws {
         let app = try app()
         let rows: [(StoreError, Perennial.Failure.Code)] = [
             (.seatReduction, .seatReductionNotAllowed), (.seatsNotSold, .seatsNotSold),
@@ -104,7 +104,7 @@ import Testing
         await app.stop()
     }
 
-    @Test func `single seats that are refunded are posted to the server`() async throws {
+    @Test func `refunded single seats are posted to the server`() async throws {
         store.books.withLock { $0.listed = [SeatStore.document("1", seats: 5)] }
         let app = try app()
         try await eventually("the purchase is posted") {
@@ -117,7 +117,7 @@ import Testing
             await app.enterForeground()
             return server.books.withLock { $0.posted.last } == refunded.jws
         }
-        // Signed anew, and nothing else: no news.
+        // Signed again, and otherwise the same: it is not new.
         let again = SeatStore.document("1", seats: 5, revoked: 2, signed: 2000)
         store.books.withLock { $0.listed = [again] }
         await app.enterForeground()
@@ -153,7 +153,7 @@ import Testing
         await app.stop()
     }
 
-    @Test func `an invitation has its token once, and can be withdrawn`() async throws {
+    @Test func `an invitation shows its token once, and can be withdrawn`() async throws {
         let app = try app()
         let invitation = try await app.inviteToSeat(of: "1", for: "ben", within: 3600)
         #expect(invitation.token == "secret" && invitation.customer == "ben")
@@ -173,13 +173,13 @@ import Testing
 
     // MARK: - A member
 
-    @Test func `a member joins, is offline, and leaves`() async throws {
+    @Test func `a member joins, goes offline, and leaves`() async throws {
         let first = try app("ben")
         #expect(!first["pro"].isActive)
         let joined = try await first.claimSeat("secret")
         #expect(joined["pro"].isActive && joined["pro"].basis == .server)
         #expect(joined.memberships.map(\.seat) == [.init(id: "claim-1", standing: .held)])
-        // The device's App Store cannot be asked about it.
+        // The device's App Store does not know the membership.
         let right = await first.engine?.state.serverEvidence?.rights["pro"]
         #expect(right?.isActive == true && right?.originalTransactionID == nil)
         let asked = server.requests.last
@@ -188,7 +188,7 @@ import Testing
         #expect(asked?.body.contains(#""token":"secret""#) == true)
         await first.stop()
 
-        // Without a network the token counts, and what the store lists does not matter.
+        // Without a network the token decides, and the store's lists do not matter.
         let offline = try app("ben", isOffline: true)
         #expect(offline["pro"].isActive && offline["pro"].basis == .token)
         try await eventually("the store was read") {
@@ -206,7 +206,7 @@ import Testing
         await again.stop()
     }
 
-    @Test func `a refusal of the server keeps its code`() async throws {
+    @Test func `the refusal of the server keeps its code`() async throws {
         let app = try app("ben")
         for code in [ProblemCode.seatsTaken, .invitationUnknown, .purchaserNeedsNoSeat] {
             server.books.withLock { $0.problem = (code, 409) }
@@ -219,7 +219,7 @@ import Testing
         await app.stop()
     }
 
-    @Test func `without a network nothing about seats is promised`() async throws {
+    @Test func `without a network, calls about seats fail`() async throws {
         let app = try app("ben", isOffline: true)
         for call in [
             { () async throws in _ = try await app.claimSeat("secret") },

@@ -21,7 +21,7 @@ struct Base64URLTests {
         #expect(Base64URL.decode(text.utf8) == nil)
     }
 
-    @Test func `each sequence of bytes has one text`() {
+    @Test func `each sequence of bytes has exactly one text`() {
         // All texts of two letters: 256 of the 4,096 are canonical.
         let letters = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)
         var texts: [[UInt8]: Int] = [:]

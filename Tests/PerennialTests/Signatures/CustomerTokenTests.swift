@@ -18,7 +18,7 @@ struct CustomerTokenTests {
                 now: Timestamp(milliseconds: now * 1000)))
     }
 
-    @Test func `a token says what the rules of access decide by`() throws {
+    @Test func `a token contains the values by which access is decided`() throws {
         let token = try #require(read(signer.token()))
         #expect(token.app == "birds")
         let evidence = token.serverEvidence
@@ -54,11 +54,11 @@ struct CustomerTokenTests {
         ["entitlements": ""], ["entitlements": "[]"], ["entitlements": #"{"pro":{}}"#],
         ["entitlements": #"{"pro":{"state":"paid"}}"#], ["purchases": "[]"], ["iat": "-1"],
     ])
-    func `a token with another claim is refused`(changes: [String: String]) {
+    func `a token with another value of a claim is refused`(changes: [String: String]) {
         #expect(read(signer.token(changes)) == nil)
     }
 
-    @Test func `a token of the sandbox counts in the sandbox only`() {
+    @Test func `a sandbox token is accepted in the sandbox only`() {
         let token = signer.token([
             "aud": #""birds/sandbox""#, "iss": #""perennial/sandbox""#,
             "environment": #""sandbox""#,
@@ -68,11 +68,11 @@ struct CustomerTokenTests {
         #expect(read(token, environment: .sandbox)?.app == "birds")
     }
 
-    @Test func `the app's name is learnt where it is not known`() {
+    @Test func `an unknown app name is taken from the token`() {
         #expect(read(signer.token(["aud": #""cats""#]), app: nil)?.app == "cats")
     }
 
-    @Test func `a token from an earlier server ends offline with its expiry`() {
+    @Test func `a token from an older server is valid offline until its expiry`() {
         let token = read(signer.token(["offline_until": "", "purchases": ""]))
         #expect(token?.offlineUntil == token?.expiresAt)
         #expect(token?.purchases == [])

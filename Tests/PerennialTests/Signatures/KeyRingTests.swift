@@ -26,7 +26,7 @@ struct KeyRingTests {
         #expect(!isNewAgain)
     }
 
-    @Test func `a chain that is broken leads nowhere`() {
+    @Test func `a broken chain leads to no key`() {
         let whole = [first.introduction(of: second), second.introduction(of: third)]
         let chains: [(String, [String])] = [
             ("a link is missing", [whole[1]]),
@@ -74,14 +74,14 @@ struct KeyRingTests {
         #expect(ring.verify(second.token(), type: "JWT") != nil)
     }
 
-    @Test func `no introduction replaces a key that is trusted`() {
+    @Test func `an introduction cannot replace a trusted key`() {
         var ring = KeyRing(pinned: [first.signingKey, second.signingKey])
         let namesake = TestSigner("second")
         _ = ring.learn(from: set([], [first.introduction(of: namesake)]), app: "birds")
         #expect(ring["second"] == second.signingKey)
     }
 
-    @Test func `a chain of more than a hundred entries is followed no further than the limit`() {
+    @Test func `a chain of more than a hundred entries is followed only up to the limit`() {
         let signers = (0...110).map { TestSigner("key\($0)") }
         let chain = zip(signers, signers.dropFirst()).map { $0.introduction(of: $1) }
         var ring = KeyRing(pinned: [signers[0].signingKey])
@@ -89,7 +89,7 @@ struct KeyRingTests {
         #expect(ring.keys.count == KeyRing.keysMax)
     }
 
-    @Test func `only ES256 counts, whatever the header says`() {
+    @Test func `only ES256 is accepted, whatever the header says`() {
         let ring = KeyRing(pinned: [first.signingKey])
         for header in [
             #"{"alg":"none","kid":"first","typ":"JWT"}"#,

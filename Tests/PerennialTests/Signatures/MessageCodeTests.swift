@@ -3,7 +3,7 @@ import Testing
 @testable import Perennial
 
 struct MessageCodeTests {
-    @Test func `a code is HMAC-SHA256`() throws {
+    @Test func `a message code is an HMAC-SHA256`() throws {
         // HMAC-SHA256 of an empty text by 32 zero bytes.
         let code = try #require(MessageCode(key: [UInt8](repeating: 0, count: 32)))
         #expect(

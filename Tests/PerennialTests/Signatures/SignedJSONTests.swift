@@ -23,11 +23,11 @@ struct SignedJSONTests {
         "1e3", "9223372036854775808", "nul", "truex", "\"a", "\"\\x\"", "\"\\ud83d\"", "\"\\u12\"",
         "\"\n\"", "1 1", "\u{feff}1", String(repeating: "[", count: 20_000),
     ])
-    func `anything else is refused`(text: String) {
+    func `any other text is refused`(text: String) {
         #expect(SignedJSON(Array(text.utf8)) == nil)
     }
 
-    @Test func `bytes that are no UTF-8 are refused`() {
+    @Test func `bytes that are not UTF-8 are refused`() {
         #expect(SignedJSON([0x22, 0xC3, 0x22]) == nil)
         #expect(SignedJSON([0x22, 0xFF, 0x22]) == nil)
     }

@@ -35,7 +35,7 @@ struct SignedOfferingsTests {
             audience: Audience(app: app, environment: .production), bundleID: bundleID)
     }
 
-    @Test func `signed offerings are decoded, with an app's own fractions`() throws {
+    @Test func `signed offerings with an app's own fractional numbers are decoded`() throws {
         let text = signer.jws(try payload(), type: SignedOfferings.type)
         let signed = try #require(read(text, bundleID: "com.example.birds"))
         #expect(signed.offerings.products.map(\.productID) == ["pro.monthly"])

@@ -15,7 +15,7 @@ struct CatalogueFileTests {
             })
     }
 
-    @Test func `what was written is read`() throws {
+    @Test func `a written catalogue is read back`() throws {
         let folder = try TemporaryFolder()
         let file = CatalogueFile(folder: folder.device)
         #expect(file.read() == nil)
@@ -23,7 +23,7 @@ struct CatalogueFileTests {
         #expect(file.read() == catalogue(3))
     }
 
-    @Test func `products that do not fit are left out, and offerings that do not are refused`()
+    @Test func `products that do not fit are dropped, and offerings that do not fit are refused`()
         throws
     {
         let folder = try TemporaryFolder()
@@ -38,7 +38,7 @@ struct CatalogueFileTests {
         #expect(file.read()?.version == "v1")
     }
 
-    @Test func `a damaged file is as if absent`() throws {
+    @Test func `a damaged file counts as absent`() throws {
         let folder = try TemporaryFolder()
         let file = CatalogueFile(folder: folder.device)
         try file.write(catalogue(1))

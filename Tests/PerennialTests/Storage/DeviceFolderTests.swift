@@ -6,7 +6,7 @@ import Testing
 struct DeviceFolderTests {
     private let server = URL(string: "https://iap.example.com")!
 
-    @Test func `each server and key has folders of its own`() {
+    @Test func `each server and key has its own folders`() {
         let names = [
             DeviceFolder.name(server: server, key: "pk_birds"),
             DeviceFolder.name(server: server, key: "pk_cats"),
@@ -17,7 +17,7 @@ struct DeviceFolderTests {
     }
 
     #if os(Linux)
-        @Test func `the folders are where the system keeps state and caches`() {
+        @Test func `the folders are in the system's places for state and caches`() {
             let name = DeviceFolder.name(server: server, key: "pk")
             func paths(_ variables: [String: String]) -> [String] {
                 let folder = DeviceFolder(server: server, key: "pk") { variables[$0] }

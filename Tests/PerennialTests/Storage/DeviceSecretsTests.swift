@@ -25,7 +25,7 @@ struct DeviceSecretsTests {
 
     private func random(_ count: Int) -> [UInt8] { (0..<count).map { _ in .random(in: 0...255) } }
 
-    @Test func `secrets are made once`() throws {
+    @Test func `secrets are created once`() throws {
         let folder = try TemporaryFolder()
         let first = try DeviceSecrets(file: folder.device).values(random: random)
         let second = try DeviceSecrets(file: folder.device).values(random: random)
@@ -38,10 +38,10 @@ struct DeviceSecretsTests {
         #expect(mode as? Int == 0o600)
     }
 
-    @Test func `a reinstall keeps the anonymous id where there is a Keychain`() throws {
+    @Test func `a reinstall keeps the anonymous id if there is a Keychain`() throws {
         let keychain = Keychain()
         let before = try keychain.secrets.values(random: random)
-        // The reinstall deletes the folders, and nothing else.
+        // The reinstall deletes the folders only.
         let folder = try TemporaryFolder()
         try folder.device.erase()
         try folder.device.create()
@@ -59,7 +59,7 @@ struct DeviceSecretsTests {
         let after = try DeviceSecrets(file: folder.device).values(random: random)
         #expect(after.anonymousID != before.anonymousID)
         #expect(after.sealKey != before.sealKey)
-        // A state that came back from a backup proves nothing.
+        // A state from a backup proves nothing.
         try folder.write(state, to: file.path)
         guard case .found(let stored) = file.read(pinned: []) else {
             Issue.record("It should be found.")
@@ -69,7 +69,7 @@ struct DeviceSecretsTests {
         #expect(stored.proven(by: before.code) != nil)
     }
 
-    @Test func `secrets that cannot be read now are not replaced`() throws {
+    @Test func `secrets that cannot be read at the moment are not replaced`() throws {
         let keychain = Keychain()
         let before = try keychain.secrets.values(random: random)
         let locked = FileFailure.system(call: "SecItemCopyMatching", code: -25308)
@@ -79,7 +79,7 @@ struct DeviceSecretsTests {
         #expect(try keychain.secrets.values(random: random) == before)
     }
 
-    @Test func `another anonymous id leaves the seal as it is`() throws {
+    @Test func `a new anonymous id does not change the seal`() throws {
         let secrets = Keychain().secrets
         let before = try secrets.values(random: random)
         let after = try secrets.renewAnonymousID(random: random)

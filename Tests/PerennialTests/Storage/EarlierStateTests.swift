@@ -58,7 +58,7 @@ import Testing
             state.storeEvidence.answeredAt == Timestamp(milliseconds: 7), sourceLocation: location)
     }
 
-    @Test func `a file of the version before is read, and replaced by the next write`() throws {
+    @Test func `a file of the version before is read, and the next write replaces it`() throws {
         try put("state-4", as: "state-4")
         let stored = try #require(read())
         #expect(stored.version == 4 && !stored.hasMore)
@@ -71,7 +71,7 @@ import Testing
         check(try #require(read()?.proven(by: code)))
     }
 
-    @Test func `its second file is read with it`() throws {
+    @Test func `the second file of the version before is read with the first`() throws {
         try put("state-4-first", as: "state-4")
         try put("words-4", as: "words-4")
         let stored = try #require(read())
@@ -83,20 +83,20 @@ import Testing
         #expect(!exists("state-4") && !exists("words-4"))
     }
 
-    @Test func `another device's seal proves nothing of it`() throws {
+    @Test func `another device's seal does not prove a file of the version before`() throws {
         try put("state-4", as: "state-4")
         let other = try #require(MessageCode(key: [UInt8](repeating: 8, count: 32)))
         #expect(read()?.proven(by: other) == nil)
         #expect(read(customer: "ben")?.state.customerID == nil)
     }
 
-    @Test func `a file of this version comes before it, also a damaged one`() throws {
+    @Test func `a file of this version takes precedence, even a damaged one`() throws {
         try put("state-4", as: "state-4")
         try put("state-4", as: "state-5")
         #expect(read() == nil, "The layout of version 4 under the name of version 5.")
         try file.delete()
         #expect(!exists("state-4") && !exists("state-5"))
-        // What a crash between the two has left.
+        // The files after a crash between the two writes.
         var state = DeviceState(keys: KeyRing(pinned: pinned))
         state.customerID = "ben"
         try file.write(state, code: code)

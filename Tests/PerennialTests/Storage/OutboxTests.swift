@@ -34,7 +34,7 @@ struct OutboxTests {
         await (try Outbox(folder: folder.device, mayWrite: false)).entries
     }
 
-    @Test func `what was added is read by the next process, in order`() async throws {
+    @Test func `added entries are read by the next process, in order`() async throws {
         let entries = [
             document("a"), debit("1"), document("b"),
             OutboxEntry(.alias("anon_1"), for: "anna", firstSeen: now),
@@ -54,13 +54,13 @@ struct OutboxTests {
             try await outbox.add([document("paid"), document("refunded")]) == [.added, .added])
     }
 
-    @Test func `one document of two customers is sent for both`() async throws {
+    @Test func `a document of two customers is sent for both`() async throws {
         let outbox = try Outbox(folder: folder.device)
         let added = try await outbox.add([document("a"), document("a", for: "ben")])
         #expect(added == [.added, .added])
     }
 
-    @Test func `a document that is restored takes that intent and is due at once`() async throws {
+    @Test func `a restored document gets that intent and is due at once`() async throws {
         let outbox = try Outbox(folder: folder.device)
         let entry = document("a")
         _ = try await outbox.add([entry])
@@ -76,12 +76,12 @@ struct OutboxTests {
             return
         }
         #expect(kept.intent == .restore)
-        // What the app finds by itself takes nothing back.
+        // A document that the app finds by itself does not undo that.
         #expect(try await outbox.add([document("a")]) == [.present])
         #expect(await outbox.entries.first?.content == .document(kept))
     }
 
-    @Test func `what cannot be written is set apart all the same, until the process ends`()
+    @Test func `an entry that cannot be written is still set apart until the process ends`()
         async throws
     {
         let outbox = try Outbox(folder: folder.device)
@@ -94,9 +94,7 @@ struct OutboxTests {
         #expect(await outbox.due(at: now) == [])
     }
 
-    @Test func `who has signed in is written down also if there is no room for documents`()
-        async throws
-    {
+    @Test func `a log-in is written even if there is no room for documents`() async throws {
         let outbox = try Outbox(folder: folder.device)
         try await outbox.fill()
         let alias = OutboxEntry(.alias("anon_1"), for: "anna", firstSeen: now)
@@ -105,7 +103,7 @@ struct OutboxTests {
         #expect(try await reread().last == alias)
     }
 
-    @Test func `a record that is cut at any byte loses nothing before it`() async throws {
+    @Test func `a record that is truncated at any byte loses nothing before it`() async throws {
         let first = [document("a"), debit("1")]
         do {
             let outbox = try Outbox(folder: folder.device)
@@ -121,7 +119,7 @@ struct OutboxTests {
             try folder.write(Array(after.prefix(count)), to: path)
             let outbox = try Outbox(folder: folder.device)
             #expect(await outbox.entries == first, "\(count) bytes")
-            // It can be written again, and the file is whole.
+            // The outbox can be written again, and the file is whole.
             #expect(try await outbox.add([document("next")]) == [.added])
             #expect(try await reread() == first + [document("next")], "\(count) bytes")
             #expect(OutboxLine.lines(in: try folder.bytes(path)).isClean)
@@ -133,7 +131,7 @@ struct OutboxTests {
         var content = ByteReader(OutboxLine.added(entry).fileBytes[...])
         let marker = try content.next(5)
         _ = try content.next(4 + 8)
-        // The placement comes last: one byte, as there is none.
+        // The placement is last: one byte if there is none.
         let old = try content.next(OutboxLine.added(entry).fileBytes.count - 17 - 1)
         #expect(try content.next(1).elementsEqual([0]))
         var length = ByteWriter()
@@ -153,7 +151,7 @@ struct OutboxTests {
         #expect(try await reread() == [entry])
     }
 
-    @Test func `a damaged record loses itself only`() async throws {
+    @Test func `a damaged record loses only itself`() async throws {
         let entries = [document("a"), document("b"), document("c")]
         do {
             let outbox = try Outbox(folder: folder.device)
@@ -170,7 +168,7 @@ struct OutboxTests {
         }
     }
 
-    @Test func `compaction keeps what waits, in order`() async throws {
+    @Test func `compaction keeps waiting entries, in order`() async throws {
         let outbox = try Outbox(folder: folder.device)
         let long = String(repeating: "x", count: 2_000)
         let entries = (0..<200).map { document("\($0)" + long) }
@@ -190,7 +188,9 @@ struct OutboxTests {
         #expect(try await reread() == left + [document("later")])
     }
 
-    @Test func `what was set apart holds up nothing, and is due a day later`() async throws {
+    @Test func `an entry that was set apart blocks no other, and is due a day later`()
+        async throws
+    {
         let outbox = try Outbox(folder: folder.device)
         let poison = document("poison")
         _ = try await outbox.add([poison, document("good")])
@@ -202,7 +202,7 @@ struct OutboxTests {
         #expect(await outbox.due(at: tomorrow).map(\.id) == [document("good").id, poison.id])
     }
 
-    @Test func `hurrying makes due what waits`() async throws {
+    @Test func `hurrying makes waiting entries due`() async throws {
         let outbox = try Outbox(folder: folder.device)
         let entry = document("a")
         _ = try await outbox.add([entry])
@@ -230,7 +230,7 @@ struct OutboxTests {
         #expect(try await outbox.add([document("new")]) == [.added])
     }
 
-    @Test func `the second writer is refused, until the first one ends`() async throws {
+    @Test func `a second writer is refused until the first one ends`() async throws {
         var first: Outbox? = try Outbox(folder: folder.device)
         _ = try await first?.add([document("a")])
         let second = try Outbox(folder: folder.device)
@@ -246,7 +246,7 @@ struct OutboxTests {
         #expect(try Outbox(folder: folder.device).isWriter)
     }
 
-    @Test func `a file that cannot be read is an error, and not an empty outbox`() throws {
+    @Test func `an unreadable file is an error, and not an empty outbox`() throws {
         try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
         #expect(throws: FileFailure.self) { try Outbox(folder: folder.device) }
     }

@@ -25,7 +25,7 @@ import Testing
         }
     }
 
-    @Test func `what was not taken is there after a launch, what was taken is not`() throws {
+    @Test func `after a launch, requests that were not taken are still there`() throws {
         try with { _, launch in
             var file = launch()
             try file.add(guide, at: noon)
@@ -40,7 +40,7 @@ import Testing
         }
     }
 
-    @Test func `a request that waits already waits once`() throws {
+    @Test func `a request that is already waiting is not added again`() throws {
         try with { _, launch in
             var file = launch()
             for _ in 0..<3 { try file.add(guide, at: noon) }
@@ -49,7 +49,7 @@ import Testing
         }
     }
 
-    @Test func `after three days nobody is asked any more`() throws {
+    @Test func `a request is dropped after three days`() throws {
         try with { _, launch in
             var file = launch()
             try file.add(guide, at: noon)
@@ -58,7 +58,7 @@ import Testing
         }
     }
 
-    @Test func `beyond the limit the oldest one goes`() throws {
+    @Test func `beyond the limit the oldest request is dropped`() throws {
         try with { _, launch in
             var file = launch()
             for number in 0...RequestFile.waitingMax {
@@ -68,7 +68,7 @@ import Testing
         }
     }
 
-    @Test func `a damaged file is as good as none`() throws {
+    @Test func `a damaged file counts as empty`() throws {
         try with { folder, launch in
             try FileBytes.replace(folder.path(RequestFile.name), with: Array("[{".utf8))
             var file = launch()

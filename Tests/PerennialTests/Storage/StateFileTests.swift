@@ -9,7 +9,7 @@ struct StateFileTests {
     private let folder: TemporaryFolder
     private let file: StateFile
     private let signer = TestSigner("first")
-    /// Made once, since each signature of a text is another one.
+    /// Made once, because two signatures of the same text differ.
     private let token: String
     private let code = MessageCode(key: [UInt8](repeating: 7, count: 32))!
 
@@ -91,7 +91,7 @@ struct StateFileTests {
         if case .absent = file.read(pinned: pinned) { true } else { false }
     }
 
-    @Test func `what was written is read`() throws {
+    @Test func `a written state is read back`() throws {
         #expect(isAbsent)
         var state = state()
         try file.write(state, code: code)
@@ -118,7 +118,7 @@ struct StateFileTests {
     }
 
     @Test(arguments: [Int64.max, .min, 400_000_000_000_000])
-    func `an impossible time makes a file no file`(time: Int64) throws {
+    func `a file with an impossible time is refused`(time: Int64) throws {
         var state = state()
         state.anchor?.signedAt = Timestamp(milliseconds: time)
         try file.write(state, code: code)
@@ -129,7 +129,7 @@ struct StateFileTests {
         #expect(read() == nil)
     }
 
-    @Test func `a file that is cut, empty, or too large is as if absent`() throws {
+    @Test func `a file that is truncated, empty, or too large counts as absent`() throws {
         try file.write(state(), code: code)
         let bytes = try folder.bytes(file.path)
         for count in 0..<bytes.count {
@@ -144,7 +144,7 @@ struct StateFileTests {
         #expect(read() != nil)
     }
 
-    /// Whoever can edit the file can compute its checksum.
+    /// Anybody who can edit the file can compute its checksum.
     @Test func `an edited file with the right checksum is never proven`() throws {
         try file.write(state(), code: code)
         let written = try #require(
@@ -176,7 +176,7 @@ struct StateFileTests {
         return try reader.bytes()
     }
 
-    @Test func `a file without a seal, or by another device, is not proven`() throws {
+    @Test func `a file without a seal, or with another device's seal, is not proven`() throws {
         try file.write(state(), code: nil)
         #expect(read()?.proven(by: code) == nil)
         #expect(read()?.state.token == token)
@@ -184,7 +184,7 @@ struct StateFileTests {
         #expect(read()?.proven(by: code) == nil)
     }
 
-    @Test func `a forged anchor does not hold the time back, and a sealed one does`() throws {
+    @Test func `a forged anchor does not set the time back, and a sealed one does`() throws {
         let (device, foreign) = (StillClock(), MessageCode(key: [UInt8](repeating: 8, count: 32)))
         let yearAgo = Timestamp(milliseconds: device.now().milliseconds - 365 * 86_400_000)
         var configuration = Perennial.Configuration(
@@ -204,7 +204,7 @@ struct StateFileTests {
         }
     }
 
-    @Test func `keys that are not pinned count only after the seal was checked`() throws {
+    @Test func `keys that are not pinned count only after the seal is verified`() throws {
         try file.write(state(pinned: false), code: code)
         let stored = try #require(read([]))
         #expect(stored.state.keys.keys == [])
@@ -224,7 +224,7 @@ struct StateFileTests {
         #expect(read([TestSigner("first").signingKey])?.state.keys.keys.count == 1)
     }
 
-    @Test func `the file of another server, key or app is as if absent`() throws {
+    @Test func `a file of another server, key or app counts as absent`() throws {
         try file.write(state(), code: code)
         let bytes = try folder.bytes(file.path)
         for (server, key, bundleID) in [
@@ -242,7 +242,7 @@ struct StateFileTests {
         }
     }
 
-    @Test func `of another customer's file only the device's part is returned`() throws {
+    @Test func `from another customer's file only the device's part is returned`() throws {
         try file.write(state(), code: code)
         #expect(read(customer: "anna")?.state == state())
         let stored = try #require(read(customer: "ben")?.proven(by: code))
@@ -252,15 +252,14 @@ struct StateFileTests {
         #expect(stored.closed == [:])
         #expect(stored.storeEvidence.transactions == [:])
         #expect(stored.storeEvidence.statuses == [:])
-        // What was first seen for anna, and not decided about yet, stays hers.
+        // A purchase that was first seen for anna, without a verdict, stays hers.
         let hers = KeptVerdict.person("anna", salt: state().salt)
         #expect(
             stored.verdicts == state().verdicts.merging(["2000000000001": hers]) { old, _ in old })
         #expect(stored.anchor == state().anchor)
     }
 
-    @Test func `an unknown version is as if absent, and a newer one's file is not touched`() throws
-    {
+    @Test func `an unknown version counts as absent, and a newer file is not touched`() throws {
         try file.write(state(), code: code)
         var bytes = try folder.bytes(file.path)
         bytes[4] = StateFile.version + 1
@@ -275,8 +274,8 @@ struct StateFileTests {
         #expect(isAbsent)
     }
 
-    @Test func `a file that cannot be read is told from one that is absent`() throws {
-        // A folder in its place: reading it fails, also for the superuser.
+    @Test func `an unreadable file is distinguished from an absent one`() throws {
+        // A folder in place of the file: even the superuser cannot read it.
         try FileManager.default.createDirectory(
             atPath: file.path, withIntermediateDirectories: false)
         guard case .unreadable = file.read(pinned: pinned) else {
@@ -285,7 +284,7 @@ struct StateFileTests {
         }
     }
 
-    @Test func `what does not fit moves to the second file`() throws {
+    @Test func `entries that do not fit move to the second file`() throws {
         var state = state(transactions: 300)
         try file.write(state, code: code)
         #expect(try folder.bytes(file.path).count <= StateFile.bytesMax)
@@ -312,7 +311,7 @@ struct StateFileTests {
         #expect(!FileManager.default.fileExists(atPath: file.morePath))
     }
 
-    @Test func `a state with the most of everything is still written`() throws {
+    @Test func `a state at all of its limits is still written`() throws {
         var state = state(transactions: 600)
         var signers = [signer]
         for number in 0..<30 {
@@ -333,7 +332,7 @@ struct StateFileTests {
         #expect(whole.token == state.token)
     }
 
-    @Test func `a verdict is for its person only, and is of no use without the salt`() {
+    @Test func `a verdict is only for its person, and useless without the salt`() {
         let verdict = KeptVerdict.person("anna", salt: [1])
         #expect(verdict.verdict(for: "anna", salt: [1]) == .theirs)
         #expect(verdict.verdict(for: "ben", salt: [1]) == .anotherPerson)

@@ -6,14 +6,14 @@ import Testing
 extension Stories {
     /// Purchases that do not begin in the app.
     @Suite struct Arrival {
-        @Test func `59: a code redeemed in the App Store is open when the app is in front again`()
+        @Test func `59: a code redeemed in the App Store opens access at the next foreground`()
             async throws
         {
             try await Stories.playClub { world in
                 let phone = try await world.device(of: "anna")
                 let perennial = phone.perennial()
                 try await perennial.until(\.isKnown)
-                // Nothing is announced to the app before it comes back.
+                // The app gets no announcement before it comes back.
                 try await phone.storeIs(.down)
                 try await world.device(of: "anna").redeem(code: "welcome", for: "club.monthly")
                 await perennial.enterForeground()
@@ -27,7 +27,7 @@ extension Stories {
             }
         }
 
-        @Test func `59: a code redeemed in the app's own sheet is open after the sheet`()
+        @Test func `59: a code redeemed in the app's own sheet opens access after the sheet`()
             async throws
         {
             try await Stories.playClub { world in
@@ -35,7 +35,7 @@ extension Stories {
                 let perennial = phone.perennial()
                 try await perennial.until(\.isKnown)
                 try await phone.redeem(code: "welcome", for: "club.monthly")
-                // What `perennialOfferCode` does when its sheet closes.
+                // `perennialOfferCode` does this when its sheet closes.
                 #expect(try await perennial.refresh()["club"].isActive)
                 let snapshot = try await perennial.until {
                     $0.subscriptions.map(\.offer) == [Self.welcome]
@@ -51,7 +51,7 @@ extension Stories {
         private static let welcome = Perennial.Subscription.AppliedOffer(
             id: "welcome", kind: .code, paymentMode: .freeTrial, period: .init(1, .month))
 
-        @Test func `60: a promoted purchase waits for the log-in, and is taken once`()
+        @Test func `60: a promoted purchase waits for the log-in, and is delivered once`()
             async throws
         {
             try await Stories.play { world in
@@ -74,7 +74,7 @@ extension Stories {
             }
         }
 
-        @Test func `61: a win-back offer that was taken is open`() async throws {
+        @Test func `61: an accepted win-back offer opens access`() async throws {
             try await Stories.playClub { world in
                 let phone = try await world.device(of: "anna")
                 let perennial = phone.perennial()
@@ -90,7 +90,7 @@ extension Stories {
             }
         }
 
-        @Test func `64: an observer posts once what others finish, and finishes nothing`()
+        @Test func `64: an observer posts once what other code finishes, and finishes nothing`()
             async throws
         {
             try await Stories.play { world in

@@ -5,7 +5,7 @@ import Testing
 
 extension Stories {
     @Suite struct Change {
-        @Test func `3: a first launch that nobody answers stays unknown`() async throws {
+        @Test func `3: a first launch without any answer stays unknown`() async throws {
             try await Stories.play { world in
                 let phone = try await world.device(of: "anna")
                 await world.serverIs(.down)
@@ -19,7 +19,7 @@ extension Stories {
             }
         }
 
-        @Test func `17: a clock set back does not prolong what is over`() async throws {
+        @Test func `17: a clock set back does not reopen an ended period`() async throws {
             try await Stories.play { world in
                 let phone = try await world.device(of: "anna")
                 let perennial = phone.perennial()
@@ -39,7 +39,7 @@ extension Stories {
             }
         }
 
-        @Test func `18: a clock set forward ends nothing`() async throws {
+        @Test func `18: a clock set forward closes nothing`() async throws {
             try await Stories.play { world in
                 let phone = try await world.device(of: "anna")
                 let perennial = phone.perennial()
@@ -70,7 +70,7 @@ extension Stories {
             }
         }
 
-        @Test func `34: the refund of a past period leaves the present one`() async throws {
+        @Test func `34: the refund of a past period leaves the present one open`() async throws {
             try await Stories.play { world in
                 let phone = try await world.device(of: "anna")
                 let perennial = phone.perennial()
@@ -85,7 +85,7 @@ extension Stories {
             }
         }
 
-        @Test func `35: a refund that is reversed opens again`() async throws {
+        @Test func `35: a reversed refund opens access again`() async throws {
             try await Stories.play { world in
                 let phone = try await world.device(of: "anna")
                 let perennial = phone.perennial()
@@ -100,9 +100,7 @@ extension Stories {
             }
         }
 
-        @Test func `39: a renewal that was switched off is known after the next foreground`()
-            async throws
-        {
+        @Test func `39: a switched-off renewal is known after the next foreground`() async throws {
             try await Stories.play { world in
                 let phone = try await world.device(of: "anna")
                 let perennial = phone.perennial()
@@ -114,7 +112,7 @@ extension Stories {
             }
         }
 
-        @Test func `43: a renewal alone moves nothing to the next person, under any policy`()
+        @Test func `43: a renewal alone moves no purchase to the next person, under any policy`()
             async throws
         {
             try await Stories.play(
@@ -137,7 +135,7 @@ extension Stories {
             }
         }
 
-        /// In-App Rage, under the policy that moves purchases to whoever restores them.
+        /// In-App Rage, under the policy that moves purchases to the customer who restores them.
         private static func transferring() throws -> URL {
             let folder = FileManager.default.temporaryDirectory
                 .appendingPathComponent("transfer-\(UUID().uuidString)", isDirectory: true)

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Perennial
 
-/// What the engine does of itself, each in a world of its own.
+/// The engine's own actions, each in its own world.
 extension Stories {
     @Suite struct OfItself {
         @Test func `a grant shows at once while the app waits for changes`() async throws {
@@ -23,7 +23,7 @@ extension Stories {
             }
         }
 
-        @Test func `nobody waits unless the app wants it`() async throws {
+        @Test func `requests wait for changes only if the app wants it`() async throws {
             try await Stories.play { world in
                 let perennial = try await world.device(of: "anna").perennial()
                 _ = try await perennial.identify("anna")
@@ -32,7 +32,7 @@ extension Stories {
             }
         }
 
-        @Test func `a promoted purchase is there after the app has ended`() async throws {
+        @Test func `a promoted purchase is still there after the app has ended`() async throws {
             try await Stories.play { world in
                 let phone = try await world.device(of: "anna")
                 let first = phone.perennial()
@@ -61,7 +61,9 @@ extension Stories {
             }
         }
 
-        @Test func `the app tells that renewal was switched off if Apple does not`() async throws {
+        @Test func `the app reports that renewal was switched off if Apple does not`()
+            async throws
+        {
             try await Stories.play { world in
                 let phone = try await world.device(of: "anna")
                 let perennial = phone.perennial()

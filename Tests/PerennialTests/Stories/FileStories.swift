@@ -4,11 +4,9 @@ import PerennialTesting
 import Testing
 
 extension Stories {
-    /// What lies on the disk.
+    /// The files on the disk.
     @Suite struct Files {
-        @Test func `53: a file of another version is no file, and nobody is shut out`()
-            async throws
-        {
+        @Test func `53: a file of another version is ignored, and closes nothing`() async throws {
             try await Stories.play { world in
                 let phone = try await world.device(of: "anna")
                 let journal = Journal()
@@ -19,7 +17,7 @@ extension Stories {
                 try await phone.update(toVersion: "2.0")
                 let state = try phone.files().appendingPathComponent("state-5")
                 var bytes = try Data(contentsOf: state)
-                // The byte of version, after the four letters.
+                // The version byte, after the four letters.
                 bytes[4] += 1
                 try bytes.write(to: state)
                 let second = try await phone.launch()
@@ -33,7 +31,7 @@ extension Stories {
         }
 
         @Test(arguments: ["empty", "truncated", "tampered", "another"])
-        func `54: a state file that is not ours is as if there were none`(
+        func `54: a damaged or foreign state file counts as absent`(
             damage: String
         ) async throws {
             try await Stories.play { world in
@@ -69,11 +67,11 @@ extension Stories {
             }
         }
 
-        @Test func `62: one refused document among twenty holds nothing up`() async throws {
+        @Test func `62: one refused document among twenty blocks no other`() async throws {
             try await Stories.play { world in
                 let phone = try await world.device(of: "anna")
                 for _ in 0..<20 { try await phone.buyElsewhere("seeds.100") }
-                // The last one of every list is for another app.
+                // The last document of every list is for another app.
                 try await world.faults(["devices": ["wrong_app": 1]])
                 let perennial = phone.perennial()
                 try await perennial.until { $0.wallets["seeds"]?.balance == 1900 }
@@ -96,12 +94,13 @@ extension Stories {
             try await Stories.play { world in
                 let phone = try await world.device(of: "anna")
                 let count = StoryScale.isWhole ? 3000 : 250
-                // Only the phone tells the server. After each notification it would read the
-                // account's whole history: most of the time that this story used to take.
+                // Only the phone reports to the server. Otherwise the server would read the
+                // account's whole history after each notification, which took most of the time of
+                // this story.
                 try await world.faults(["notifications": ["drop": 1]])
                 for _ in 0..<count { try await phone.buyElsewhere("seeds.100") }
                 let perennial = phone.perennial()
-                // Nobody who taps a button waits for all of that.
+                // A customer who taps a button does not wait for all of that.
                 #expect(try await perennial.purchase("guide").outcome == .bought)
                 try await perennial.until(withinSeconds: StoryScale.isWhole ? 600 : 100) {
                     $0.wallets["seeds"]?.balance == 100 * count
@@ -114,7 +113,9 @@ extension Stories {
             }
         }
 
-        @Test func `68: a widget reads what the app knew last, and asks nobody`() async throws {
+        @Test func `68: a widget reads what the app knew last, and sends no request`()
+            async throws
+        {
             try await Stories.play { world in
                 let keys = try await world.trustedKeys()
                 let phone = try await world.device(of: "anna")
@@ -142,7 +143,7 @@ extension Stories {
                 let posted = world.posts
                 let widget = phone.perennial()
                 try await widget.until { $0["pro"].isActive }
-                // What is bought there waits for the app, which posts and finishes it.
+                // A purchase made there waits for the app, which posts and finishes it.
                 let purchase = try await widget.purchase("guide")
                 #expect(purchase.outcome == .bought && !purchase.isKeptByServer)
                 #expect(purchase.snapshot["guide"].isActive)

@@ -4,7 +4,7 @@ import Testing
 
 extension Stories {
     @Suite struct Identity {
-        @Test func `40: a log-in keeps what was bought before it, without a gap`() async throws {
+        @Test func `40: a log-in keeps earlier purchases open, without a gap`() async throws {
             try await Stories.play { world in
                 let phone = try await world.device(of: "anna")
                 let perennial = phone.perennial()
@@ -19,7 +19,9 @@ extension Stories {
             }
         }
 
-        @Test func `42: the next person on a phone gets nothing of the one before`() async throws {
+        @Test func `42: the next person on a phone gets nothing of the previous one`()
+            async throws
+        {
             try await Stories.play { world in
                 let phone = try await world.device(of: "anna")
                 let perennial = phone.perennial { $0.customer = "ann" }
@@ -37,9 +39,7 @@ extension Stories {
             }
         }
 
-        @Test func `45: what was bought before a log-out is posted for whoever bought it`()
-            async throws
-        {
+        @Test func `45: a purchase made before a log-out is posted for its buyer`() async throws {
             try await Stories.play { world in
                 let phone = try await world.device(of: "anna")
                 let perennial = phone.perennial { $0.customer = "ann" }

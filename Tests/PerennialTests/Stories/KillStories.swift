@@ -4,10 +4,10 @@ import Testing
 
 extension Stories {
     @Suite struct Killing {
-        /// More points than a purchase has.
+        /// A number of points that is larger than any purchase has.
         static let pointsMax = 200
 
-        @Test func `15: killed at any point of a purchase, it is credited once`() async throws {
+        @Test func `15: a purchase that is killed at any point is credited once`() async throws {
             try await Stories.play { world in
                 var points = 0
                 for point in 1...Self.pointsMax {
@@ -30,7 +30,7 @@ extension Stories {
             }
         }
 
-        @Test func `16: killed before finish, it is posted again, finished, and counts once`()
+        @Test func `16: a purchase killed before finish is posted again, finished, credited once`()
             async throws
         {
             try await Stories.play { world in
@@ -56,7 +56,7 @@ extension Stories {
             }
         }
 
-        /// Buys, and ends the process at a point. False if the purchase was over before.
+        /// Buys, and ends the process at a point. Returns false if the purchase was over before it.
         private func kill(
             _ perennial: Perennial, on phone: Device, at point: Int
         ) async throws -> Bool {
@@ -80,12 +80,12 @@ extension Stories {
                 try await perennial?.purchase("pro.monthly")
                 let changes = try #require(perennial?.changes)
                 perennial = nil
-                // A stream ends with what it follows.
+                // A stream ends with the object that it follows.
                 for await _ in changes {}
                 await world.serverIs(.down)
                 let second = try await phone.launch()
                 try await second.until { $0["pro"].isActive }
-                // Only the one writer of the folder can spend.
+                // Only the folder's one writer can spend.
                 await #expect(throws: Never.self) { try await second.purchase("seeds.100") }
             }
         }
@@ -93,6 +93,6 @@ extension Stories {
 }
 
 extension World {
-    /// How many purchases the server was sent.
+    /// The number of purchases that were posted to the server.
     nonisolated var posts: Int { passedRequests.filter { $0 == "POST /v1/purchases" }.count }
 }

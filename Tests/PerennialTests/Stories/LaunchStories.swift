@@ -4,7 +4,7 @@ import Testing
 
 extension Stories {
     @Suite struct Launch {
-        @Test func `1: the first launch goes from unknown to shut in one step`() async throws {
+        @Test func `1: the first launch goes from unknown to closed in one step`() async throws {
             try await Stories.play { world in
                 let phone = try await world.device(of: "anna")
                 let perennial = phone.perennial()
@@ -27,7 +27,7 @@ extension Stories {
             }
         }
 
-        @Test func `4: a launch offline is open by the token at the first line`() async throws {
+        @Test func `4: an offline launch is open by the token from the first line`() async throws {
             try await Stories.play { world in
                 let phone = try await world.device(of: "anna")
                 let keys = try await world.trustedKeys()
@@ -41,7 +41,7 @@ extension Stories {
             }
         }
 
-        @Test func `5: a launch offline after days is open by the token`() async throws {
+        @Test func `5: an offline launch after days is open by the token`() async throws {
             try await Stories.play { world in
                 let phone = try await world.device(of: "anna")
                 let keys = try await world.trustedKeys()
@@ -57,7 +57,7 @@ extension Stories {
             }
         }
 
-        @Test func `8: empty answers of StoreKit at launch shut nothing`() async throws {
+        @Test func `8: empty answers of StoreKit at launch close nothing`() async throws {
             try await Stories.play { world in
                 let phone = try await world.device(of: "anna")
                 let journal = Journal()
@@ -72,7 +72,7 @@ extension Stories {
             }
         }
 
-        @Test func `9: what the server says is open although StoreKit never lists it`()
+        @Test func `9: access from the server is open although StoreKit never lists it`()
             async throws
         {
             try await Stories.play { world in
@@ -87,7 +87,7 @@ extension Stories {
             }
         }
 
-        @Test func `47: two devices of one Apple account are both open without a log-in`()
+        @Test func `47: two devices of one Apple account both have access without a log-in`()
             async throws
         {
             try await Stories.play { world in
@@ -105,7 +105,7 @@ extension Stories {
             }
         }
 
-        @Test func `70: nothing asks for a sheet or a password by itself`() async throws {
+        @Test func `70: no sheet and no request for a password appears by itself`() async throws {
             try await Stories.play { world in
                 let phone = try await world.device(of: "anna")
                 try await phone.buyElsewhere("pro.monthly")

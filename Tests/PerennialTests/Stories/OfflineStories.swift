@@ -4,7 +4,7 @@ import Testing
 
 extension Stories {
     @Suite struct Offline {
-        @Test func `2: a buyer's first launch offline is open by the store, and nothing is lost`()
+        @Test func `2: a buyer's first offline launch is open by the store, and nothing is lost`()
             async throws
         {
             try await Stories.play { world in
@@ -16,7 +16,7 @@ extension Stories {
                 #expect(!perennial["pro"].isKnown)
                 let known = try await perennial.until { $0["pro"].isKnown }
                 #expect(known["pro"].isActive && known["pro"].basis == .store)
-                // Only the server knows whether there is anything else, such as a grant.
+                // Only the server knows whether there is more, such as a grant.
                 #expect(!known.isKnown)
                 #expect(world.postings.isEmpty)
                 #expect(try await phone.unfinished() == 1)
@@ -27,7 +27,7 @@ extension Stories {
             }
         }
 
-        @Test func `6: long offline, the store's evidence counts, and the server's alone no more`()
+        @Test func `6: after long offline the store's evidence counts, and the server's does not`()
             async throws
         {
             try await Stories.play { world in
@@ -59,7 +59,7 @@ extension Stories {
             }
         }
 
-        @Test func `55: keys that were rotated while the app was away lead on from its own key`()
+        @Test func `55: keys that rotated while the app was away are verified from its own key`()
             async throws
         {
             try await Stories.play { world in
@@ -75,7 +75,7 @@ extension Stories {
                 for rotations in [1, 2] {
                     await phone.stop(perennial)
                     for _ in 1...rotations { try await world.rotateTokenKey() }
-                    // The last token counts for ten more days, and one of today for thirty.
+                    // The last token is valid for ten more days, and one of today for thirty.
                     try await world.advance(.days(20))
                     let back = try await phone.launch()
                     try await back.refresh()
@@ -91,7 +91,7 @@ extension Stories {
             }
         }
 
-        @Test func `a token by a key that nothing introduces is not kept`() async throws {
+        @Test func `a token signed by a key that nothing introduces is not kept`() async throws {
             try await Stories.play { world in
                 let other = try await world.device(of: "nobody")
                 try await other.perennial { $0.customer = "ann" }.purchase("guide")
@@ -111,7 +111,7 @@ extension Stories {
             }
         }
 
-        @Test func `11: a subscription that ends while the server is down shuts on a second look`()
+        @Test func `11: a subscription that ends while the server is down closes on a second look`()
             async throws
         {
             try await Stories.play { world in
@@ -132,7 +132,7 @@ extension Stories {
             }
         }
 
-        @Test func `12: a server that takes too long holds nobody up`() async throws {
+        @Test func `12: a slow server delays nobody`() async throws {
             try await Stories.play { world in
                 let phone = try await world.device(of: "anna")
                 let perennial = phone.perennial { $0.patience = 1 }
@@ -150,7 +150,9 @@ extension Stories {
             }
         }
 
-        @Test func `14: with both down over a period's end it is held for a week`() async throws {
+        @Test func `14: if server and store are down at a period's end, access is held a week`()
+            async throws
+        {
             try await Stories.play { world in
                 let phone = try await world.device(of: "anna")
                 let perennial = phone.perennial()
@@ -168,7 +170,7 @@ extension Stories {
                         #expect(perennial["pro"].state == .unconfirmed)
                     }
                 }
-                // Silence proves nothing: it has been renewed.
+                // Silence proves nothing: the subscription has been renewed.
                 #expect(!perennial["pro"].isKnown && perennial["pro"].state == .unknown)
                 await world.serverIs(.up)
                 try await perennial.refresh()
@@ -177,7 +179,7 @@ extension Stories {
             }
         }
 
-        @Test func `19: after a restart with a wrong clock, the first contact puts it right`()
+        @Test func `19: after a restart with a wrong clock, the first contact corrects the time`()
             async throws
         {
             try await Stories.play { world in
@@ -213,7 +215,7 @@ extension Stories {
             }
         }
 
-        @Test func `33: a refund while offline shuts at the first contact`() async throws {
+        @Test func `33: a refund while offline closes access at the first contact`() async throws {
             try await Stories.play { world in
                 let phone = try await world.device(of: "anna")
                 let perennial = phone.perennial()

@@ -5,9 +5,7 @@ import Testing
 
 extension Stories {
     @Suite struct Outage {
-        @Test func `10: a renewal while the server is down for a week leaves it open`()
-            async throws
-        {
+        @Test func `10: a renewal in a week without the server keeps access open`() async throws {
             try await Stories.play { world in
                 let phone = try await world.device(of: "anna")
                 let journal = Journal()
@@ -35,7 +33,7 @@ extension Stories {
             }
         }
 
-        @Test func `12: a server that fails is asked no sooner than it says`() async throws {
+        @Test func `12: a failing server is asked no sooner than it says`() async throws {
             try await Stories.play { world in
                 let phone = try await world.device(of: "anna")
                 let perennial = phone.perennial()
@@ -47,7 +45,7 @@ extension Stories {
                 #expect(failure?.isTemporary == true)
                 await world.serverIs(.answering(429, retryAfter: 3600))
                 await #expect(throws: Perennial.Failure.self) { try await perennial.refresh() }
-                // What was on its way before the answer may still arrive.
+                // A request from before the answer may still arrive.
                 try await world.advance(.seconds(60))
                 let asked = world.requests.count
                 try await world.advance(.seconds(3000))
@@ -61,7 +59,7 @@ extension Stories {
             }
         }
 
-        @Test func `13: while the store is down nothing is charged, and all else goes on`()
+        @Test func `13: while the store is down nothing is charged, and everything else works`()
             async throws
         {
             try await Stories.play { world in
@@ -80,7 +78,7 @@ extension Stories {
             }
         }
 
-        @Test func `32: a refund shuts while the app runs`() async throws {
+        @Test func `32: a refund closes access while the app runs`() async throws {
             try await Stories.play { world in
                 let phone = try await world.device(of: "anna")
                 let perennial = phone.perennial()

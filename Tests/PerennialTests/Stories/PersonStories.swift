@@ -5,7 +5,9 @@ import Testing
 extension Stories {
     /// Several people, and several phones.
     @Suite struct People {
-        @Test func `41: who has something already is joined only by a restore`() async throws {
+        @Test func `41: a customer who has a purchase already is joined only by a restore`()
+            async throws
+        {
             try await Stories.play { world in
                 let other = try await world.device(of: "nobody")
                 try await other.perennial { $0.customer = "ann" }.purchase("guide")
@@ -26,7 +28,7 @@ extension Stories {
             }
         }
 
-        @Test func `44: after a log-in offline nothing is known until the first contact`()
+        @Test func `44: after an offline log-in nothing is known until the first contact`()
             async throws
         {
             try await Stories.play { world in
@@ -47,7 +49,7 @@ extension Stories {
             }
         }
 
-        @Test func `46: an Apple account that pays for another buys nothing before a sheet`()
+        @Test func `46: an Apple account that pays for another customer gets no sheet`()
             async throws
         {
             try await Stories.play { world in
@@ -68,7 +70,7 @@ extension Stories {
         }
 
         @Test(arguments: [false, true])
-        func `48: a new phone and a new installation are open without a tap`(
+        func `48: a new phone and a new installation have access without a tap`(
             keepingKeychain: Bool
         ) async throws {
             try await Stories.play { world in
@@ -90,7 +92,9 @@ extension Stories {
             }
         }
 
-        @Test func `49: what a family shares is open, and shuts when it leaves`() async throws {
+        @Test func `49: a family's purchase is open until the customer leaves the family`()
+            async throws
+        {
             try await Stories.play { world in
                 let parent = try await world.device(of: "anna", ["family": "birds"])
                 let phone = try await world.device(of: "kim", ["family": "birds"])
@@ -107,7 +111,9 @@ extension Stories {
             }
         }
 
-        @Test func `50: who bought it beside the family keeps it after the family`() async throws {
+        @Test func `50: a purchase made beside the family's stays after leaving the family`()
+            async throws
+        {
             try await Stories.play { world in
                 let parent = try await world.device(of: "anna", ["family": "birds"])
                 let phone = try await world.device(of: "kim", ["family": "birds"])
@@ -129,7 +135,7 @@ extension Stories {
             }
         }
 
-        @Test func `52: a preview that is not true any more changes nothing`() async throws {
+        @Test func `52: an outdated preview changes nothing`() async throws {
             try await Stories.play { world in
                 let phone = try await world.device(of: "anna")
                 let perennial = phone.perennial()

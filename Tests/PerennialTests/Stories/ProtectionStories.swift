@@ -5,11 +5,11 @@ import Testing
 
 @testable import Perennial
 
-/// The unlucky customer and the dishonest one: nobody gets what they did not buy, and nobody loses
-/// what they did.
+/// Unlucky and dishonest customers: nobody gets what they did not buy, and nobody loses what they
+/// bought.
 extension Stories {
     @Suite struct Protection {
-        @Test func `a customer named at the launch is a person, whoever was there before`()
+        @Test func `a customer named at the launch is a person, whoever used the app before`()
             async throws
         {
             try await Stories.play { world in
@@ -25,7 +25,7 @@ extension Stories {
             }
         }
 
-        @Test func `a purchase belongs to whoever saw the sheet`() async throws {
+        @Test func `a purchase belongs to the customer who saw the sheet`() async throws {
             try await Stories.play { world in
                 let phone = try await world.device(of: "anna")
                 let perennial = phone.perennial { $0.customer = "ann" }
@@ -49,7 +49,7 @@ extension Stories {
             }
         }
 
-        @Test func `what one person tapped is not bought by the next one`() async throws {
+        @Test func `a purchase that one person tapped is not made for the next one`() async throws {
             try await Stories.play { world in
                 let phone = try await world.device(of: "anna")
                 let perennial = phone.perennial { $0.customer = "ann" }
@@ -69,7 +69,7 @@ extension Stories {
             }
         }
 
-        @Test func `what one person was shown is not restored for the next one`() async throws {
+        @Test func `a preview that one person saw is not restored for the next one`() async throws {
             try await Stories.play { world in
                 let phone = try await world.device(of: "anna")
                 let perennial = phone.perennial { $0.customer = "ann" }
@@ -96,7 +96,7 @@ extension Stories {
             return nil
         }
 
-        @Test func `a server whose key the app does not know opens nothing`() async throws {
+        @Test func `a server with a key that the app does not know opens nothing`() async throws {
             try await Stories.play { world in
                 let phone = try await world.device(of: "anna")
                 var keys = try await world.trustedKeys()
@@ -111,7 +111,7 @@ extension Stories {
             }
         }
 
-        @Test func `an id that identifies nobody is refused, and nobody speaks for it`()
+        @Test func `an id that identifies nobody is refused, and the customer stays anonymous`()
             async throws
         {
             try await Stories.play { world in
@@ -125,7 +125,7 @@ extension Stories {
             }
         }
 
-        @Test func `a key that is refused is not tried again and again`() async throws {
+        @Test func `a refused key is not tried again and again`() async throws {
             try await Stories.play { world in
                 let phone = try await world.device(of: "anna")
                 await world.serverIs(.answering(401))
@@ -139,7 +139,9 @@ extension Stories {
             }
         }
 
-        @Test func `what waited for an erased customer is not sent after them`() async throws {
+        @Test func `entries that wait for an erased customer are not sent after the erasure`()
+            async throws
+        {
             try await Stories.play { world in
                 let phone = try await world.device(of: "anna")
                 let perennial = phone.perennial()
@@ -157,18 +159,18 @@ extension Stories {
             }
         }
 
-        @Test func `a log-in that was not written down ends with the erased customer`()
+        @Test func `a log-in that was not stored is dropped with the erased customer`()
             async throws
         {
             try await Stories.play { world in
                 let phone = try await world.device(of: "anna")
                 let first = phone.perennial()
                 try await first.purchase("seeds.100")
-                // A second process writes nothing as long as the first one is there.
+                // A second process writes nothing while the first one runs.
                 let second = phone.perennial()
                 try await second.until { $0.wallets["seeds"]?.balance == 100 }
                 await world.serverIs(.down)
-                // To erase somebody else than an anonymous customer, the server wants a proof.
+                // To erase a customer who is not anonymous, the server wants a proof.
                 let id = DeviceSecrets.anonymousPrefix + UUID().uuidString.lowercased()
                 try await second.identify(id)
                 let engine = try #require(second.engine)
@@ -179,7 +181,7 @@ extension Stories {
             }
         }
 
-        @Test func `a forged document does not say where purchases are made`() async throws {
+        @Test func `a forged document does not change the environment of purchases`() async throws {
             try await Stories.play { world in
                 let phone = try await world.device(of: "anna")
                 let perennial = phone.perennial()
@@ -198,7 +200,7 @@ extension Stories {
             }
         }
 
-        @Test func `25: a result that this version does not know is no cancellation`()
+        @Test func `25: an unknown purchase result does not count as a cancellation`()
             async throws
         {
             try await Stories.play { world in
@@ -209,7 +211,7 @@ extension Stories {
                     try await engine.receive(StorePurchaseResult.unknown, for: "guide")
                 }
                 #expect(failure?.code == .purchaseResultUnknown && failure?.charged == .unclear)
-                // If it was paid, it arrives by itself.
+                // If the purchase was paid, it arrives by itself.
                 try await phone.buyElsewhere("guide")
                 await perennial.enterForeground()
                 try await perennial.until { $0["guide"].isActive }
@@ -218,7 +220,9 @@ extension Stories {
             }
         }
 
-        @Test func `28: a purchase that returns another product is not bought`() async throws {
+        @Test func `28: a purchase that returns another product does not count as bought`()
+            async throws
+        {
             try await Stories.play { world in
                 let phone = try await world.device(of: "anna")
                 let perennial = phone.perennial()

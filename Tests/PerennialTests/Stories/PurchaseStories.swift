@@ -9,7 +9,7 @@ import Testing
 
 extension Stories {
     @Suite struct Buying {
-        @Test func `20: a purchase that a parent approves while the app is closed is open later`()
+        @Test func `20: a purchase approved by a parent while the app is closed opens access`()
             async throws
         {
             try await Stories.play { world in
@@ -30,7 +30,7 @@ extension Stories {
             }
         }
 
-        @Test func `24: a purchase that the customer cancels is no error and no request`()
+        @Test func `24: a purchase that the customer cancels causes no error and no request`()
             async throws
         {
             try await Stories.play { world in
@@ -44,7 +44,7 @@ extension Stories {
             }
         }
 
-        @Test func `the server learns at which placement a purchase was made, and by what`()
+        @Test func `the server learns the placement of a purchase, and the SDK's version`()
             async throws
         {
             try await Stories.play { world in
@@ -91,7 +91,7 @@ extension Stories {
             }
         }
 
-        @Test func `27: a downgrade counts from the next period`() async throws {
+        @Test func `27: a downgrade takes effect in the next period`() async throws {
             try await Stories.play { world in
                 let phone = try await world.device(of: "anna")
                 let perennial = phone.perennial()
@@ -108,7 +108,9 @@ extension Stories {
             }
         }
 
-        @Test func `27: offline, the device knows what a downgrade changes to`() async throws {
+        @Test func `27: offline, the device knows the product of a planned downgrade`()
+            async throws
+        {
             try await Stories.play { world in
                 let phone = try await world.device(of: "anna")
                 let first = phone.perennial()
@@ -123,7 +125,9 @@ extension Stories {
             }
         }
 
-        @Test func `29: whoever has it sees no sheet, unless the app insists`() async throws {
+        @Test func `29: a customer who owns a product sees no sheet, unless the app insists`()
+            async throws
+        {
             try await Stories.play { world in
                 let phone = try await world.device(of: "anna")
                 let perennial = phone.perennial()
@@ -167,7 +171,7 @@ extension Stories {
             }
         }
 
-        @Test func `65: what is spent offline with one key is taken once, also over a kill`()
+        @Test func `65: an offline debit with one key is booked once, even after a kill`()
             async throws
         {
             try await Stories.play { world in

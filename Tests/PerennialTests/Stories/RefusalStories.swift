@@ -4,10 +4,10 @@ import Testing
 @testable import Perennial
 @testable import PerennialTesting
 
-/// What the server refuses, and what nobody could write down.
+/// Refusals of the server, and entries that could not be written.
 extension Stories {
     @Suite struct Refusals {
-        @Test func `beside a purchase of somebody else, nothing unrecorded is finished`()
+        @Test func `beside another person's purchase, no unrecorded transaction is finished`()
             async throws
         {
             try await Stories.play { world in
@@ -20,7 +20,8 @@ extension Stories {
                 await world.serverIs(.down)
                 try await phone.buyElsewhere("seeds.100")
                 await perennial.enterForeground()
-                // The purchase that the server cannot record now is the last one of each list.
+                // The purchase that the server cannot record at the moment is the last one of each
+                // list.
                 try await world.faults(["devices": ["wrong_app": 1]])
                 await world.serverIs(.up)
                 let engine = try #require(perennial.engine)
@@ -39,14 +40,14 @@ extension Stories {
             }
         }
 
-        @Test func `a restore fetches newer documents where the server wants them`() async throws {
+        @Test func `a restore fetches newer documents if the server asks for them`() async throws {
             try await Stories.play(passwords: 1) { world in
                 let phone = try await world.device(of: "anna")
                 let first = phone.perennial()
                 try await first.purchase("guide")
                 #expect(try await phone.finishesAll(first))
                 let pad = try await world.device(of: "anna")
-                // What the pad lists now reaches the server only when it is too old.
+                // What the pad lists now is too old when it reaches the server.
                 await world.serverIs(.down)
                 let made = pad.perennial()
                 let engine = try #require(made.engine)
@@ -55,7 +56,7 @@ extension Stories {
                 await made.stop()
                 await world.serverIs(.up)
                 try await world.advance(.seconds(31 * Stories.day))
-                // Nobody has signed in on either device, so both have it, by a new document.
+                // Nobody has signed in on either device, so a new document gives it to both.
                 let perennial = Perennial(
                     await engine.configuration, store: StaleStore(pad.simulated, has: old),
                     clock: pad.clock)
@@ -67,9 +68,7 @@ extension Stories {
             }
         }
 
-        @Test func `a refused document that is signed anew is not written down again`()
-            async throws
-        {
+        @Test func `a refused document that is signed again is not stored again`() async throws {
             try await Stories.play { world in
                 let phone = try await world.device(of: "anna")
                 try await phone.buyElsewhere("seeds.100")
@@ -87,7 +86,7 @@ extension Stories {
         }
 
         @Test(arguments: ["", String(repeating: "a", count: 256), "null"])
-        func `an id that may not be one takes nothing with it`(id: String) async throws {
+        func `a refused customer id loses no purchase`(id: String) async throws {
             try await Stories.play { world in
                 let phone = try await world.device(of: "anna")
                 let perennial = phone.perennial()
@@ -99,7 +98,7 @@ extension Stories {
                 }
                 #expect(perennial.snapshot.customer.id != "")
                 try await perennial.purchase("seeds.100")
-                // With a second one, the refused request has more than one document.
+                // With a second purchase, the refused request has more than one document.
                 try await perennial.purchase("seeds.100")
                 await world.serverIs(.up)
                 try await world.advance(.seconds(60))
@@ -111,7 +110,7 @@ extension Stories {
             }
         }
 
-        @Test func `after an id that may not be one, the anonymous customer has their coins`()
+        @Test func `after a refused customer id, the anonymous customer has their coins`()
             async throws
         {
             try await Stories.play { world in
@@ -129,15 +128,13 @@ extension Stories {
                 #expect(perennial.snapshot.customer.id == before)
                 await perennial.enterForeground()
                 #expect(perennial.wallet("seeds").balance == 100)
-                // Whoever signs in after that gets them.
+                // The next customer who signs in gets them.
                 try await perennial.identify("ann")
                 try await perennial.until { $0.wallets["seeds"]?.balance == 100 }
             }
         }
 
-        @Test func `after an id that may not be one, nobody is the customer before the last`()
-            async throws
-        {
+        @Test func `after a refused customer id, the customer is anonymous and new`() async throws {
             try await Stories.play { world in
                 let phone = try await world.device(of: "anna")
                 let perennial = phone.perennial()
@@ -155,14 +152,12 @@ extension Stories {
             }
         }
 
-        @Test func `a log-in that cannot be written down at first is not forgotten`()
-            async throws
-        {
+        @Test func `a log-in that cannot be stored at first is not forgotten`() async throws {
             try await Stories.play { world in
                 let phone = try await world.device(of: "anna")
                 let perennial = phone.perennial()
                 try await perennial.purchase("seeds.100")
-                // A second process writes nothing as long as the first one is there.
+                // A second process writes nothing while the first one runs.
                 let second = phone.perennial()
                 try await second.until { $0.wallets["seeds"]?.balance == 100 }
                 await world.serverIs(.down)
@@ -198,7 +193,7 @@ extension Stories {
             }
         }
 
-        @Test func `what was recorded before the offerings were known is finished with them`()
+        @Test func `a purchase recorded before the offerings are known is finished with them`()
             async throws
         {
             try await Stories.play { world in
@@ -216,13 +211,13 @@ extension Stories {
                     await outbox.hurry()
                     await engine.post()
                 }
-                // It was not known whether it is ours.
+                // It was not known whether the purchase is ours.
                 #expect(try await phone.finishesAll(perennial))
                 #expect(await outbox.entries == [])
             }
         }
 
-        @Test func `an empty customer in the configuration counts as nobody`() async throws {
+        @Test func `an empty customer in the configuration counts as none`() async throws {
             try await Stories.play { world in
                 let phone = try await world.device(of: "anna")
                 let perennial = phone.perennial { $0.customer = "" }
@@ -231,7 +226,7 @@ extension Stories {
             }
         }
 
-        @Test func `what is not written down is not spent`() async throws {
+        @Test func `a debit that cannot be stored is not booked`() async throws {
             try await Stories.play { world in
                 let phone = try await world.device(of: "anna")
                 let perennial = phone.perennial()
@@ -247,7 +242,7 @@ extension Stories {
             }
         }
 
-        @Test func `the balance is what the server says, also if it says the same as before`()
+        @Test func `the balance is the server's, even if it repeats an earlier value`()
             async throws
         {
             try await Stories.play { world in
@@ -302,7 +297,7 @@ extension Stories {
 }
 
 extension Outbox {
-    /// Adds receipts that are not due until there is no room for one more byte.
+    /// Adds receipts that are not due until not one more byte fits.
     func fill() throws {
         for bytes in [1_000_000, 100_000, 10_000, 1000, 100, 10] {
             var number = 0

@@ -4,9 +4,9 @@ import PerennialTesting
 import Testing
 
 extension Stories {
-    /// Groups whose members the app invites: the server's claims are what gives them access.
+    /// Groups whose members the app invites: members get access by the server's claims.
     @Suite struct SeatClaims {
-        @Test func `a member whom the app invited has access until the seat is taken back`()
+        @Test func `a member invited by the app has access until the seat is taken back`()
             async throws
         {
             try await Stories.play { world in

@@ -29,7 +29,7 @@ extension Stories {
                 await #expect(throws: Perennial.Failure.self) {
                     try await first.purchase("pro.monthly", .init(seats: 4))
                 }
-                // All that were added, and one of the first.
+                // All added seats, and one of the first.
                 try await phone.change("pro.monthly", "refund", ["type": "full", "seats": 4])
                 #expect(try await phone.finishesAll(first))
                 #expect(first["pro"].isActive)
@@ -43,7 +43,7 @@ extension Stories {
             }
         }
 
-        @Test func `a member that the App Store let in has access, and loses it with the seat`()
+        @Test func `a member invited by the App Store has access, and loses it with the seat`()
             async throws
         {
             try await Stories.play { world in

@@ -5,9 +5,9 @@ import Testing
 @testable import Perennial
 
 extension Stories {
-    /// What StoreKit returns that is not what one expects.
+    /// Unexpected results of StoreKit.
     @Suite struct Store {
-        @Test func `21: a purchase that a parent declines does not wait for ever`() async throws {
+        @Test func `21: a purchase that a parent declines does not wait forever`() async throws {
             try await Stories.play { world in
                 let phone = try await world.device(of: "anna", ["ask_to_buy": true])
                 let perennial = phone.perennial()
@@ -22,7 +22,9 @@ extension Stories {
             }
         }
 
-        @Test func `22: a declined purchase that arrives nevertheless counts`() async throws {
+        @Test func `22: a declined purchase that arrives nevertheless counts as bought`()
+            async throws
+        {
             try await Stories.play { world in
                 try await world.set(["habits": ["declined_purchase_arrives": true]])
                 let phone = try await world.device(of: "anna", ["ask_to_buy": true])
@@ -35,7 +37,7 @@ extension Stories {
             }
         }
 
-        @Test func `25: what StoreKit cannot verify opens nothing, and is not finished by itself`()
+        @Test func `25: an unverified transaction opens nothing, and is not finished by itself`()
             async throws
         {
             try await Stories.play { world in
@@ -60,7 +62,9 @@ extension Stories {
             }
         }
 
-        @Test func `28: a purchase that returns an old transaction is not bought`() async throws {
+        @Test func `28: a purchase that returns an old transaction does not count as bought`()
+            async throws
+        {
             try await Stories.play { world in
                 try await world.set(["habits": ["purchase_after_lapse_returns_held": true]])
                 let phone = try await world.device(of: "anna")
@@ -127,7 +131,7 @@ extension Stories {
         }
 
         @Test(arguments: ["expired_at_renewal", "lapsed_at_renewal"])
-        func `38: a status that says expired for a moment changes nothing`(
+        func `38: a status that is expired for a moment changes nothing`(
             fault: String
         ) async throws {
             try await Stories.play { world in
@@ -152,7 +156,9 @@ extension Stories {
             }
         }
 
-        @Test func `56: sandbox is bought in, shown, and apart from production`() async throws {
+        @Test func `56: the sandbox is bought in, shown, and separate from production`()
+            async throws
+        {
             try await Stories.play { world in
                 let phone = try await world.device(of: "anna", ["environment": "sandbox"])
                 let perennial = phone.perennial { $0.customer = "ann" }
@@ -166,7 +172,7 @@ extension Stories {
             }
         }
 
-        @Test func `57: from TestFlight to the App Store, what was the sandbox's ends`()
+        @Test func `57: after TestFlight, the App Store version has no sandbox access`()
             async throws
         {
             try await Stories.play { world in
@@ -206,7 +212,7 @@ extension Stories {
             }
         }
 
-        @Test func `66: a promised year that was cancelled stays open to its end`() async throws {
+        @Test func `66: a cancelled commitment for a year stays open to its end`() async throws {
             try await Stories.playClub { world in
                 let phone = try await world.device(of: "anna")
                 let perennial = phone.perennial()
@@ -224,7 +230,9 @@ extension Stories {
             }
         }
 
-        @Test func `66: offline, a promised year is shown as the server shows it`() async throws {
+        @Test func `66: offline, a commitment for a year is shown as the server shows it`()
+            async throws
+        {
             try await Stories.playClub { world in
                 let phone = try await world.device(of: "anna")
                 let first = phone.perennial()
@@ -244,7 +252,7 @@ extension Stories {
             }
         }
 
-        @Test func `a task that is cancelled still gets the store's products`() async throws {
+        @Test func `a cancelled task still gets the store's products`() async throws {
             try await Stories.play { world in
                 let phone = try await world.device(of: "anna")
                 let perennial = phone.perennial()
@@ -258,7 +266,7 @@ extension Stories {
             }
         }
 
-        @Test func `67: terms are added up with their bonus days, offline as online`()
+        @Test func `67: terms are added up with their bonus days, offline and online`()
             async throws
         {
             try await Stories.playRage { world in

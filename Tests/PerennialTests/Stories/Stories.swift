@@ -4,16 +4,16 @@ import PerennialTesting
 import Synchronization
 import Testing
 
-/// How much of a story is played.
+/// How much of each story is played.
 enum StoryScale {
-    /// Whether everything is played in its full number, which takes longer than a test may:
+    /// Whether everything is played in full, which takes longer than a test may:
     /// `PERENNIAL_STORIES=whole`.
     static let isWhole =
         ProcessInfo.processInfo.environment["PERENNIAL_STORIES"] == "whole"
 }
 
-/// What happens between an app, the App Store and the server: each a row of `Tables/rows.txt`, by
-/// its number, in a world of its own.
+/// Situations between an app, the App Store and the server. Each is a row of `Tables/rows.txt`, by
+/// its number, in its own world.
 @Suite(
     .serialized, .timeLimit(.minutes(StoryScale.isWhole ? 20 : 2)),
     .enabled(if: World.isAvailable, "skipped: no program"))
@@ -21,10 +21,10 @@ enum Stories {
     /// The days of most periods here, in seconds.
     static let day = 86_400
 
-    /// Plays in a new world, which ends with the story however that ends. At its end, nothing has
-    /// asked for a password but what the customer has asked for.
+    /// Plays in a new world, which ends with the story, however that ends. At its end, no password
+    /// may have been requested, except by the customer.
     ///
-    /// - Parameter passwords: how often the story asks for one, by restoring.
+    /// - Parameter passwords: the number of passwords that the story asks for by restoring.
     static func play(
         storekit: URL? = nil, configuration: URL? = nil, passwords: Int = 0,
         _ story: (World) async throws -> Void
@@ -45,7 +45,7 @@ enum Stories {
         try await StoryDatabases.shared.drop(database)
     }
 
-    /// Plays in a club, which has codes, a win-back offer, and a plan that is promised for a year.
+    /// Plays in a club, which has codes, a win-back offer, and a plan with a commitment for a year.
     static func playClub(_ story: (World) async throws -> Void) async throws {
         try await play(configuration: table("club.yaml"), story)
     }
@@ -66,10 +66,10 @@ enum Stories {
 }
 
 extension Device {
-    /// How often it is looked whether everything is finished.
+    /// The number of checks whether everything is finished.
     static let looksMax = 200
 
-    /// Whether everything is finished, by and by: no change tells of it.
+    /// Checks repeatedly whether everything is finished: no event reports it.
     func finishesAll(_ perennial: Perennial) async throws -> Bool {
         for _ in 0..<Self.looksMax {
             await perennial.enterForeground()
@@ -83,13 +83,13 @@ extension Duration {
     static func days(_ days: Int) -> Self { .seconds(days * Stories.day) }
 }
 
-/// What the SDK has logged: every opening and every closing of a right is among it.
+/// The lines that the SDK has logged. They include every opening and closing of a right.
 final class Journal: Sendable {
     private let entries = Mutex<[String]>([])
 
     var lines: [String] { entries.withLock { $0 } }
 
-    /// The lines about a right that shut.
+    /// The lines about a right that closed.
     func shuttings(of right: String) -> [String] {
         lines.filter { $0.contains("\(right) is shut") }
     }

@@ -4,10 +4,10 @@ import Testing
 
 @testable import Perennial
 
-/// Files that cannot be read or written for a while, and who may write them.
+/// Files that cannot be read or written for a while, and the process that may write them.
 extension Stories {
     @Suite struct Unlocking {
-        @Test func `7: launched before the first unlock, it reads everything afterwards`()
+        @Test func `7: a launch before the first unlock reads everything afterwards`()
             async throws
         {
             try await Stories.play { world in
@@ -31,7 +31,7 @@ extension Stories {
             }
         }
 
-        @Test func `7: who signs out before the first unlock stays signed out`() async throws {
+        @Test func `7: a log-out before the first unlock stays in effect`() async throws {
             try await Stories.play { world in
                 let phone = try await world.device(of: "anna")
                 let first = phone.perennial()
@@ -51,7 +51,7 @@ extension Stories {
             }
         }
 
-        @Test func `68: what only another process may send makes no process run in circles`()
+        @Test func `68: an entry that only another process may send causes no endless loop`()
             async throws
         {
             try await Stories.play { world in
@@ -75,7 +75,7 @@ extension Stories {
             }
         }
 
-        @Test func `what cannot be taken off the list is not sent again at once`() async throws {
+        @Test func `an entry that cannot be removed is not sent again at once`() async throws {
             try await Stories.play { world in
                 let phone = try await world.device(of: "anna")
                 let perennial = phone.perennial()
@@ -98,7 +98,7 @@ extension Stories {
             }
         }
 
-        @Test func `a purchase that posts itself is waited for without a timer`() async throws {
+        @Test func `no timer is set for a purchase that posts its own document`() async throws {
             try await Stories.play { world in
                 let phone = try await world.device(of: "anna")
                 let perennial = phone.perennial()
@@ -121,7 +121,7 @@ extension Stories {
     }
 }
 
-/// Stands in the place of a folder, so that nothing in it can be read or written.
+/// Replaces a folder, so that nothing in it can be read or written.
 struct FolderLock {
     private let place: URL
     private let aside: URL

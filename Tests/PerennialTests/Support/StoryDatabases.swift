@@ -1,11 +1,11 @@
 import Foundation
 import Glibc
 
-/// A PostgreSQL of this process, with a database for each story: where `PERENNIAL_STORIES_DATABASE`
-/// is `postgres`. Otherwise worlds have a file of SQLite.
+/// A PostgreSQL of this process with a database for each story, if `PERENNIAL_STORIES_DATABASE` is
+/// `postgres`. Otherwise worlds have a file of SQLite.
 ///
-/// A shell starts it, makes and drops databases by the lines that it reads, and ends it together
-/// with this process. As root, which PostgreSQL refuses, it runs as `nobody`.
+/// A shell starts it, creates and drops databases as its input lines say, and ends it together with
+/// this process. If we are root, which PostgreSQL refuses, it runs as `nobody`.
 actor StoryDatabases {
     static let shared = StoryDatabases()
 
@@ -16,7 +16,7 @@ actor StoryDatabases {
         var description: String
     }
 
-    /// Nothing here has to survive a failure of power.
+    /// Nothing here has to survive a loss of power.
     private static let script = """
         PATH="$PATH:$(ls -d /usr/lib/postgresql/*/bin 2>/dev/null | tail -n 1)"
         folder=$(mktemp -d -t stories-pg-XXXXXX); exec 2>"$folder/errors"
@@ -46,7 +46,7 @@ actor StoryDatabases {
         return "postgresql:///story_\(made)?host=\(shell.folder)&user=perennial"
     }
 
-    /// Drops a database, also one that is in use.
+    /// Drops a database, even if it is in use.
     func drop(_ address: String?) throws {
         guard let name = address?.split(separator: "?").first?.split(separator: "/").last else {
             return

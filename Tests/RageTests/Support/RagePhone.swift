@@ -12,7 +12,7 @@ struct RagePhone: Sendable {
         let id = try await program.makeDevice(account: account)
         let device = SimulatedDevice(simulator: program.simulator, id: id)
         self.device = device
-        // Perennial listens to the store from its init on: to the phone of that task.
+        // Perennial listens to the store from its initialiser on: to the phone of that task.
         rage = SimulatedDevice.$current.withValue(device) {
             RageShop(
                 server: program.server, key: RageProgram.key,
@@ -20,7 +20,7 @@ struct RagePhone: Sendable {
         }
     }
 
-    /// Does something in the app.
+    /// Performs an action of the app.
     func callAsFunction<Value: Sendable>(
         _ action: @Sendable (RageShop) async throws -> Value
     ) async throws -> Value {
@@ -31,7 +31,7 @@ struct RagePhone: Sendable {
         try await self { try await $0.buy(.init(rawValue: "com.example.rage.\(name)"))?.outcome }
     }
 
-    /// Asks the server, whose time the app then knows.
+    /// Asks the server, so that the app knows its time.
     func refresh() async throws { _ = try await self { try await $0.perennial.refresh() } }
 
     /// The screen: the headline, then a button for each product, `✓` for a checkmark.

@@ -5,7 +5,7 @@ import Testing
 
 /// `perennial dev` with the shop of In-App Rage, on free ports, in a folder of its own.
 struct RageProgram: Sendable {
-    /// Longest start of the program, in lines that it prints.
+    /// The largest number of lines that the program prints before it is ready.
     static let linesMax = 50
     static let key = "pk_dev_rage"
 
@@ -17,8 +17,8 @@ struct RageProgram: Sendable {
     private static let package = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
         .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
 
-    /// The program: `PERENNIAL_PROGRAM`, else the debug build of this repository. Nil if there is
-    /// none.
+    /// The program: `PERENNIAL_PROGRAM`, or the debug build of this repository. Nil if neither
+    /// exists.
     static let path: String? = {
         let built = package.appendingPathComponent("Server/.build/debug/perennial").path
         let named = ProcessInfo.processInfo.environment["PERENNIAL_PROGRAM"]

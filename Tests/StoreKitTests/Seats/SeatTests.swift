@@ -74,7 +74,9 @@ extension StoreTests {
             #expect(isSeatBased == false)
         }
 
-        @Test func `a purchase of seats names their number, tiers, and who invites`() async throws {
+        @Test func `a purchase of seats names their number, tiers and invitation management`()
+            async throws
+        {
             let phone = try await world(invitations: "developer").device()
             let bought = try await phone.buy("pro.monthly", [.seats(7)])
             #expect(bought.purchasedQuantity == 7 && bought.ownershipType == .purchased)
@@ -143,7 +145,7 @@ extension StoreTests {
                 await phone.use { await Transaction.currentEntitlement(for: "pro.monthly") } != nil)
         }
 
-        @Test func `a member's transaction is assigned, until the seat is taken back`() async throws
+        @Test func `a member's transaction is assigned until the seat is taken back`() async throws
         {
             let world = try await world()
             let (anna, ben) = (try await world.device(), try await world.device())

@@ -2,9 +2,9 @@ import Foundation
 import Glibc
 import Synchronization
 
-/// Passes connections on to a server, and cuts them all when it is told to.
+/// Forwards connections to a server, and cuts all of them on request.
 final class FlakyProxy: Sendable {
-    /// Connections at a time.
+    /// The largest number of simultaneous connections.
     static let backlog: Int32 = 64
     static let chunkBytes = 65_536
 
@@ -18,7 +18,7 @@ final class FlakyProxy: Sendable {
         var connections = 0
     }
 
-    /// How many connections there were so far.
+    /// The number of connections so far.
     var connections: Int { state.withLock { $0.connections } }
 
     init(to server: URL) throws {

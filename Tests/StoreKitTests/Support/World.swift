@@ -5,7 +5,7 @@ import Testing
 
 @testable import StoreKit
 
-/// A new world of the simulator, and what a test does in it.
+/// A new world of the simulator, and the acts of a test in it.
 struct World: Sendable {
     let url: URL
     private static let accounts = Mutex(0)
@@ -87,7 +87,7 @@ extension SimulatedDevice {
     }
 }
 
-/// All tests that move the simulator's clock: one after the other, each in a world of its own.
+/// All tests that move the simulator's clock. They run one after the other, each in its own world.
 @Suite(
     .serialized, .timeLimit(.minutes(2)),
     .enabled(if: SimulatorProgram.isThere, "skipped: no program"))

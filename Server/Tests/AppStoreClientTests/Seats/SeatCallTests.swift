@@ -14,7 +14,7 @@ import Testing
             ("App transaction id not found.", .appTransactionNotFound),
             ("TransactionNotDevManagedGroupError", .notManagedByApp),
             ("Transaction id not found.", nil), ("", nil), ("Forbidden", nil),
-        ] as [(String, SeatError?)]) func `an error is known by its name, however it is written`(
+        ] as [(String, SeatError?)]) func `a seat error is recognised by its name in any spelling`(
             message: String, error: SeatError?
         )
     {
@@ -30,7 +30,7 @@ import Testing
         bench.script.requests.first.map { "\($0.method) \($0.path)" }
     }
 
-    @Test func `a seat is claimed by a request that has an id of ours`() async throws {
+    @Test func `a claim request contains our request id`() async throws {
         let bench = try bench(200, #"{"seatClaimId":"6F2C4B0E-3b1f-4d5e-8f6a-0c9d1e2f3a41"}"#)
         let id = try await bench.client.claimSeat(of: "1", requestID: "r", in: .sandbox)
         #expect(id == "6f2c4b0e-3b1f-4d5e-8f6a-0c9d1e2f3a41")
@@ -45,7 +45,7 @@ import Testing
         #expect(line(bench) == "DELETE /groups/v1/transactions/1/seats/s-1")
     }
 
-    @Test func `more claims can be listed than there are seats`() async throws {
+    @Test func `an inventory may list more claims than there are seats`() async throws {
         let bench = try bench(
             200,
             #"{"totalSeatCount":1,"availableSeatCount":0,"assignedSeatClaimIds":["A","b"]}"#)
@@ -58,7 +58,7 @@ import Testing
         #"{"totalSeatCount":1,"availableSeatCount":0}"#,
         #"{"totalSeatCount":1,"availableSeatCount":-1,"assignedSeatClaimIds":[]}"#,
         #"{"totalSeatCount":1,"availableSeatCount":0,"assignedSeatClaimIds":["a/b"]}"#, "[]",
-    ]) func `an answer without what is needed is none`(body: String) async throws {
+    ]) func `a response without a required value is an error`(body: String) async throws {
         let bench = try bench(200, body)
         await #expect(throws: AppStoreFailure.self) {
             try await bench.client.seats(of: "1", in: .sandbox)

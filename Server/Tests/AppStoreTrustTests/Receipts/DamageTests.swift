@@ -6,13 +6,13 @@ import Testing
 
 @testable import AppStoreTrust
 
-/// Random damage to receipts. Prints its seed, and takes it back from PERENNIAL_SEED; how many
-/// rounds, from PERENNIAL_ROUNDS.
+/// Random damage to receipts. Prints its seed. PERENNIAL_SEED sets it, and PERENNIAL_ROUNDS sets
+/// the number of rounds.
 @Suite struct DamageTests {
     private static let environment = ProcessInfo.processInfo.environment
     private static let rounds = environment["PERENNIAL_ROUNDS"].flatMap(Int.init) ?? 20_000
 
-    /// Tags and lengths of ASN.1, and what ends texts.
+    /// Tags and lengths of ASN.1, and the bytes that end texts.
     private static let marks: [UInt8] = [
         0x30, 0x31, 0x04, 0x02, 0xA0, 0x80, 0x84, 0xFF, 0, 0x22, 0x3B,
     ]
@@ -36,7 +36,7 @@ import Testing
         return receipt
     }
 
-    @Test func `a damaged file is refused, or holds what can be written again`() throws {
+    @Test func `a damaged file is refused, or read within the limits`() throws {
         var generator = Dice(seed: Self.seed)
         let file = try ReceiptMaker.shared.get().file(Self.receipt())
         var readable = 0
@@ -70,7 +70,7 @@ import Testing
         #expect((1..<Self.rounds).contains(readable))
     }
 
-    @Test func `a damaged transaction receipt is refused, or read`() throws {
+    @Test func `a damaged transaction receipt is refused or read`() throws {
         var generator = Dice(seed: Self.seed)
         let list = TransactionReceiptFile(
             signedBytes: Array(
@@ -89,7 +89,7 @@ import Testing
         #expect((1..<Self.rounds).contains(readable))
     }
 
-    @Test func `damaged Base64 gives bytes, or nothing`() {
+    @Test func `damaged Base64 is refused, or the decoded bytes can be encoded again`() {
         var generator = Dice(seed: Self.seed)
         let text = Array(ReceiptText.text(of: Array(0...255)).utf8)
         var readable = 0

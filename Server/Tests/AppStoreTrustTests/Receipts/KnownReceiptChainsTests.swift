@@ -4,7 +4,7 @@ import Testing
 
 @testable import AppStoreTrust
 
-/// A verifier that has seen a receipt knows its signer; it must answer as one that has not.
+/// A verifier that has cached a receipt's signer must return the same as one that has not.
 @Suite struct KnownReceiptChainsTests {
     private func verifier() throws -> AppStoreTrust.Verifier {
         try AppStoreTrust.Verifier(roots: TrustRoots(der: [ReceiptMaker.shared.get().root.der]))
@@ -17,7 +17,7 @@ import Testing
         return verifier
     }
 
-    @Test func `no changed byte is answered otherwise where the signer is known`() async throws {
+    @Test func `a cached signer does not change the verdict about any changed byte`() async throws {
         let file = try ReceiptMaker.shared.get().file(ReceiptMaker.payload())
         let knowing = try await verifierThatKnows(file)
         for offset in stride(from: 0, to: file.count, by: 41) {
@@ -29,7 +29,9 @@ import Testing
         }
     }
 
-    @Test func `a signer is known by all of its certificates, and by its name`() async throws {
+    @Test func `a cached signer is found only by all of its certificates and its name`()
+        async throws
+    {
         let maker = try ReceiptMaker.shared.get()
         let parts = try maker.parts(ReceiptMaker.payload())
         let knowing = try await verifierThatKnows(try maker.file(parts))
@@ -45,7 +47,9 @@ import Testing
         #expect(knowing.receiptChains.count == 1)
     }
 
-    @Test func `a known signer still had to be valid when the receipt was made`() async throws {
+    @Test func `a cached signer must still have been valid when the receipt was made`()
+        async throws
+    {
         let maker = try ReceiptMaker.shared.get()
         let knowing = try await verifierThatKnows(try maker.file(ReceiptMaker.payload()))
         let leaf = try maker.leaf(valid: .year2020 ..< .year2025)
@@ -57,7 +61,7 @@ import Testing
                 == .notValidAtSigning)
     }
 
-    @Test func `what somebody adds to a receipt's certificates is not remembered`() async throws {
+    @Test func `certificates that somebody adds to a receipt are not cached`() async throws {
         let maker = try ReceiptMaker.shared.get()
         var parts = try maker.parts(ReceiptMaker.payload())
         let knowing = try await verifierThatKnows(try maker.file(parts))
@@ -75,7 +79,7 @@ import Testing
         #expect(knowing.receiptChains.count == 2)
     }
 
-    @Test func `who cannot sign leaves nothing in memory`() async throws {
+    @Test func `a receipt with a wrong signature leaves no signer in the cache`() async throws {
         let maker = try ReceiptMaker.shared.get()
         var parts = try maker.parts(ReceiptMaker.payload())
         let genuine = try maker.file(parts)

@@ -29,7 +29,7 @@ import Testing
     }
 
     @Test(arguments: [Parts.sha1, Parts.sha256])
-    func `a receipt is verified with either digest`(digest: [UInt8]) async throws {
+    func `a receipt is verified with either digest algorithm`(digest: [UInt8]) async throws {
         let maker = try ReceiptMaker.shared.get()
         var parts = try maker.parts(ReceiptMaker.payload())
         parts.digest = digest
@@ -38,9 +38,7 @@ import Testing
         #expect(verified?.signedAt == Moment.year2026.onWire)
     }
 
-    @Test func `the order of the certificates does not matter, and the root may be left out`()
-        async throws
-    {
+    @Test func `certificates may be in any order, and the root may be missing`() async throws {
         let maker = try ReceiptMaker.shared.get()
         var parts = try maker.parts(ReceiptMaker.payload())
         parts.certificates.reverse()
@@ -49,7 +47,7 @@ import Testing
         #expect(try await outcome(maker.file(parts)).verified != nil)
     }
 
-    @Test func `a receipt is only what Apple writes`() async throws {
+    @Test func `a receipt in a form that Apple does not write is refused`() async throws {
         #expect(try await reason { $0.signers = 2 } == .receiptUnreadable)
         #expect(try await reason { $0.signers = 0 } == .receiptUnreadable)
         #expect(try await reason { $0.version = 3 } == .receiptUnreadable)
@@ -71,23 +69,23 @@ import Testing
         #expect(
             try await reason { $0.certificates = [$0.certificates[0]] + others }
                 == .untrustedChain)
-        // Among them the genuine one is found.
+        // The genuine certificate among them is found.
         var parts = try maker.parts(ReceiptMaker.payload())
         parts.certificates = [parts.certificates[0]] + others.dropLast() + [parts.certificates[1]]
         #expect(try await outcome(maker.file(parts)).verified != nil)
     }
 
     @Test(arguments: [[], [0x30], [0x30, 0x80, 0, 0], Array("no receipt".utf8)] as [[UInt8]])
-    func `what is no receipt is refused`(file: [UInt8]) async throws {
+    func `a file that is not a receipt is refused`(file: [UInt8]) async throws {
         #expect(try await outcome(file).refusal?.reason == .receiptUnreadable)
     }
 
-    @Test func `a file over the limit is refused unread`() async throws {
+    @Test func `a file over the size limit is refused before it is read`() async throws {
         let file = [UInt8](repeating: 0x30, count: AppStoreTrust.Verifier.receiptBytesMax + 1)
         #expect(try await outcome(file).refusal?.reason == .tooLong)
     }
 
-    /// As large as one that an app's users had.
+    /// An app's users had receipts of this size.
     @Test func `a receipt of five megabytes is verified`() async throws {
         let maker = try ReceiptMaker.shared.get()
         let long = ReceiptAttribute(9_999, value: [UInt8](repeating: 0, count: 5_004_203))
@@ -95,15 +93,15 @@ import Testing
         #expect(try await outcome(file).verified?.environment == .production)
     }
 
-    @Test func `a length that is written longer than it need be is refused`() async throws {
+    @Test func `a DER length that is not in its shortest form is refused`() async throws {
         let file = try ReceiptMaker.shared.get().file(ReceiptMaker.payload())
-        // The outer length has two bytes: with a zero before them it says the same.
+        // The outer length has two bytes: a zero before them does not change its value.
         #expect(file[1] == 0x82)
         let longer = [file[0], 0x83, 0] + file[2...]
         #expect(try await outcome(longer).refusal?.reason == .receiptUnreadable)
     }
 
-    @Test func `certificates that do not lead to our root are refused`() async throws {
+    @Test func `certificates that do not lead to a trusted root are refused`() async throws {
         let stranger = try ReceiptMaker()
         let file = try stranger.file(ReceiptMaker.payload())
         #expect(try await outcome(file).refusal?.reason == .untrustedChain)
@@ -112,7 +110,7 @@ import Testing
         #expect(try await reason { $0.certificates[0] = [0x30, 0] } == .certificateUnreadable)
     }
 
-    @Test func `certificates without Apple's marks are refused`() async throws {
+    @Test func `certificates without Apple's marker extensions are refused`() async throws {
         let maker = try ReceiptMaker.shared.get()
         let plain = try maker.file(ReceiptMaker.payload(), leaf: maker.leaf(marker: nil))
         #expect(try await outcome(plain).refusal?.reason == .missingMarker)
@@ -135,7 +133,7 @@ import Testing
         #expect(try await outcome(old).verified != nil)
     }
 
-    @Test func `a changed content is refused`() async throws {
+    @Test func `a receipt with changed content is refused`() async throws {
         let maker = try ReceiptMaker.shared.get()
         let file = try maker.file(ReceiptMaker.payload())
         let place = try #require(
@@ -145,9 +143,11 @@ import Testing
         #expect(try await outcome(changed).refusal?.reason == .badSignature)
     }
 
-    @Test func `no changed byte and no shortened file is ever verified as another`() async throws {
+    @Test func `no changed byte and no truncated file is ever verified as another receipt`()
+        async throws
+    {
         let maker = try ReceiptMaker.shared.get()
-        // Long enough that a change hits what nothing else looks at.
+        // Long enough that some changes fall into bytes that nothing else reads.
         let long = ReceiptAttribute(77, value: [UInt8](repeating: 7, count: 2000))
         let file = try maker.file(ReceiptMaker.payload(more: [long]))
         let genuine = try #require(try await outcome(file).verified?.payload)
@@ -157,7 +157,7 @@ import Testing
             var changed = file
             changed[offset] ^= 0x55
             let outcome = try await outcome(changed)
-            // The root within the file, and the list of digests before the content, say nothing.
+            // The root within the file and the list of digests before the content are not verified.
             #expect(outcome.verified.map { $0.payload == genuine } ?? true, "changed at \(offset)")
             if outcome.refusal != nil { refused += 1 }
             let short = try await self.outcome(Array(file[..<offset]))
@@ -166,7 +166,7 @@ import Testing
         #expect(refused > offsets.count / 2)
     }
 
-    @Test func `a receipt for another app, store or device is refused, and one that does not say`()
+    @Test func `a receipt for another app, store or device is refused, and so is one without them`()
         async throws
     {
         let cases: [(AppReceipt, Refusal.Reason)] = [
@@ -189,14 +189,14 @@ import Testing
         ("ProductionVPP", StoreEnvironment.production), ("ProductionSandbox", .sandbox),
         ("ProductionVPPSandbox", .sandbox),
     ])
-    func `volume purchases and the sandbox are told apart`(
+    func `the receipt type distinguishes production, volume purchases and the sandbox`(
         type: String, expected: StoreEnvironment
     ) async throws {
         let file = try ReceiptMaker.shared.get().file(ReceiptMaker.payload(type: type))
         #expect(try await outcome(file).verified?.environment == expected)
     }
 
-    @Test func `another number of the app is refused in production alone`() async throws {
+    @Test func `another Apple id of the app is refused in production only`() async throws {
         typealias Field = AppReceipt.Field
         let maker = try ReceiptMaker.shared.get()
         for (type, expected) in [
@@ -209,7 +209,9 @@ import Testing
         }
     }
 
-    @Test func `a device is known by the hash of its identifier`() async throws {
+    @Test func `a receipt belongs to the device whose identifier has the stored hash`()
+        async throws
+    {
         let guid: [UInt8] = [1, 2, 3, 4, 5, 6]
         let opaque = ReceiptAttribute(
             AppReceipt.Field.opaqueValue.rawValue, version: 2, value: [9, 9])

@@ -8,7 +8,7 @@ import _CryptoExtras
 
 @testable import AppStoreTrust
 
-/// Makes receipts as Apple does, under a root of our own, and some that Apple would not make.
+/// Makes receipts as Apple does, under our own root, and some that Apple would not make.
 struct ReceiptMaker: Sendable {
     typealias Key = _RSA.Signing.PrivateKey
 
@@ -43,7 +43,7 @@ struct ReceiptMaker: Sendable {
             .notCertificateAuthority, marker, valid)
     }
 
-    /// Certificates of one name and key, each the issuer of all others.
+    /// Certificates of one name and key, each of which issues all others.
     func lookAlikes(_ count: Int) throws -> [Certificate] {
         try (0..<count).map { number in
             try Self.certificate(
@@ -82,7 +82,7 @@ struct ReceiptMaker: Sendable {
             issuerPrivateKey: Certificate.PrivateKey(issuerKey))
     }
 
-    /// A receipt of the app that all tests are about.
+    /// A receipt of the app that all tests use.
     static func payload(
         bundle: String? = Cast.bundleID, type: String? = "Production", created: Moment? = .year2026,
         more: [ReceiptAttribute] = []
@@ -95,7 +95,7 @@ struct ReceiptMaker: Sendable {
         return AppReceipt(attributes: attributes + more)
     }
 
-    /// What a file is made of; each part can be another than Apple's.
+    /// The parts of a file; each part can differ from Apple's.
     struct Parts {
         var content: [UInt8]
         var certificates: [[UInt8]]

@@ -4,7 +4,7 @@ import Testing
 
 @testable import AppStoreTrust
 
-/// Receipts that the App Store signed and others have published, against Apple's real roots.
+/// Receipts that the App Store signed and others published, verified against Apple's real roots.
 @Suite(.enabled(if: Vectors.arePresent, "skipped: no vectors"))
 struct ReceiptVectorTests {
     private static let now = AppStoreDate(milliseconds: 1_790_000_000_000)
@@ -45,7 +45,7 @@ struct ReceiptVectorTests {
     }
 
     @Test(arguments: apples)
-    func `a receipt of Apple's is verified, and says all that is documented of it`(
+    func `an Apple receipt is verified, and all documented attributes are read`(
         name: String
     ) async throws {
         let expected = try decoded(name)
@@ -63,7 +63,7 @@ struct ReceiptVectorTests {
         }
     }
 
-    /// Every attribute, the unknown ones too, by its number, version and value.
+    /// Every attribute, including unknown ones, by its number, version and value.
     private func compare(_ attributes: [ReceiptAttribute], _ fields: [JSON]) throws {
         #expect(attributes.count == fields.count)
         let byNumber = Dictionary(attributes.map { ($0.number, $0) }) { one, _ in one }
@@ -82,7 +82,7 @@ struct ReceiptVectorTests {
     }
 
     @Test(arguments: apples)
-    func `the same receipt is refused where only production is accepted`(
+    func `a sandbox receipt is refused if only production is accepted`(
         name: String
     ) async throws {
         let outcome = await Self.verifier.receipt(
@@ -92,7 +92,7 @@ struct ReceiptVectorTests {
     }
 
     @Test(arguments: xcodes)
-    func `what Xcode signed is read, and never trusted`(name: String) async throws {
+    func `a receipt signed by Xcode is read but never trusted`(name: String) async throws {
         let everything: Set<StoreEnvironment> = [.production, .sandbox, .xcode, .localTesting]
         let expected = try decoded(name)
         let bytes = try file("app-receipts", name)
@@ -105,13 +105,13 @@ struct ReceiptVectorTests {
         #expect(payload.purchases.count == expected["in_app"]?.array?.count)
     }
 
-    /// As a simulated app has it, whose developer has exported the certificate.
+    /// Checks a simulated app whose developer has exported Xcode's certificate.
     private static func inDevelopment(_ certificate: [UInt8]) throws -> AppStoreTrust.Verifier {
         AppStoreTrust.Verifier(roots: .apple, xcode: try TrustRoots(der: [certificate]))
     }
 
     @Test(arguments: xcodes)
-    func `in development what Xcode signed counts as of the sandbox, with its certificate`(
+    func `in development, an Xcode receipt with its certificate counts as sandbox`(
         name: String
     ) async throws {
         let expected = try decoded(name)
@@ -127,7 +127,7 @@ struct ReceiptVectorTests {
     }
 
     @Test(arguments: xcodes)
-    func `in development, too, it must be Xcode's certificate, signature and bundle`(
+    func `in development, Xcode's certificate, signature and bundle are verified, too`(
         name: String
     ) async throws {
         let expected = try decoded(name)
@@ -150,7 +150,7 @@ struct ReceiptVectorTests {
         #expect(try await reason(root, forged, app) == .badSignature)
     }
 
-    @Test func `in development Apple's own receipts are verified as ever`() async throws {
+    @Test func `in development, Apple's own receipts are still verified`() async throws {
         let root = try Vectors.bytes("receipts/certs/StoreKitTestCertificate.cer")
         let verifier = try Self.inDevelopment(root)
         let name = Self.g5
@@ -165,7 +165,7 @@ struct ReceiptVectorTests {
         ("956328D9-CC6A-47F4-BE40-6953FB0AB6C7", true),
         ("956328D9-CC6A-47F4-BE40-6953FB0AB6C8", false),
     ])
-    func `a device's hash is compared where the device says which it is`(
+    func `a device's hash is compared if the device sends its identifier`(
         guid: String, isRight: Bool
     ) async throws {
         let id = try #require(UUID(uuidString: guid)).uuid
@@ -178,7 +178,7 @@ struct ReceiptVectorTests {
         if !isRight { #expect(outcome.refusal?.reason == .wrongDevice) }
     }
 
-    @Test func `a receipt from the future cannot be judged now`() async throws {
+    @Test func `a receipt from the future cannot be verified yet`() async throws {
         let outcome = await Self.verifier.receipt(
             try file("app-receipts", Self.g5), for: try app(bundle(in: decoded(Self.g5))),
             at: AppStoreDate(milliseconds: 1_700_000_000_000))
@@ -186,7 +186,7 @@ struct ReceiptVectorTests {
     }
 
     @Test(arguments: old)
-    func `a transaction receipt is verified under the authority of its years`(
+    func `a transaction receipt is verified under the authority of its time`(
         name: String
     ) async throws {
         let bytes = try file("transaction-receipts", name)
@@ -206,7 +206,7 @@ struct ReceiptVectorTests {
     }
 
     @Test(arguments: old)
-    func `a transaction receipt's signer is remembered once it has signed one`(
+    func `a transaction receipt's signer is cached only after a valid signature`(
         name: String
     ) async throws {
         let bytes = try file("transaction-receipts", name)
@@ -224,9 +224,9 @@ struct ReceiptVectorTests {
         }
     }
 
-    /// Some bytes are in no signature: what stands around the list, and Base64's own.
+    /// Some bytes are not signed: those around the list, and Base64's own.
     @Test(arguments: old)
-    func `no changed transaction receipt says anything else`(name: String) async throws {
+    func `a changed byte never changes a verified transaction receipt`(name: String) async throws {
         let bytes = try file("transaction-receipts", name)
         let signed = try TransactionReceiptFile(parsing: bytes).signedBytes
         let receipt = try TransactionReceipt(signedBytes: signed)
@@ -246,7 +246,7 @@ struct ReceiptVectorTests {
     }
 
     @Test(arguments: old)
-    func `what stands around a transaction receipt's list makes no other document`(
+    func `bytes around a transaction receipt's list do not change its digest`(
         name: String
     ) async throws {
         let bytes = try file("transaction-receipts", name)
@@ -261,16 +261,16 @@ struct ReceiptVectorTests {
             #expect(DocumentDigest(transactionReceipt: changed) == verified.digest)
         }
         #expect(digests.count == 1)
-        // The store that it is of stands outside of what is signed, and is another claim.
+        // The environment is outside of the signed bytes; without it the document is another claim.
         var other = receipt
         other.environment = nil
         let claimed = try #require(DocumentDigest(transactionReceipt: other.bytes))
         #expect(!digests.contains(claimed.signed))
     }
 
-    /// The word stands outside of what is signed.
+    /// The word sandbox is outside of the signed bytes.
     @Test(arguments: old)
-    func `a sandbox receipt without the word sandbox is no receipt of production`(
+    func `a sandbox receipt without the word sandbox is not accepted as production`(
         name: String
     ) async throws {
         var receipt = try TransactionReceiptFile(parsing: try file("transaction-receipts", name))

@@ -8,14 +8,14 @@ import Testing
         life.piece("line").replacing(#/<[^>]*>/#, with: "")
     }
 
-    @Test func `nobody who has bought nothing may use anything`() {
+    @Test func `a customer who has bought nothing has no access`() {
         let life = PhoneLife()
         #expect(line(life) == "anna has no access yet: she has bought nothing.")
         #expect(life.piece("line").contains(#"data-look="shut""#))
         #expect(life.piece("word").contains("nothing"))
     }
 
-    @Test func `each state of access has its sentence, its colour and its word`() {
+    @Test func `each state of access has its sentence, colour and label`() {
         let rows: [(AccessState, willRenew: Bool, String, look: String)] = [
             (
                 .trial, true,
@@ -60,7 +60,7 @@ import Testing
         }
     }
 
-    @Test func `why it ended is the last end's reason`() {
+    @Test func `the reason of the latest end is shown`() {
         var life = PhoneLife.inGrace
         life.add(.expired, "2027-01-23T09:00:00Z", .expired, why: "billing")
         #expect(line(life).hasSuffix("as the payment never came."))
@@ -68,14 +68,14 @@ import Testing
         #expect(line(life).hasSuffix("as she had cancelled."))
     }
 
-    @Test func `a change that is due names the next product`() {
+    @Test func `a pending change of product names the next product`() {
         var life = PhoneLife()
         life.set(.paid, until: "2026-12-10T09:00:00Z")
         life.state.customer.subscriptions[0].renewsTo = "pro.yearly"
         #expect(line(life).hasSuffix("then it continues as pro.yearly."))
     }
 
-    @Test func `books that say something else are shown`() {
+    @Test func `a disagreement with Apple's books is shown`() {
         var life = PhoneLife.inGrace
         #expect(life.piece("word").contains("Apple’s books agree"))
         life.state.books[0].isOpen = false

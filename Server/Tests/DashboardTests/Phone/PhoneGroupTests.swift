@@ -12,7 +12,7 @@ import Testing
         return life
     }
 
-    /// Anna pays for seven seats, of which one is ben's.
+    /// Anna pays for seven seats; ben has one of them.
     private var group: PhoneLife {
         var life = life
         life.set(.paid, until: "2026-12-24T09:00:00Z")
@@ -27,7 +27,7 @@ import Testing
         life.piece("screen").matches(of: #/name="act" value="([^"]*)"/#).map { String($0.1) }
     }
 
-    @Test func `graduated tiers leave the first seats as dear as they are`() {
+    @Test func `graduated tiers keep the price of the first seats`() {
         let product = life.state.products[0]
         let rows: [(Range<Int>, String, String)] = [
             (1..<2, "1 × $9.99", "$9.99"), (1..<6, "5 × $9.99", "$49.95"),
@@ -40,7 +40,7 @@ import Testing
         }
     }
 
-    @Test func `the sheet offers more seats than there are, and one of what has no seats`() {
+    @Test func `the sheet offers more seats than bought, and one seat of other products`() {
         #expect(life.state.seatChoices(of: "pro.monthly") == 1...12)
         #expect(life.state.seatChoices(of: "pro.yearly") == 1...1)
         #expect(group.state.seatChoices(of: "pro.monthly") == 8...12)
@@ -82,7 +82,7 @@ import Testing
         #expect(PhoneTour(life.state).hint == .switchGroup)
     }
 
-    @Test func `every act is read back from the value of its button`() {
+    @Test func `every action is restored from the value of its button`() {
         let acts: [PhoneAct] = [
             .moreSeats, .fewerSeats, .switchGroup, .invite, .join, .remove("c 1"), .leave("c1"),
             .openSheet("remove c1"),

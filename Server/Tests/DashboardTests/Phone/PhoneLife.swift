@@ -2,7 +2,7 @@ import PerennialContract
 
 @testable import Dashboard
 
-/// A life on the phone, told by the server's events and the App Store's books.
+/// A customer's life on the phone, as the server's events and the App Store's books describe it.
 struct PhoneLife {
     static let start = moment("2026-09-24T09:00:00Z")
 
@@ -57,7 +57,7 @@ struct PhoneLife {
         set(accessState, until: until)
     }
 
-    /// What the server answers about `pro`, and what the books say.
+    /// The server's answer about `pro`, and the state in the App Store's books.
     mutating func set(_ accessState: AccessState, until: String?, willRenew: Bool = true) {
         let isOpen = [.paid, .trial, .grace].contains(accessState)
         let end = until.map(Self.moment)

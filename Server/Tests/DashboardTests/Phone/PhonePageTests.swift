@@ -12,7 +12,7 @@ import Testing
         return PhonePage(life.state).html(in: frame)
     }
 
-    @Test func `the page holds each piece once, as it is sent when it changes`() {
+    @Test func `the page contains each piece once, exactly as the stream sends it`() {
         let life = PhoneLife.inGrace
         let html = html(life)
         for piece in PhonePiece.all(of: life.state) {
@@ -22,7 +22,7 @@ import Testing
         }
     }
 
-    @Test func `it says who is who, and in which zone the times are`() {
+    @Test func `the page names the customers and the time zone of its times`() {
         var life = PhoneLife.inGrace
         life.state.wire = [WireEntry(id: 1, at: PhoneLife.start, lines: [])]
         #expect(html(life).contains("the iPhone of <b><bdi>anna</bdi></b>, a made-up customer"))
@@ -36,7 +36,7 @@ import Testing
         #expect(life.piece("wire").contains("24 Sep 2026, 09:00 UTC"))
     }
 
-    @Test func `it works without scripts, and has none inside`() {
+    @Test func `the page works without scripts and has no inline script`() {
         let html = html(PhoneLife.inGrace)
         #expect(html.contains(#"<form id="sim" method="post" action="/phone""#))
         #expect(!html.contains("style=") && !html.contains(" onclick"))
@@ -46,12 +46,12 @@ import Testing
         }
     }
 
-    @Test func `its script and its page are within their limits`() {
+    @Test func `the page and its script are within their size limits`() {
         #expect(PhonePage.script.bytes.count <= 4096)
         #expect(html(PhoneLife.inGrace).utf8.count < 60_000)
     }
 
-    @Test func `the button of a plan says what it does`() {
+    @Test func `the button of a plan names its action`() {
         var life = PhoneLife()
         func words() -> [String] {
             life.piece("screen").matches(of: #/class="buy[^>]*>([^<]*)/#).map { String($0.1) }
@@ -66,7 +66,7 @@ import Testing
         #expect(life.piece("screen").contains("From 24 Dec 2026. Nothing is charged now."))
     }
 
-    @Test func `the bird sleeps while it is shut`() {
+    @Test func `the bird sleeps while access is closed`() {
         var life = PhoneLife()
         #expect(life.piece("screen").contains(#"class="hero shut""#))
         life.set(.grace, until: "2026-12-24T09:00:00Z")
@@ -74,7 +74,7 @@ import Testing
         #expect(life.piece("screen").contains("Please update your payment method"))
     }
 
-    @Test func `the wire shows who said what, newest first, and no more than its limit`() {
+    @Test func `the wire shows sender and message, newest first, up to its limit`() {
         var life = PhoneLife.inGrace
         #expect(life.piece("wire").contains("No messages yet"))
         life.state.wire = (1...50).map { number in
@@ -91,7 +91,7 @@ import Testing
         #expect(html.contains("<b>purchased</b>") && html.contains("+\u{A0}$9.99"))
     }
 
-    @Test func `what family members may use is said`() {
+    @Test func `the page says which purchases family members have access to`() {
         var life = PhoneLife.inGrace
         #expect(!life.piece("others").contains("In her family"))
         life.state.relative = Customer(

@@ -30,7 +30,7 @@ import Testing
         #expect(texts(life).last == "next 2027-01-20 – …")
     }
 
-    @Test func `a payment that came after all in the second of its refusal is drawn as paid`() {
+    @Test func `a payment that arrives in the second of its refusal is drawn as paid`() {
         var life = PhoneLife()
         life.add(
             .purchased, "2026-10-24T09:00:00Z", .paid, until: "2026-11-24T09:00:00Z", money: "9.99")
@@ -46,7 +46,7 @@ import Testing
         #expect(PhoneBooks(life.state).monthly == 9990)
     }
 
-    @Test func `where two words do not fit, the newer one stands`() {
+    @Test func `if two labels do not fit, the newer one is shown`() {
         var life = PhoneLife.inGrace
         life.add(.refunded, "2026-11-24T09:00:00Z", .refunded, money: "-9.99")
         #expect(PhonePicture(life.state).flags.map(\.word) == ["card failed", "refunded"])
@@ -54,7 +54,7 @@ import Testing
         #expect(!life.piece("picture").contains(">card failed</text>"))
     }
 
-    @Test func `a refunded period is drawn until the end that it would have had`() {
+    @Test func `a refunded period is drawn until its original end`() {
         var life = PhoneLife()
         life.add(
             .purchased, "2026-09-24T09:00:00Z", .paid, until: "2026-10-24T09:00:00Z", money: "9.99")
@@ -64,7 +64,7 @@ import Testing
         #expect(PhonePicture(life.state).flags.map(\.word) == ["refunded"])
     }
 
-    @Test func `an event that changes no period starts no shape`() {
+    @Test func `an event that changes no period does not begin a new shape`() {
         var life = PhoneLife()
         life.add(
             .purchased, "2026-09-24T09:00:00Z", .paid, until: "2026-10-24T09:00:00Z", money: "9.99")
@@ -73,7 +73,7 @@ import Testing
         #expect(texts(life) == ["paid 2026-09-24 – 2026-10-24"])
     }
 
-    @Test func `what is kept has a lane of its own`() {
+    @Test func `a one-time purchase has a lane of its own`() {
         var life = PhoneLife()
         #expect(life.piece("picture").contains("Nothing yet"))
         life.state.customer.oneTime = [
@@ -84,7 +84,7 @@ import Testing
         #expect(life.piece("picture").contains(#"class="p-paid""#))
     }
 
-    @Test func `a year of months is drawn within its frame`() {
+    @Test func `a year of monthly periods is drawn within its frame`() {
         var life = PhoneLife()
         for month in 1...11 {
             let next = month + 1 < 10 ? "0\(month + 1)" : "\(month + 1)"

@@ -4,7 +4,7 @@ import Testing
 @testable import Dashboard
 
 @Suite struct PhoneTourTests {
-    @Test func `each step marks itself done, and shows what the next one needs`() {
+    @Test func `each step is marked as done, and hints at the action of the next one`() {
         var life = PhoneLife()
         func expect(
             _ done: Int, _ hint: PhoneAct?, sourceLocation: SourceLocation = #_sourceLocation
@@ -49,11 +49,11 @@ import Testing
         }
     }
 
-    @Test func `what comes after the last step is not said before it`() {
+    @Test func `the text after the last step is not shown earlier`() {
         #expect(!PhoneLife.inGrace.piece("try").contains("<p>"))
     }
 
-    @Test func `a parent who is asked comes first`() {
+    @Test func `a pending request to a parent is the first hint`() {
         var life = PhoneLife()
         life.state.pending = PendingOrder(id: "7", productID: "pro.monthly")
         #expect(PhoneTour(life.state).hint == .approve)
@@ -61,7 +61,7 @@ import Testing
         #expect(life.piece("screen").contains("a parent is asked"))
     }
 
-    @Test func `what stands on the other screen is reached by going back`() {
+    @Test func `if the next action is on the other screen, the tour leads back`() {
         var life = PhoneLife()
         life.state.device.showsChoices = true
         #expect(PhoneTour(life.state).hint == .switchScreen)
@@ -73,7 +73,7 @@ import Testing
         #expect(PhoneTour(life.state).hint == .pass(PhonePeriod(1, .month)))
     }
 
-    @Test func `the next thing that happens is the first of all that are due`() {
+    @Test func `the next event shown is the earliest of all that are due`() {
         let rows: [(AccessState, willRenew: Bool, String?)] = [
             (.paid, true, "24 Dec 2026, pro.monthly renews"),
             (.paid, false, "24 Dec 2026, it ends"),
@@ -97,7 +97,7 @@ import Testing
         #expect(PhoneDue(life.state)?.what == "Apple decides about the refund")
     }
 
-    @Test func `every act has one name, which leads back to it`() {
+    @Test func `every action has one name, which identifies it`() {
         let names = [
             "day", "week", "month", "year", "due", "over", "yes", "no", "renew", "card", "choices",
             "parent",

@@ -8,7 +8,7 @@ import Testing
 
 @testable import Engine
 
-/// An engine with two apps, at a moment that is moved by hand. Passwords cost little.
+/// An engine with two apps and a clock that the test moves. Password hashes are cheap.
 final class OperatorStage: Sendable {
     static let start = Instant(milliseconds: 1_700_000_000_000)
     static let place = SignInPlace(address: "192.0.2.7", agent: "Browser")
@@ -36,7 +36,7 @@ final class OperatorStage: Sendable {
 
     func pass(_ duration: Duration) { moment.withLock { $0 = $0 + duration } }
 
-    /// An engine of which mira is an admin. Returns it with a session of hers.
+    /// An engine with one admin, mira. Returns it with the token of a session of hers.
     func withMira() async throws -> (Engine, String) {
         let engine = try await engine()
         let link = try #require(try await engine.operators.firstLink())

@@ -30,7 +30,7 @@ import Testing
         #expect(try await engine.operators.all().map(\.name) == ["mira"])
     }
 
-    @Test func `an invitation has a name, roles and an end`() async throws {
+    @Test func `an invitation sets the name and the roles, and expires`() async throws {
         let stage = try OperatorStage()
         let (engine, _) = try await stage.withMira()
         let roles = OperatorRoles(byApp: ["bees": .support])
@@ -81,7 +81,7 @@ import Testing
         #expect(try await engine.operators.link(token: link) != nil, "it was not used up")
     }
 
-    @Test func `a session ends when it is idle, and some day in any case`() async throws {
+    @Test func `an idle session ends, and any session ends after fourteen days`() async throws {
         let stage = try OperatorStage()
         let (engine, session) = try await stage.withMira()
         let idle = engine.sessions.operatorSettings.idle
@@ -105,7 +105,7 @@ import Testing
         #expect(try await engine.sessions.signedInOperator(token: other) == nil, "fourteen days")
     }
 
-    @Test func `signing out ends this session, or all`() async throws {
+    @Test func `an operator can sign out of one session or of all`() async throws {
         let stage = try OperatorStage()
         let (engine, first) = try await stage.withMira()
         let (second, third) = (
@@ -122,7 +122,7 @@ import Testing
         #expect(try await engine.sessions.signedInOperator(token: "") == nil)
     }
 
-    @Test func `another password ends the other sessions`() async throws {
+    @Test func `a changed password ends the operator's other sessions`() async throws {
         let stage = try OperatorStage()
         let (engine, session) = try await stage.withMira()
         let other = try await engine.sessionToken(of: "mira")
@@ -140,7 +140,7 @@ import Testing
 
     // MARK: - Roles and blocks
 
-    @Test func `who is blocked is out at once, and can be let in again`() async throws {
+    @Test func `a blocked operator is out at once, until the block is lifted`() async throws {
         let stage = try OperatorStage()
         let (engine, _) = try await stage.withMira()
         let link = try await engine.operators.invite(
@@ -156,7 +156,7 @@ import Testing
     }
 
     @Test(arguments: [true, false])
-    func `who is blocked, or manages nobody any more, has no way back by a link`(
+    func `operators who are blocked or demoted cannot return by a link that they made`(
         isBlocked: Bool
     ) async throws {
         let stage = try OperatorStage()
@@ -181,7 +181,7 @@ import Testing
     }
 
     @Test(arguments: [true, false])
-    func `who is blocked, or manages nobody any more, does nothing to accounts`(
+    func `operators who are blocked or demoted cannot change accounts`(
         isBlocked: Bool
     ) async throws {
         let stage = try OperatorStage()
@@ -197,7 +197,7 @@ import Testing
             try await engine.operators.setRoles(
                 of: "ben", to: OperatorRoles(byApp: ["bees": .admin]), by: "mira")
         }
-        // As when the page looked him up a moment before.
+        // As if the page had read his roles a moment before.
         let acts: [(String, () async throws -> Void)] = [
             ("invite", { _ = try await engine.operators.invite("eve", as: admin, by: "ben") }),
             ("reset link", { _ = try await engine.operators.resetLink(for: "mira", by: "ben") }),
@@ -216,13 +216,13 @@ import Testing
         #expect(try await engine.sessions.all(of: "mira").count == 1)
     }
 
-    /// By which an operator gets rid of somebody who had a session.
+    /// The ways in which an operator ends another person's access to the operator's session.
     enum Rescue: CaseIterable, Sendable {
         case password, reset, signOut, signOutOthers
     }
 
     @Test(arguments: Rescue.allCases)
-    func `whoever had a session has no way back by a link`(rescue: Rescue) async throws {
+    func `an intruder who had a session cannot return by a link`(rescue: Rescue) async throws {
         let stage = try OperatorStage()
         let (engine, session) = try await stage.withMira()
         let admin = OperatorRoles(everywhere: .admin)
@@ -274,7 +274,7 @@ import Testing
         }
     }
 
-    @Test func `nobody sets the password of a blocked operator`() async throws {
+    @Test func `the password of a blocked operator cannot be reset`() async throws {
         let stage = try OperatorStage()
         let (engine, _) = try await stage.withMira()
         let invitation = try await engine.operators.invite(
@@ -288,7 +288,7 @@ import Testing
         ) {
             try await engine.operators.resetLink(for: "ben", by: "mira")
         }
-        // As if a backup had one.
+        // As if a restored backup contained such a link.
         let token = SessionService.newToken()
         let link = OperatorLink(
             hash: SessionService.hash(ofToken: token), kind: .reset, operatorName: "ben",
@@ -303,17 +303,17 @@ import Testing
         #expect(try await engine.sessions.all(of: "ben").isEmpty)
     }
 
-    @Test func `a name that only looks the same is another one`() async throws {
+    @Test func `a name that merely looks the same belongs to another operator`() async throws {
         let stage = try OperatorStage()
         let (engine, _) = try await stage.withMira()
         let roles = OperatorRoles(everywhere: .admin)
         _ = try await engine.operators.invite("kim", as: roles, by: "mira")
-        // The Kelvin sign, which is a k in lower case.
+        // The Kelvin sign: its lower-case form is k.
         #expect(try await engine.operators.proxied("\u{212A}im") == nil)
         #expect(try await engine.operators.proxied("Kim")?.name == "kim")
     }
 
-    @Test func `somebody who manages operators is always left`() async throws {
+    @Test func `the last manager of operators cannot be blocked or demoted`() async throws {
         let stage = try OperatorStage()
         let (engine, _) = try await stage.withMira()
         await #expect(throws: EngineFailure.self) {
@@ -332,7 +332,7 @@ import Testing
 
     // MARK: - Audit and tokens
 
-    @Test func `what was done to accounts is recorded, with who did it`() async throws {
+    @Test func `changes to accounts are recorded with their author`() async throws {
         let stage = try OperatorStage()
         let (engine, _) = try await stage.withMira()
         stage.pass(.seconds(1))
@@ -352,7 +352,7 @@ import Testing
         #expect(try await engine.audit.page(of: "bees", limit: 2).entries.isEmpty)
     }
 
-    @Test func `what had been done before has no second entry`() async throws {
+    @Test func `an act that is repeated without effect has no second audit entry`() async throws {
         let stage = try OperatorStage()
         let (engine, _) = try await stage.withMira()
         let roles = OperatorRoles(everywhere: .viewer)
@@ -381,7 +381,7 @@ import Testing
         #expect(entries.first { $0.act == "operators.roles" }?.stateBefore == ["roles": "*=viewer"])
     }
 
-    @Test func `a form is of one session and one app`() async throws {
+    @Test func `a form token is valid for one session and one app`() async throws {
         let stage = try OperatorStage()
         let engine = try await stage.engine()
         let tokens: Set<String> = [

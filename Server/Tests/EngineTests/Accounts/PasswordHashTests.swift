@@ -6,7 +6,9 @@ import Testing
     private static let cost = PasswordHash.Cost(rounds: 1, blockSize: 1, passes: 1)
     private static let password = "correct horse battery staple"
 
-    @Test func `a stored password is told from others, and its text is read again`() throws {
+    @Test func `a stored password matches the same password only, and can be parsed from its text`()
+        throws
+    {
         let hash = try PasswordHash("caf\u{E9} au lait", cost: Self.cost)
         let stored = try #require(PasswordHash(hash.text))
         #expect(stored == hash)
@@ -16,7 +18,7 @@ import Testing
         #expect(PasswordHash("scrypt:4:8:1:00") == nil && PasswordHash("") == nil)
     }
 
-    @Test func `a hash that differs in one bit of its key matches no more`() throws {
+    @Test func `a hash with one changed bit of its key does not match`() throws {
         let text = try PasswordHash(Self.password, cost: Self.cost).text
         let head = text.prefix(upTo: try #require(text.lastIndex(of: ":")))
         let key = try #require(Hexadecimal.bytes(String(text.dropFirst(head.count + 1))))

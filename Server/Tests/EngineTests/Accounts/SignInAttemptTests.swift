@@ -4,7 +4,7 @@ import Testing
 @testable import Engine
 
 @Suite struct SignInAttemptTests {
-    @Test func `nothing tells a wrong password from an unknown name`() async throws {
+    @Test func `a wrong password and an unknown name get the same answers`() async throws {
         let stage = try OperatorStage()
         let (engine, _) = try await stage.withMira()
         for name in ["mira", "nobody"] {
@@ -17,7 +17,7 @@ import Testing
                     == (1...4).map { SignInResult.wrong(triesLeft: 5 - $0) }
                     + [Self.shut(.nameFromAddress), Self.shut(.nameFromAddress)], "\(name)")
         }
-        // Neither the right password nor a restart opens it, but time does.
+        // Neither the right password nor a restart opens the sign-in again; only time does.
         let restarted = try await stage.engine()
         for engine in [engine, restarted] {
             #expect(
@@ -36,7 +36,7 @@ import Testing
     @Test func `a stranger's wrong passwords do not keep the operator out`() async throws {
         let stage = try OperatorStage()
         let (engine, _) = try await stage.withMira()
-        // Half a day of all that one address may try.
+        // All tries that one address has in half a day.
         for _ in 0..<720 {
             for _ in 1...6 { _ = try await engine.signIn("mira", "wrong", from: "198.51.100.1") }
             stage.pass(SessionService.shutFor)
@@ -44,7 +44,7 @@ import Testing
         _ = try await engine.sessionToken(of: "mira")
     }
 
-    @Test func `many addresses together have a limit, too, which opens again soon`()
+    @Test func `many addresses together have a limit, which opens again after a short pause`()
         async throws
     {
         let stage = try OperatorStage()
@@ -63,7 +63,7 @@ import Testing
             try await engine.signIn("mira", from: "elsewhere") == .shut(until: until, by: .name))
         stage.pass(SessionService.pauseOfName)
         #expect(try await tries(1) == 1)
-        // In an hour no more than one after each pause, however many try.
+        // In an hour, one try is allowed after each pause, however many addresses try.
         var counted = 0
         for minute in 1...60 {
             stage.pass(.seconds(60))
@@ -73,7 +73,7 @@ import Testing
     }
 
     @Test
-    func `many addresses do not keep an operator out from where the operator has signed in lately`()
+    func `many addresses cannot lock out an operator at a place of a recent sign-in`()
         async throws
     {
         let stage = try OperatorStage()
@@ -83,13 +83,13 @@ import Testing
                 _ = try await engine.signIn("mira", "wrong", from: "address\(number)")
             }
         }
-        // She has used her link there, and then signs in.
+        // Mira has used her link at this place. Now she signs in there.
         try await flood()
         _ = try await engine.sessionToken(of: "mira")
-        // Only she has used that place.
+        // Nobody else has signed in from this place.
         #expect(try await engine.signIn("ben", "x") == .wrong(triesLeft: 4))
         try await flood()
-        // From there, too, five wrong tries are all.
+        // Even from a known place, five wrong tries are the limit.
         for left in [4, 3, 2, 1] {
             #expect(try await engine.signIn("mira", "wrong") == .wrong(triesLeft: left))
         }
@@ -97,7 +97,7 @@ import Testing
             Issue.record("A known place has more tries than others.")
             return
         }
-        // A place is not known for ever.
+        // A place does not stay known for ever.
         stage.pass(SessionService.placesLast + .seconds(1))
         try await flood()
         guard case .shut(_, .name) = try await engine.signIn("mira") else {
@@ -119,7 +119,7 @@ import Testing
         withExtendedLifetime(places) {}
     }
 
-    @Test func `who waits in vain for a thread has not tried`() async throws {
+    @Test func `an attempt that finds no free thread is not counted as a try`() async throws {
         let stage = try OperatorStage()
         let (engine, session) = try await stage.withMira()
         let network = OperatorStage.place.network
@@ -135,7 +135,7 @@ import Testing
                     at: OperatorStage.place)
             }
         }
-        // Others are not concerned.
+        // Other networks are not affected.
         #expect(try await engine.signIn("mira", "x", from: "a") == .wrong(triesLeft: 4))
         for place in places {
             place.release()
@@ -144,7 +144,7 @@ import Testing
         #expect(try await engine.signIn("mira", "x") == .wrong(triesLeft: 4))
     }
 
-    @Test func `there are not more places than there may be, and none is lost`() throws {
+    @Test func `no more threads are reserved than the limit, and every one is released`() throws {
         let threads = PasswordThreads()
         for _ in 1...2 {
             var places: [PasswordThreads.Place] = []
@@ -156,7 +156,7 @@ import Testing
         }
     }
 
-    @Test func `an address cannot try many names`() async throws {
+    @Test func `one address cannot try many names`() async throws {
         let stage = try OperatorStage()
         let (engine, _) = try await stage.withMira()
         for number in 1...SessionService.triesFromAddress {
@@ -166,7 +166,7 @@ import Testing
         _ = try await engine.sessionToken(of: "mira")
     }
 
-    @Test func `many tries at once are no more than many in a row`() async throws {
+    @Test func `concurrent tries count like tries one after the other`() async throws {
         let stage = try OperatorStage()
         let (engine, _) = try await stage.withMira()
         let wrong = try await withThrowingTaskGroup(of: Bool.self) { group in

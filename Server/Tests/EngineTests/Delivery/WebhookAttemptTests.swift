@@ -10,7 +10,9 @@ import Testing
 
 /// What counts as an attempt to deliver.
 @Suite struct WebhookAttemptTests {
-    @Test func `what was not attempted is not counted, and is due at once`() async throws {
+    @Test func `an attempt that was not made is not counted, and the delivery stays due`()
+        async throws
+    {
         let now = Instant(milliseconds: 1_795_248_000_000)
         let answers = Mutex<[WebhookAnswer]>([.notAttempted, .answer(status: 200)])
         var birds = AppSettings(

@@ -4,18 +4,18 @@ import Testing
 
 @testable import Engine
 
-/// Changes of a webhook that are made at the same time.
+/// Concurrent changes of one webhook.
 @Suite struct WebhookChangeTests {
     private static let now = Instant(milliseconds: 1_795_248_000_000)
     private static let birds = AppSettings(
         id: "birds", bundleID: "com.example.birds", entitlements: ["pro": ["pro.monthly"]])
 
-    @Test func `of two changes at the same time none is lost`() async throws {
+    @Test func `of two concurrent changes to different settings neither is lost`() async throws {
         let engine = try await Engine.empty(Self.birds, at: Self.now)
         let id = try await engine.webhooks.add(
             WebhookSettings(url: "https://example.com/"), secret: nil, isPaused: true, of: "birds"
         ).id
-        // Only one of them changes the url, and only the other one the authorization.
+        // One task changes only the URL, the other only the authorization.
         async let urls: Void = {
             for round in 0..<2_000 {
                 let url = "https://example.com/\(round)"

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Engine
 
-/// A receiver by what it answers at a time, and when it is asked. Time is virtual.
+/// A webhook receiver: what it answers at each time. Time is virtual.
 private struct Receiver {
     var answer: (Duration) -> WebhookAnswer
 
@@ -50,21 +50,21 @@ private struct Receiver {
     }
 
     @Test(arguments: [0, 1])
-    func `the last attempt comes after three days, and within four`(jitter: Double) {
+    func `the last attempt comes between three and four days after the first`(jitter: Double) {
         let course = Receiver { _ in .answer(status: 500) }.course(jitter: jitter)
         check(course, attempts: WebhookSchedule.attemptsMax, end: .failed)
         let last = course.attempts.last ?? .zero
         #expect(last >= .hours(72) && last <= .hours(96))
     }
 
-    @Test func `the first attempt is at once, the second after seconds`() {
+    @Test func `the first attempt is immediate, the second comes after seconds`() {
         let course = Receiver { $0 < .seconds(5) ? .failure("down") : .answer(status: 204) }
             .course()
         #expect(course.attempts == [.zero, .seconds(5)])
         check(course, attempts: 2, end: .delivered)
     }
 
-    @Test func `one that flaps gets it at the first attempt that it accepts`() {
+    @Test func `a receiver that fails now and then gets the delivery in the end`() {
         let receiver = Receiver {
             Int($0.components.seconds) / 1_800 % 2 == 0
                 ? .answer(status: 502) : .answer(status: 200)
@@ -72,12 +72,12 @@ private struct Receiver {
         #expect(receiver.course().end == .delivered)
     }
 
-    @Test func `one that never answers is tried like one that fails`() {
+    @Test func `a receiver that never answers is retried like one that fails`() {
         let course = Receiver { _ in .failure("no response within 15 seconds") }.course()
         check(course, attempts: WebhookSchedule.attemptsMax, end: .failed)
     }
 
-    @Test func `410 pauses the webhook, and the delivery stays`() {
+    @Test func `410 pauses the webhook, and the delivery stays due`() {
         check(
             Receiver { _ in .answer(status: 410) }.course(), attempts: 1, end: nil,
             isPaused: true)
@@ -94,7 +94,7 @@ private struct Receiver {
         check(Receiver { _ in .answer(status: status) }.course(), attempts: 1, end: .delivered)
     }
 
-    @Test func `Retry-After is a lower limit, and has a limit of its own`() {
+    @Test func `Retry-After delays the next attempt, up to a limit`() {
         func first(_ seconds: Int64) -> Duration? {
             Receiver { _ in .answer(status: 500, retryAfter: .seconds(seconds)) }.course()
                 .attempts.dropFirst().first
@@ -104,7 +104,7 @@ private struct Receiver {
         #expect(first(1_000_000) == WebhookSchedule.retryAfterMax)
     }
 
-    @Test func `429 and 503 hold up the whole webhook if they say for how long`() {
+    @Test func `429 and 503 hold up the whole webhook if they have Retry-After`() {
         func holds(_ status: Int, _ seconds: Int64?) -> [Duration] {
             let asked = seconds.map { Duration.seconds($0) }
             return Receiver {

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Engine
 
-/// In which currency pages show amounts.
+/// The currency in which pages show amounts.
 @Suite struct DisplayCurrencyTests {
     private static let rates = ExchangeRates(
         base: "EUR", rates: [100: ["USD": 1_250_000, "JPY": 150_000_000]])
@@ -25,15 +25,16 @@ import Testing
 
     @Test(
         arguments: [
-            // Compared by value where there are rates, and by payments where there are none.
+            // With rates, currencies are compared by value; without them, by the number of
+            // payments.
             (true, nil, 100, "USD", true), (false, nil, 100, "USD", false),
             (true, "EUR", 100, "EUR", true), (false, "JPY", 100, "JPY", false),
-            // A table that lacks what is configured converts nothing.
+            // The rates do not contain the configured currency, so nothing is converted.
             (true, "SEK", 100, "SEK", false),
-            // With rates that are too old, the number of payments counts.
+            // The rates are too old, so currencies are compared by the number of payments.
             (true, nil, 200, "USD", true),
         ] as [(Bool, String?, Int64, String, Bool)])
-    func `one currency is shown, the configured one or that in which most was paid`(
+    func `pages show the configured currency, or the one in which most was paid`(
         hasRates: Bool, configured: String?, today: Int64, currency: String, isConverted: Bool
     ) {
         var money = MoneySettings(rates: hasRates ? Self.rates : .none)
@@ -45,7 +46,7 @@ import Testing
                     currency, isConverted: isConverted, currencies: ["JPY", "SEK", "USD"]))
     }
 
-    @Test func `more digits are not more money`() {
+    @Test func `a currency with larger numbers does not count as more money`() {
         let money = MoneySettings(rates: Self.rates)
         let yen = DisplayCurrency(
             of: Self.sums(["USD": (9_990, 1), "JPY": (1_500_000, 1)]), money, today: 100)
@@ -55,7 +56,7 @@ import Testing
         #expect(dollars?.currency == "USD")
     }
 
-    @Test func `a single currency needs no conversion, and nothing paid no currency`() {
+    @Test func `a single currency is not converted, and without payments no currency is shown`() {
         let money = MoneySettings(rates: Self.rates)
         let one = DisplayCurrency(of: Self.sums(["USD": (9_990, 1)]), money, today: 100)
         #expect(one == DisplayCurrency("USD", isConverted: false, currencies: ["USD"]))

@@ -10,9 +10,9 @@ import Testing
 
 @testable import Engine
 
-/// Days that the App Store says nothing was sold on, and files of another developer.
+/// Days without sales according to the App Store, and files of another vendor.
 @Suite struct ReportFetchTests {
-    /// An App Store that has a sales report of a few days, and the server that fetches it.
+    /// An App Store with sales reports of a few days, and the server that fetches them.
     private final class Scene: Sendable {
         static let app: AppID = "birds"
 
@@ -22,9 +22,9 @@ import Testing
             /// By vendor and day.
             var responses: [String: AppStoreResponse] = [:]
             var requests: [String] = []
-            /// The only version of a report that is served, by type.
+            /// The only version that is served, by type of report.
             var versions: [String: String] = [:]
-            /// What is said about every file of a type, and how often each type was asked for.
+            /// The response to all requests for a type, and the number of requests by type.
             var refusals: [String: AppStoreResponse] = [:]
             var types: [String: Int] = [:]
             var regions: [String] = []
@@ -87,7 +87,7 @@ import Testing
             try await engine.prepare()
         }
 
-        /// The last day of which Apple has a report.
+        /// The last day for which Apple has a report.
         var lastDay: Int64 {
             WallClock.utc.dayNumber(at: state.value.withLock { $0.now }) - 2
         }
@@ -103,7 +103,7 @@ import Testing
             state.value.withLock { $0.responses[name] = response }
         }
 
-        /// Serves only one version of a report.
+        /// Serves a report in one version only.
         func serve(_ type: SalesReportKind, only version: String) {
             state.value.withLock { $0.versions[type.rawValue] = version }
         }
@@ -114,7 +114,7 @@ import Testing
 
         func ask(forRegions regions: [String]) { state.value.withLock { $0.regions = regions } }
 
-        /// How often each type was asked for since the last call.
+        /// The number of requests by type since the last call.
         func takeTypes() -> [String: Int] {
             state.value.withLock { state in
                 defer { state.types = [:] }
@@ -127,7 +127,7 @@ import Testing
             try #require(try await engine.appleReports.fetch(of: Self.app))
         }
 
-        /// Fetches all that is due. Returns how often the day was asked for.
+        /// Fetches all that is due. Returns the number of requests for the day.
         func fetch(_ day: Int64) async throws -> (requests: Int, outcome: ReportFetchOutcome) {
             var all = ReportFetchOutcome()
             while true {
@@ -163,13 +163,13 @@ import Testing
         return AppStoreResponse(status: 200, body: try SalesReport(rows: [row]).bytes())
     }
 
-    @Test func `a recent day without sales is asked for again each day, and an old one is not`()
+    @Test func `a recent day without sales is fetched again each day, an old one is not`()
         async throws
     {
         let scene = try await Scene()
         let (day, old) = (scene.lastDay, scene.lastDay - 20)
         #expect(try await scene.fetch(day).requests == 1)
-        // Not twice on one day.
+        // At most once a day.
         #expect(try await scene.fetch(day).requests == 0)
         scene.pass(days: 1)
         #expect(try await scene.fetch(old).requests == 0)
@@ -181,12 +181,12 @@ import Testing
         #expect(outcome.stored.count == 1)
         #expect(try await scene.units(day) == [3])
         #expect(try await scene.units(old) == [])
-        // What is stored is settled.
+        // A stored report is not fetched again.
         scene.pass(days: 1)
         #expect(try await scene.fetch(day).requests == 0)
     }
 
-    @Test func `after two weeks no sales are final`() async throws {
+    @Test func `after two weeks, a day without sales is final`() async throws {
         let scene = try await Scene()
         let day = scene.lastDay
         var asked = 0
@@ -197,7 +197,9 @@ import Testing
         #expect(asked == 14)
     }
 
-    @Test func `a report that Apple no longer has is no day without sales`() async throws {
+    @Test func `a report that Apple has deleted does not count as a day without sales`()
+        async throws
+    {
         let scene = try await Scene()
         let day = scene.lastDay
         scene.respond(AppStoreResponse(status: 410, body: []), vendor: "80000001", on: day)
@@ -209,10 +211,10 @@ import Testing
         #expect(found.files == 0)
     }
 
-    /// Days of each report that are due at first.
+    /// The number of days that are due at first for each report.
     private static let days = 59
 
-    @Test func `a report in a version that cannot be read keeps no other from being fetched`()
+    @Test func `a report in an unreadable version does not hold up the other reports`()
         async throws
     {
         let scene = try await Scene()
@@ -225,7 +227,7 @@ import Testing
             #expect(types[type] ?? 0 >= Self.days, "\(type): \(types)")
         }
         #expect(types["FINANCIAL"] == 3)
-        // Once for the report, with the version that Apple wants.
+        // One message for the report, and it names the version that Apple requires.
         #expect(outcome.troubles.count == 1)
         #expect(outcome.troubles.first?.hasPrefix("SUBSCRIPTION_EVENT: ") == true)
         #expect(outcome.troubles.first?.contains("Version 1_4 cannot be read") == true)
@@ -238,7 +240,9 @@ import Testing
         #expect(next.troubles.count == 1 && !next.isBrokenOff)
     }
 
-    @Test func `a version that can be read is asked for, and from then on at once`() async throws {
+    @Test func `if Apple requires another version that we can read, later requests use it`()
+        async throws
+    {
         let scene = try await Scene()
         scene.serve(.subscriptionEvent, only: "1_2")
         let (_, outcome) = try await scene.fetch(scene.lastDay)
@@ -247,7 +251,7 @@ import Testing
         #expect(types["SUBSCRIPTION_EVENT"] == (types["SUBSCRIPTION"] ?? 0) + 1)
     }
 
-    /// What is said about one report, and whether others are fetched all the same.
+    /// The response to one report, and whether it concerns only that report.
     private static let refusals: [(AppStoreResponse, isOfReport: Bool)] = [
         (.problem(400, "PARAMETER_ERROR.INVALID", "Invalid vendor number specified."), true),
         (.problem(403, "FORBIDDEN_ERROR", "The API key has no role for this."), true),
@@ -271,7 +275,7 @@ import Testing
         #expect((types["SALES"] ?? 0 > 1) == isOfReport, "\(types)")
     }
 
-    @Test func `with another vendor number the days are fetched again`() async throws {
+    @Test func `days are fetched again after the vendor number changes`() async throws {
         let scene = try await Scene()
         let (day, empty) = (scene.lastDay - 20, scene.lastDay - 30)
         scene.respond(try Self.file(day, units: 1), vendor: "80000001", on: day)
@@ -286,7 +290,9 @@ import Testing
         #expect(try await scene.fetch(day).requests == 0)
     }
 
-    @Test func `that another developer sold nothing does not put a file aside`() async throws {
+    @Test func `a day without sales of another vendor does not replace a stored file`()
+        async throws
+    {
         let scene = try await Scene()
         let day = scene.lastDay
         scene.respond(try Self.file(day, units: 1), vendor: "80000001", on: day)

@@ -3,7 +3,7 @@ import Engine
 import Ledger
 import Testing
 
-/// Report files that are damaged leave nothing behind.
+/// Damaged report files store nothing.
 @Suite struct ReportFileTests {
     private static let app = AppSettings(
         id: "birds", bundleID: "com.example.birds", entitlements: [:])
@@ -42,20 +42,20 @@ import Testing
     }
 
     @Test(arguments: SalesReportKind.allCases)
-    func `a damaged file is refused with its place, and nothing of it is stored`(
+    func `a damaged file is refused with the place of the damage, and nothing is stored`(
         kind: SalesReportKind
     ) async throws {
         let engine = try await Engine.empty(Self.app, at: Self.now)
         let good = try Self.file(kind)
         let name = "X_D_80012345_20261121.txt"
         for (what, bytes) in Self.damaged(good) {
-            // Totals may be filled up with blank cells.
+            // Financial reports may have extra blank cells in their totals.
             if what == "a tab more", kind == .financial { continue }
             let failure = await #expect(throws: SalesReportFailure.self, "\(kind), \(what)") {
                 try await engine.appleReports.importFile(bytes, name: name, of: Self.app.id)
             }
             let sentence = failure.map { "\($0)" } ?? ""
-            // Of an encoding, no line can be named.
+            // A failure of the encoding names no line.
             let isWhole = sentence.hasPrefix("The file: ") && failure?.code == .encoding
             #expect(isWhole || sentence.hasPrefix("Line "), "\(kind), \(what): \(sentence)")
         }

@@ -10,7 +10,7 @@ import Testing
 
 @testable import Engine
 
-/// Numbers in imported files that nobody can have sold.
+/// Absurd numbers in imported files.
 @Suite struct ReportNumberTests {
     private static let app: AppID = "birds"
     private static let now = Instant(milliseconds: 1_772_000_000_000)
@@ -18,8 +18,8 @@ import Testing
     /// January of Apple's fiscal calendar.
     private static let days = day.daysSince1970 - 18...day.daysSince1970 + 16
     private static let countMax: Int64 = 999_999_999_999
-    /// A count and an amount whose product is almost the largest that is read. More than so many of
-    /// them do not fit into 64 bits, and a total of so many counts is still read.
+    /// The product of the count and the price is just below the limit. The sum of `rowsCount` such
+    /// products does not fit into 64 bits; the sum of `rowsCount` such counts can still be read.
     private static let (count, unitPrice) = (Int64(9_000_000_000), Int64(10_000_000))
     private static let rowsCount = 110
 
@@ -57,7 +57,7 @@ import Testing
         return row
     }
 
-    @Test func `a row whose count times its price is absurd is refused with line and column`()
+    @Test func `a row whose count times price is absurd is refused with its line and column`()
         async throws
     {
         let engine = try await Self.engine()
@@ -91,7 +91,7 @@ import Testing
         #expect(try await engine.appleReports.files(of: Self.app, in: Self.days).isEmpty)
     }
 
-    @Test func `sums of more than 64 bits end at the largest number, in every comparison`()
+    @Test func `sums beyond 64 bits are cut to the largest number in every comparison`()
         async throws
     {
         let engine = try await Self.engine()
@@ -125,8 +125,8 @@ import Testing
         }
     }
 
-    /// A release without this limit has stored such files.
-    @Test func `a stored file that can no longer be read is named, with what to do`() async throws {
+    /// An earlier release, without this limit, may have stored such files.
+    @Test func `a stored file that cannot be read any more is named, with a remedy`() async throws {
         let engine = try await Self.engine()
         let content = try SalesReport(rows: [Self.sale(900_000_000_000, 9_000_000)]).bytes()
         let stored = AppleReport(

@@ -8,7 +8,7 @@ import Testing
 
 @testable import Engine
 
-/// Which of several files of the same days counts.
+/// Which one counts of several files for the same days.
 @Suite struct ReportOrderTests {
     private static let app: AppID = "birds"
     private static let now = Instant(milliseconds: 1_772_000_000_000)
@@ -49,7 +49,8 @@ import Testing
         return try SalesReport(rows: rows).bytes()
     }
 
-    @Test func `of several files of a day the last import counts, whatever the clock says`()
+    @Test
+    func `of several files of one day the last import counts, even if the clock stands still`()
         async throws
     {
         let engine = try await Self.engine()
@@ -61,7 +62,7 @@ import Testing
             #expect(found.apples.map(\.units) == [units], "\(name)")
             return done
         }
-        // By their checksums, any of them may come first.
+        // Sorted by checksum, either file may come first.
         for (units, other) in [(Int64(1), Int64(2)), (4, 3), (5, 6), (8, 7)] {
             let right = try await importFile(units, "right_\(units).txt")
             #expect(!right.isKnown)
@@ -82,7 +83,9 @@ import Testing
             ("S_D_80000001_20260115.txt", nil), ("S_D_80000002_20260115.txt.gz", "80000002"),
             ("sales.txt", nil), ("S_W_7_20260115.txt", "7"),
         ] as [(String, String?)])
-    func `a file of another developer is named`(name: String, other: String?) async throws {
+    func `a file of another vendor is reported with its vendor number`(
+        name: String, other: String?
+    ) async throws {
         let engine = try await Self.engine(vendorNumber: "80000001")
         let content = try Self.sales(units: 1)
         let done = try await engine.appleReports.importFile(content, name: name, of: Self.app)
@@ -92,7 +95,7 @@ import Testing
         #expect(any.otherVendorNumber == nil)
     }
 
-    @Test func `a sales file of more than a day is not compared`() async throws {
+    @Test func `a sales file of several days is not compared`() async throws {
         let engine = try await Self.engine()
         var row = SalesRow()
         (row.productType, row.begin) = (.autoRenewable, Self.day)
@@ -104,8 +107,9 @@ import Testing
         }
     }
 
-    /// The month is sold 3 times in the USA, and 4 times in Germany.
-    @Test func `of a fiscal month either all regions count or single ones, each once`()
+    /// In the end the month has 3 sales in the USA and 4 in Germany.
+    @Test
+    func `for a fiscal month, either the file of all regions counts or one file for each region`()
         async throws
     {
         let engine = try await Self.engine()
@@ -118,7 +122,8 @@ import Testing
                 .sorted { ($0.key.country ?? "") < ($1.key.country ?? "") }.map(\.apples)
         }
         #expect(try await units(with: [("US", 2)], "80000001_0126_US.txt") == [2])
-        // The same region under another name, as a browser saves it, and as the server fetches it.
+        // The same region under other names: as a browser saves the file, and as the server fetches
+        // it.
         #expect(try await units(with: [("US", 5)], "80000001_0126_US (1).txt") == [5])
         #expect(try await units(with: [("US", 3)], "80000001_2026-04_US.txt.gz") == [3])
         #expect(try await units(with: [("DE", 4)], "80000001_0126_EU.txt") == [4, 3])
@@ -127,7 +132,7 @@ import Testing
         #expect(try await units(with: [("US", 9)], "80000001_0126_US.txt") == [4, 3])
     }
 
-    /// The units that Apple's files settle of each country, by its letters.
+    /// The units in Apple's financial files, by country in alphabetical order.
     private static func units(_ engine: Engine) async throws -> [Int64] {
         let all = try await engine.appleReports.compare(of: app, in: days, .utc)
         let financial = try #require(all.first { $0.kind == .financial })
@@ -135,8 +140,8 @@ import Testing
             .sorted { ($0.key.country ?? "") < ($1.key.country ?? "") }.map(\.apples)
     }
 
-    /// The files of a month, in the order of their import; the units of the USA that count then,
-    /// and the file that the last import takes the place of, or that counts instead of it.
+    /// The files of a month in the order of their import; the units for the USA that count in the
+    /// end; and the file that the last import replaces, or ("not …") that counts instead of it.
     private static let months: [(files: [(String, Int64, Int)], units: Int64, note: String?)] = [
         ([("80000001_0126_US.txt", 2, 31), ("80000001_0126.txt", 3, 31)], 3, nil),
         (
@@ -147,7 +152,7 @@ import Testing
             [("80000001_0126_ZZ.txt", 3, 31), ("80000001_0126.txt", 4, 31)], 4,
             "80000001_0126_ZZ.txt"
         ),
-        // Another last day, as a file has of which the last rows were removed.
+        // Another last day, as in a file whose last rows were removed.
         (
             [("80000001_0126_US.txt", 2, 30), ("80000001_0126_US (1).txt", 5, 31)], 5,
             "80000001_0126_US.txt"
@@ -160,7 +165,7 @@ import Testing
     ]
 
     @Test(arguments: months)
-    func `no two financial files of the same days and region are added up`(
+    func `two financial files of the same days and region are never added up`(
         files: [(String, Int64, Int)], units: Int64, note: String?
     ) async throws {
         let engine = try await Self.engine()
@@ -174,7 +179,7 @@ import Testing
         #expect(found == note)
     }
 
-    @Test func `free units in a financial file are no units that we lack`() async throws {
+    @Test func `free units in a financial file do not count as missing sales`() async throws {
         let engine = try await Self.engine()
         var free = try #require(
             try SalesReport<FinancialRow>(parsing: Self.settled([("US", 2)])).rows.first)

@@ -4,12 +4,14 @@ import Testing
 
 @testable import HTTPServer
 
-/// What people see while the database does not respond.
+/// What operators see while the database does not respond.
 @Suite struct AbsentDatabaseTests {
     private static let again = "<body data-again>"
 
     @Test(arguments: ["/", "/customers", "/customers/anna", "/charts/mrr", "/events", "/nowhere"])
-    func `a page says that the database is away, and is loaded again`(path: String) async throws {
+    func `while the database is away, a page says so and reloads itself`(
+        path: String
+    ) async throws {
         try await OperatorServer.run { server in
             var mira = try await server.browser(of: "mira")
             mira.headers = [.accept: "text/html"]
@@ -25,7 +27,9 @@ import Testing
         }
     }
 
-    @Test func `so does the page to sign in, and signing in changes nothing`() async throws {
+    @Test func `while the database is away, the login page says so, and a sign-in changes nothing`()
+        async throws
+    {
         try await OperatorServer.run { server in
             _ = try await server.browser(of: "mira")
             server.database.failAll(.unavailable)
@@ -38,8 +42,8 @@ import Testing
         }
     }
 
-    /// A browser that gets no stream tries again, by the page's script.
-    @Test func `a page that is live gets no stream`() async throws {
+    /// A browser without a stream tries again, in the page's script.
+    @Test func `while the database is away, a live page gets no stream`() async throws {
         try await OperatorServer.run { server in
             let mira = try await server.browser(of: "mira")
             server.database.failAll(.unavailable)

@@ -6,19 +6,19 @@ import Testing
 
 @testable import HTTPServer
 
-/// An act and its entry in the audit are written together.
+/// An act and its audit entry are written in one transaction.
 @Suite struct AuditTests {
     private func entries(_ server: DashboardServer) async throws -> [PerennialContract.AuditEntry] {
         try await server.api(Paths.audit, AuditList.self).items
     }
 
-    @Test func `an act that is cut off after its transaction has its entry all the same`()
+    @Test func `an act that is interrupted after its transaction has an audit entry`()
         async throws
     {
         try await DashboardServer.run { server in
             let act = server.engine.audit.begin(
                 "customers.grants", by: "mira", app: "birds", customer: "anna")
-            // Nothing completes the entry, as if the process had ended.
+            // Nothing completes the entry, as if the process had stopped.
             try await PendingAct.$current.withValue(act) {
                 _ = try await server.engine.grants.add(
                     NewGrant(entitlement: "pro", reason: "sorry"), to: "anna", app: "birds",
@@ -37,7 +37,7 @@ import Testing
         }
     }
 
-    @Test func `an act that is refused has no entry, and one without a transaction has one`()
+    @Test func `a refused act has no audit entry, and an act without a transaction has one`()
         async throws
     {
         let seeds: (inout AppSettings) -> Void = {
@@ -52,7 +52,7 @@ import Testing
                         app: "birds", environment: .production)
                 }
             }
-            // The engine returns this refusal out of a transaction that is committed.
+            // The engine throws this refusal after its transaction was committed.
             let spent = server.engine.audit.begin(
                 "customers.wallets.debits", by: "mira", app: "birds")
             await #expect(throws: EngineFailure.insufficientBalance("seeds", balance: 0)) {
@@ -70,7 +70,7 @@ import Testing
         }
     }
 
-    @Test func `what a form does twice has one entry`() async throws {
+    @Test func `a form that is sent twice has one audit entry`() async throws {
         try await DashboardServer.run { server in
             try await server.buy("anna", transaction: "7001")
             let page = try await server.get("/customers/anna")
@@ -98,7 +98,7 @@ import Testing
             #expect(Set(moves.map(\.before)) == [["owner": "anna"], ["owner": "ben"]])
             #expect(Set(moves.map(\.after)) == [["owner": "ben"], ["owner": "anna"]])
             try await post("anna/erase", ["confirm": "anna"])
-            // They are of one moment, so that they have no order.
+            // All entries have the same moment, so their order is not defined.
             #expect(
                 try await entries(server).map(\.act).sorted() == [
                     "customers.blocks", "customers.blocks.end", "customers.erase",
@@ -108,7 +108,7 @@ import Testing
         }
     }
 
-    @Test func `a client's own ids of requests are no keys of forms`() async throws {
+    @Test func `a client's request ids are not used as keys of forms`() async throws {
         try await DashboardServer.run { server in
             try await server.buy("anna", transaction: "7001")
             var keys: Set<Substring> = []
@@ -121,7 +121,7 @@ import Testing
         }
     }
 
-    @Test func `another grant on the same page is another act`() async throws {
+    @Test func `a second grant from the same page is another act`() async throws {
         try await DashboardServer.run { server in
             for reason in ["sorry", "sorry again"] {
                 let act = try await server.post(
@@ -149,7 +149,7 @@ import Testing
         }
     }
 
-    @Test func `an act by a form has one entry, with what it changed`() async throws {
+    @Test func `an act by a form has one audit entry, which says what changed`() async throws {
         try await DashboardServer.run { server in
             let act = try await server.post(
                 "/customers/anna/grants", ["entitlement": "pro", "reason": "sorry"])

@@ -7,9 +7,9 @@ import Testing
 
 @testable import HTTPServer
 
-/// A form whose body comes long after its header.
+/// A form whose body arrives long after its header.
 @Suite struct LateFormTests {
-    /// What is done to ben between the header and the body of his form.
+    /// What happens to ben between the header and the body of his form.
     enum Change: CaseIterable, Sendable {
         case blocked, demoted, signedOut
     }
@@ -17,7 +17,7 @@ import Testing
     private static let roles = OperatorRoles(everywhere: .admin)
 
     @Test(arguments: Change.allCases)
-    func `whoever is blocked, demoted or signed out meanwhile does nothing`(
+    func `an operator blocked, demoted or signed out before the body arrives cannot act`(
         change: Change
     ) async throws {
         try await OperatorServer.run(on: .live) { server in
@@ -51,7 +51,7 @@ import Testing
         }
     }
 
-    @Test func `a form that comes in parts is done`() async throws {
+    @Test func `a form that arrives in parts is processed`() async throws {
         try await OperatorServer.run(on: .live) { server in
             let ben = try await server.browser(of: "ben", Self.roles)
             let (connection, rest) = try await Self.begin(
@@ -61,7 +61,7 @@ import Testing
         }
     }
 
-    @Test func `nothing is read of what a stranger sends`() async throws {
+    @Test func `the server does not read the body of a form without a session`() async throws {
         try await OperatorServer.run(on: .live) { server in
             var stranger = server.browser
             stranger.session = "0"
@@ -73,8 +73,8 @@ import Testing
         }
     }
 
-    /// Sends the header of a form, and five bytes of its body once the server wants it: by then it
-    /// knows who the visitor is. Returns the rest.
+    /// Sends the header of a form. The server asks for the body only if it has recognized the
+    /// operator. Then sends the first five bytes of the body, and returns the rest.
     private static func begin(
         _ path: String, _ form: String, of browser: OperatorBrowser
     ) async throws -> (Connection, String) {

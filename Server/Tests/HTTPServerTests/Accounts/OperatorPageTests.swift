@@ -10,7 +10,7 @@ import Testing
 @Suite struct OperatorPageTests {
     private static let grant = ["entitlement": "pro", "reason": "ticket 7"]
 
-    @Test func `a role is checked by the server, for each app`() async throws {
+    @Test func `the server checks the role for each app`() async throws {
         try await OperatorServer.run { server in
             _ = try await server.browser(of: "mira")
             let roles = OperatorRoles(everywhere: .viewer, byApp: ["birds": .support])
@@ -30,7 +30,7 @@ import Testing
         }
     }
 
-    @Test func `a viewer sees no act, no secret and nothing signed`() async throws {
+    @Test func `a viewer sees no forms for acts and no secrets`() async throws {
         try await OperatorServer.run { server in
             let mira = try await server.browser(of: "mira")
             let added = try await mira.post(
@@ -54,7 +54,7 @@ import Testing
         }
     }
 
-    @Test func `an operator of one app sees that app, and chooses among those of several`()
+    @Test func `an operator of one app sees only that app, and one of several can switch`()
         async throws
     {
         try await OperatorServer.run { server in
@@ -113,7 +113,7 @@ import Testing
         }
     }
 
-    @Test func `a password is changed by who knows it`() async throws {
+    @Test func `only an operator who knows the current password can change it`() async throws {
         try await OperatorServer.run { server in
             let mira = try await server.browser(of: "mira")
             func change(_ former: String, _ password: String) async throws -> TestServer.Answer {
@@ -130,7 +130,8 @@ import Testing
         }
     }
 
-    @Test func `what operators do is recorded with their name, and the app's server can read it`()
+    @Test
+    func `acts of operators are recorded with their names, and the app's server can read them`()
         async throws
     {
         try await OperatorServer.run { server in
@@ -148,7 +149,7 @@ import Testing
             let webhook = try #require(webhooks.items.first?.webhookID)
             server.pass(.seconds(1))
             _ = try await mira.post("/webhooks/\(webhook)/pause")
-            // What was refused was not done.
+            // A refused act is not recorded.
             _ = try await ben.post("/webhooks/\(webhook)/resume")
             let list: AuditList = try await server.api(Paths.audit)
             #expect(
@@ -174,7 +175,7 @@ import Testing
         }
     }
 
-    @Test func `the audit is read page by page`() async throws {
+    @Test func `the audit can be read page by page`() async throws {
         try await OperatorServer.run { server in
             let mira = try await server.browser(of: "mira")
             for _ in 1...3 {
@@ -193,7 +194,7 @@ import Testing
         }
     }
 
-    @Test func `of somebody who is erased, the audit keeps a pseudonym`() async throws {
+    @Test func `the audit keeps a pseudonym of an erased customer`() async throws {
         try await OperatorServer.run { server in
             let mira = try await server.browser(of: "mira")
             _ = try await mira.post("/customers/anna/grants", Self.grant)
@@ -208,7 +209,7 @@ import Testing
 }
 
 extension String {
-    /// What stands after each occurrence of a text, up to the next quotation mark.
+    /// The text after each occurrence of `text`, up to the next quotation mark.
     fileprivate func components(after text: String) -> [String] {
         ranges(of: text).map { String(self[$0.upperBound...].prefix { $0 != "\"" }) }
     }

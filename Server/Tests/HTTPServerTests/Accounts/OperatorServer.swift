@@ -13,7 +13,7 @@ import Testing
 
 @testable import HTTPServer
 
-/// A server whose dashboard is for operators, at `https://localhost`, and browsers that look at it.
+/// A server with a dashboard for operators at `https://localhost`, and browsers that use it.
 struct OperatorServer: Sendable {
     static let password = "correct horse battery"
     static let cookie = "__Host-perennial"
@@ -25,8 +25,9 @@ struct OperatorServer: Sendable {
 
     func pass(_ duration: Duration) { clock.moment.withLock { $0 = $0 + duration } }
 
-    /// - Parameter proxy: a proxy that is believed.
-    /// - Parameter setup: whether it listens, so that a test can send a request in parts.
+    /// - Parameter proxy: a trusted proxy.
+    /// - Parameter setup: `live` if the server must listen, so that a test can send a request in
+    ///   parts.
     static func run(
         at url: String = "https://localhost", behind proxy: TrustedProxy? = nil,
         on setup: TestingSetup = .router,
@@ -61,10 +62,10 @@ struct OperatorServer: Sendable {
         }
     }
 
-    /// A browser in which nobody has signed in.
+    /// A browser without a session.
     var browser: OperatorBrowser { OperatorBrowser(server: self) }
 
-    /// A browser in which somebody with a role has signed in.
+    /// A browser with the session of an operator who has the roles.
     func browser(
         of name: String, _ roles: OperatorRoles = OperatorRoles(everywhere: .admin)
     ) async throws -> OperatorBrowser {
@@ -75,7 +76,7 @@ struct OperatorServer: Sendable {
         return OperatorBrowser(server: self, session: token)
     }
 
-    /// Asks the HTTP interface, as a server of an app does.
+    /// Sends a request to the HTTP API, as the server of an app does.
     func api<Value: Decodable>(
         _ path: String, of app: String = "birds", _ type: Value.Type = Value.self
     ) async throws -> Value {
@@ -96,12 +97,12 @@ struct OperatorServer: Sendable {
     }
 }
 
-/// A moment that is moved by hand.
+/// A clock that the test moves.
 private final class OperatorClock: Sendable {
     let moment = Mutex(TestServer.now)
 }
 
-/// What a browser remembers of a server, and sends.
+/// What a browser remembers of a server and sends to it.
 struct OperatorBrowser: Sendable {
     let server: OperatorServer
     var session: String?
@@ -112,9 +113,9 @@ struct OperatorBrowser: Sendable {
         try await server.send(.get, path, fields)
     }
 
-    /// Sends a form with the token that the pages of this browser have.
+    /// Sends a form with the form token of this browser's session.
     ///
-    /// - Parameter token: another token, if any.
+    /// - Parameter token: another token to send instead.
     func post(
         _ path: String, _ values: [String: String] = [:], token: String? = nil,
         headers: HTTPFields = [:]
@@ -143,7 +144,7 @@ struct OperatorBrowser: Sendable {
 }
 
 extension TestServer.Answer {
-    /// The token of the session that the answer begins.
+    /// The token of the session that this answer starts.
     var session: String? {
         headers[values: .setCookie].first { $0.hasPrefix("\(OperatorServer.cookie)=") }
             .map { String($0.dropFirst(OperatorServer.cookie.count + 1).prefix { $0 != ";" }) }

@@ -6,7 +6,7 @@ import Testing
 
 @testable import HTTPServer
 
-/// Streams of pages, and who may have them.
+/// The streams of live pages, and who may open them.
 @Suite struct OperatorStreamTests {
     private static func open(
         _ path: String, by browser: OperatorBrowser
@@ -18,7 +18,7 @@ import Testing
         return connection
     }
 
-    @Test func `a stream shows nothing more to whoever is blocked`() async throws {
+    @Test func `a stream shows nothing more to an operator who was blocked`() async throws {
         try await OperatorServer.run(on: .live) { server in
             _ = try await server.browser(of: "mira")
             let ben = try await server.browser(of: "ben", OperatorRoles(everywhere: .viewer))
@@ -29,17 +29,17 @@ import Testing
             }
             try await grant(to: "anna")
             let stream = try Self.open("/live/events", by: ben)
-            // Once it is open, the first thing it sends is what the page has.
+            // The first thing that an open stream sends is the content of the page.
             _ = try await stream.received(until: "anna")
             try await server.engine.operators.setBlock(true, of: "ben", by: "mira")
             try await grant(to: "lateone")
-            // The last chunk of the response is empty.
+            // The last chunk of a response is empty.
             let rest = try await stream.received(until: "0\r\n\r\n")
             #expect(!rest.contains("lateone"))
         }
     }
 
-    @Test func `one operator has not all streams`() async throws {
+    @Test func `one operator cannot use up all streams`() async throws {
         let streams = EventStreams(EventStreamLimits())
         let max = streams.limits.streamsOfOperatorMax
         var places: [EventStreams.Place] = []

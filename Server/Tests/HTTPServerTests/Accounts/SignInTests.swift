@@ -12,7 +12,7 @@ import Testing
         ["name": name, "password": password, "next": "/customers/anna"]
     }
 
-    @Test func `nobody sees a page, or acts, without signing in`() async throws {
+    @Test func `without signing in, no visitor sees a page or acts`() async throws {
         try await OperatorServer.run { server in
             _ = try await server.browser(of: "mira")
             let pages = [
@@ -39,7 +39,7 @@ import Testing
         }
     }
 
-    @Test func `the first link makes an admin, who is signed in`() async throws {
+    @Test func `the first link creates an admin, who is then signed in`() async throws {
         try await OperatorServer.run { server in
             let login = try await server.browser.get("/login")
             #expect(login.status == 200 && login.text.contains("There is no account yet"))
@@ -73,7 +73,7 @@ import Testing
         }
     }
 
-    @Test func `who signs in goes where they wanted, with a cookie that nobody else gets`()
+    @Test func `signing in leads to the requested page and sets a cookie for this site only`()
         async throws
     {
         try await OperatorServer.run { server in
@@ -103,7 +103,9 @@ import Testing
         }
     }
 
-    @Test func `after five tries it waits a minute, whoever it is`() async throws {
+    @Test func `after five wrong tries, signing in is blocked for a minute, with any name`()
+        async throws
+    {
         try await OperatorServer.run { server in
             _ = try await server.browser(of: "mira")
             for name in ["mira", "nobody"] {
@@ -128,8 +130,10 @@ import Testing
         }
     }
 
-    @Test func `the page says which limit it is, and when a try was not counted`() async throws {
-        // Requests of these tests have no address.
+    @Test func `the page says which limit was reached, and whether a try was not counted`()
+        async throws
+    {
+        // In these tests, requests come from an empty address.
         let proxy = TrustedProxy(addresses: [""])
         try await OperatorServer.run(behind: proxy) { server in
             _ = try await server.browser(of: "mira")
@@ -159,13 +163,15 @@ import Testing
 
     private static let forwardedFor = HTTPField.Name.wellFormed("X-Forwarded-For")
 
-    /// In each text, the sign # stands for another number each time.
+    /// In each text, # is replaced by another number each time.
     @Test(arguments: [
         "203.0.113.5", "203.0.113.6:4#", "[2001:db8::1]:4#", "2001:db8:1:1::#",
         "2001:DB8:1:2:#::7", "::ffff:203.0.113.7", "198.51.100.#, 203.0.113.8",
         "198.51.100.#, unknown", "198.51.100.#, [203.0.113.9",
     ])
-    func `an address is one, however a proxy writes it`(text: String) async throws {
+    func `one address counts as one, in whatever form a proxy writes it`(
+        text: String
+    ) async throws {
         try await OperatorServer.run(behind: TrustedProxy(addresses: [""])) { server in
             _ = try await server.browser(of: "mira")
             var statuses: [Int] = []
@@ -180,7 +186,7 @@ import Testing
         }
     }
 
-    @Test func `addresses of other networks are counted apart`() throws {
+    @Test func `addresses of different networks are counted separately`() throws {
         let networks = ["2001:db8:0:1::1", "2001:db8:0:2::1", "203.0.113.1", "203.0.113.2"]
             .map { CanonicalAddress($0)?.network }
         #expect(
@@ -193,7 +199,9 @@ import Testing
         }
     }
 
-    @Test func `no other site signs anybody in or out, or acts for them`() async throws {
+    @Test func `another site cannot sign an operator in or out, or act as the operator`()
+        async throws
+    {
         let site = try #require(HTTPField.Name("Sec-Fetch-Site"))
         let origins: [HTTPFields] = [
             [.origin: "https://evil.example"], [.origin: "http://localhost"], [.origin: "null"],
@@ -223,7 +231,7 @@ import Testing
         }
     }
 
-    @Test func `a form of another session, or of another app, changes nothing`() async throws {
+    @Test func `a form token of another session or another app changes nothing`() async throws {
         try await OperatorServer.run { server in
             let mira = try await server.browser(of: "mira")
             let ben = try await server.browser(of: "ben")
@@ -236,7 +244,7 @@ import Testing
                     "/customers/anna/grants", ["entitlement": "pro"], token: token)
                 #expect(answer.status == 403 && answer.text.contains("form_outdated"))
             }
-            // As when the app was changed in another tab.
+            // As if the app had been switched in another tab.
             let token = SessionService.formToken(ofSession: try #require(mira.session), app: "bees")
             let answer = try await mira.post(
                 "/customers/anna/erase", ["confirm": "anna"], token: token)
@@ -244,7 +252,9 @@ import Testing
         }
     }
 
-    @Test func `a session ends by time, by signing out, and everywhere`() async throws {
+    @Test func `a session ends by time, by signing out, and by signing out everywhere`()
+        async throws
+    {
         try await OperatorServer.run { server in
             var mira = try await server.browser(of: "mira")
             server.pass(.hours(12))
@@ -267,7 +277,7 @@ import Testing
         }
     }
 
-    @Test func `pages for strangers cannot be framed, and are not stored`() async throws {
+    @Test func `pages without a session cannot be framed and are not stored`() async throws {
         try await OperatorServer.run { server in
             let mira = try await server.browser(of: "mira")
             let link =
@@ -290,9 +300,9 @@ import Testing
 
     // MARK: - Proxies
 
-    @Test func `a proxy that is believed signs people in, and nobody else does`() async throws {
+    @Test func `only a trusted proxy can sign operators in`() async throws {
         let field = try #require(HTTPField.Name("X-Forwarded-User"))
-        // Requests of these tests have no address.
+        // In these tests, requests come from an empty address.
         let proxy = TrustedProxy(addresses: [""], userField: field)
         try await OperatorServer.run(behind: proxy) { server in
             _ = try await server.browser(of: "mira")

@@ -6,7 +6,7 @@ import Testing
 @testable import HTTPServer
 
 @Suite struct ConnectionCountTests {
-    @Test func `one address has so many connections, and others theirs`() {
+    @Test func `the connections of each address are limited separately`() {
         var limits = ConnectionLimits()
         limits.connectionsOfAddressMax = 2
         let counts = ConnectionCounts(limits)
@@ -24,8 +24,7 @@ import Testing
         return channel
     }
 
-    @Test func `a closed connection makes room, and proxies and this machine have no limit`() throws
-    {
+    @Test func `closing makes room, and trusted proxies and this machine have no limit`() throws {
         var limits = ConnectionLimits()
         limits.connectionsOfAddressMax = 1
         let counts = ConnectionCounts(limits)
@@ -45,7 +44,7 @@ import Testing
         }
     }
 
-    @Test func `one address cannot hold every connection`() {
+    @Test func `one address cannot use up all connections`() {
         #expect(ConnectionLimits().connectionsOfAddressMax < PerennialServer.connectionsMax)
     }
 
@@ -54,7 +53,7 @@ import Testing
             ("127.0.0.1", true), ("127.8.9.10", true), ("::1", true), ("::ffff:127.0.0.1", true),
             ("192.0.2.7", false), ("::2", false), ("2001:db8::1", false), ("12.7.0.1", false),
         ])
-    func `this machine is told from others`(address: String, isThisMachine: Bool) throws {
+    func `addresses of this machine are recognized`(address: String, isThisMachine: Bool) throws {
         #expect(try #require(CanonicalAddress(address)).isLoopback == isThisMachine)
     }
 }

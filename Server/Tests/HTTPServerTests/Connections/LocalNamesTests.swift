@@ -3,7 +3,7 @@ import Testing
 
 @testable import HTTPServer
 
-/// Which requests a program for development refuses.
+/// The requests that a program for development refuses.
 @Suite struct LocalNamesTests {
     private func isRefused(
         _ method: HTTPRequest.Method = .get, host: String? = "localhost:8080",
@@ -26,12 +26,14 @@ import Testing
             ("127.0.0.1.evil.example:8080", true), ("evillocal.example", true),
             ("1.2.3.4.evil.example", true), ("store.example.com", false),
         ])
-    func `it answers to names of this machine alone`(host: String, isRefused: Bool) throws {
+    func `only names of this machine and configured ones are accepted as host`(
+        host: String, isRefused: Bool
+    ) throws {
         #expect(
             try self.isRefused(host: host, others: ["Store.example.com"]) == isRefused, "\(host)")
     }
 
-    @Test func `HTTP 1.0 without a host is no browser`() throws {
+    @Test func `an HTTP 1.0 request without a host does not come from a browser`() throws {
         #expect(try !isRefused(host: nil))
         #expect(try isRefused(host: nil, ["Origin": "https://evil.example"]))
     }
@@ -52,7 +54,7 @@ import Testing
             (.post, ["Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate"], true),
             (.get, ["Sec-Fetch-Site": "none", "Sec-Fetch-Mode": "navigate"], false),
         ] as [(HTTPRequest.Method, [String: String], Bool)])
-    func `no page of another site reaches it`(
+    func `requests from a page of another site are refused`(
         method: HTTPRequest.Method, fields: [String: String], isRefused: Bool
     ) throws {
         #expect(try self.isRefused(method, fields) == isRefused, "\(method) \(fields)")

@@ -5,7 +5,7 @@ import Testing
 
 @testable import HTTPServer
 
-/// Two persons become one customer only if somebody vouches for it.
+/// Two people become one customer only if a secret key or the configuration allows it.
 @Suite struct AliasRouteTests {
     private static let anonymous = "anon_0f4c7b9e-1d2a-4c3b-8e5f-6a7b8c9d0e1f"
 
@@ -24,17 +24,17 @@ import Testing
             .post, Paths.aliases(of: id), key: key, body: #"{"customer_id": "\#(other)"}"#)
     }
 
-    @Test func `an app cannot make one customer of two persons, and a server can`() async throws {
+    @Test func `an app cannot merge two people into one customer, and a server can`() async throws {
         try await TestServer.run { server in
             try await meet(["anna", "ben", CustomerID(rawValue: Self.anonymous)], on: server)
             let refused = try await join("ben", to: "anna", on: server)
             #expect(refused.status == 409)
             #expect(try refused.problem.code == .aliasJoinsTwoPeople)
-            // Whoever has not logged in is no other person.
+            // The id of a person who has not logged in is not another person.
             for other in [Self.anonymous, "anna"] {
                 #expect(try await join(other, to: "anna", on: server).status == 200, "\(other)")
             }
-            // Now the anonymous id is anna's.
+            // Now the anonymous id belongs to anna.
             #expect(try await join(Self.anonymous, to: "ben", on: server).status == 409)
             let joined = try await join("ben", to: "anna", on: server, key: TestServer.secret)
             #expect(joined.status == 200)
@@ -42,7 +42,7 @@ import Testing
         }
     }
 
-    @Test func `an app may join people where the configuration says so`() async throws {
+    @Test func `an app may merge people if the configuration allows it`() async throws {
         let change: TestServer.Change = { $0.joinsPeople = true }
         try await TestServer.run(change) { server in
             try await meet(["anna", "ben"], on: server)
@@ -50,7 +50,9 @@ import Testing
         }
     }
 
-    @Test func `an app adds no id that may be somebody else's, and a server can`() async throws {
+    @Test func `an app cannot add an id that may belong to another person, and a server can`()
+        async throws
+    {
         let (known, uuid) = ("anna", "0f4c7b9e-1d2a-4c3b-8e5f-6a7b8c9d0e1f")
         try await TestServer.run { server in
             try await meet([CustomerID(rawValue: known)], on: server)
@@ -73,7 +75,9 @@ import Testing
         }
     }
 
-    @Test func `the account token of an anonymous customer joins them with nobody`() async throws {
+    @Test func `the account token of an anonymous customer cannot be used to merge customers`()
+        async throws
+    {
         let thief = "anon_ffffffff-1d2a-4c3b-8e5f-6a7b8c9d0e1f"
         let change: TestServer.Change = { $0.joinsPeople = true }
         try await TestServer.run(change) { server in
@@ -81,7 +85,7 @@ import Testing
                 for: CustomerID(rawValue: Self.anonymous), app: "birds")
             let token = try #require(made).rawValue
             try await meet([CustomerID(rawValue: thief), "thief"], on: server)
-            // Everybody can read it in a signed transaction.
+            // Everybody who has a signed transaction can read this token in it.
             for (id, other) in [
                 ("thief", token), (token, "thief"), (thief, token), (token, thief),
                 (token.uppercased(), thief), (thief, token.uppercased()),
@@ -95,7 +99,7 @@ import Testing
         }
     }
 
-    @Test func `a UUID in upper case is the id that it is in lower case`() async throws {
+    @Test func `a UUID in upper case is the same id as in lower case`() async throws {
         let uuid = "0f4c7b9e-1d2a-4c3b-8e5f-6a7b8c9d0e1f"
         try await TestServer.run { server in
             try await meet([CustomerID(rawValue: uuid.uppercased())], on: server)
@@ -110,7 +114,7 @@ import Testing
         }
     }
 
-    @Test func `others cannot fill a customer's ids`() async throws {
+    @Test func `requests with an app key cannot use up a customer's ids`() async throws {
         let change: TestServer.Change = { $0.entitlements["plus"] = ["plus.monthly"] }
         try await TestServer.run(change) { server in
             try await meet(["anna"], on: server)
@@ -122,8 +126,8 @@ import Testing
                 .get, Paths.customer("anna"), key: TestServer.secret)
             #expect(
                 try filled.decoded(Customer.self).aliases.count == CustomerService.idsByAppMax - 1)
-            // What she had before she logged in comes to her all the same, also the other way
-            // round.
+            // What a device had before the log-in still moves to her, in either direction of the
+            // alias.
             let devices = ["a", "b"].map { "anon_" + String(repeating: $0, count: 32) }
             for (device, right) in zip(devices, ["pro", "plus"] as [EntitlementID]) {
                 _ = try await server.engine.grants.add(
@@ -135,10 +139,10 @@ import Testing
             let reversed = try await join("anna", to: devices[1], on: server)
             #expect(try reversed.decoded(Customer.self).customerID == "anna")
             #expect(try reversed.decoded(Customer.self).entitlements["plus"]?.active == true)
-            // The ids themselves had no room.
+            // The ids themselves were not added, because there was no room.
             let gone = try await server.send(.get, Paths.customer(devices[0]))
             #expect(try gone.decoded(Customer.self).entitlements.isEmpty)
-            // Her account token and what her server adds have theirs.
+            // There is still room for her account token and for the ids that her server adds.
             let token = try await server.send(.post, Paths.customer("anna") + "/account_token")
             #expect(token.status == 200, "\(token.text)")
             let own = try await join("anna-2", to: "anna", on: server, key: TestServer.secret)
@@ -146,7 +150,7 @@ import Testing
         }
     }
 
-    @Test func `an explanation for an app names nobody else, and one for support does`()
+    @Test func `an explanation with an app key names no other id, one with a secret key does`()
         async throws
     {
         try await TestServer.run { server in
@@ -166,9 +170,7 @@ import Testing
         }
     }
 
-    @Test func `offers say for which storefront they were asked, and when Apple decides`()
-        async throws
-    {
+    @Test func `offers name their storefront, and say where Apple decides`() async throws {
         let change: TestServer.Change = {
             $0.offers = OfferCatalogue(products: [
                 "pro.monthly": .init(

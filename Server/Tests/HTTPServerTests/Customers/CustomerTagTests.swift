@@ -5,7 +5,7 @@ import Testing
 
 @testable import HTTPServer
 
-/// What has not changed need not be sent again.
+/// A response that has not changed need not be sent again.
 @Suite struct CustomerTagTests {
     private static let grant = #"{"entitlement": "pro", "reason": "sorry"}"#
 
@@ -17,9 +17,7 @@ import Testing
             .get, path, key: key, headers: tag.map { [.ifNoneMatch: $0] } ?? [:])
     }
 
-    @Test func `an answer that the client has is not sent again, and one that changed is`()
-        async throws
-    {
+    @Test func `an unchanged answer is not sent again, and a changed one is`() async throws {
         try await TestServer.run { server in
             let first = try await ask(server)
             let tag = try #require(first.headers[.eTag])
@@ -40,7 +38,9 @@ import Testing
     }
 
     @Test(arguments: ["gzip", "br", "zstd", "deflate"])
-    func `a proxy that compresses may change the tag`(coding: String) async throws {
+    func `the tag still matches after a compressing proxy has changed it`(
+        coding: String
+    ) async throws {
         try await TestServer.run { server in
             for path in [Paths.customer("anna"), Paths.offerings] {
                 let tag = try #require(try await ask(server, path).headers[.eTag])
@@ -69,7 +69,7 @@ import Testing
         #expect(try CustomerTag(customer) != tag)
     }
 
-    @Test func `another server of the same database gives the same tag`() async throws {
+    @Test func `another server on the same database returns the same tag`() async throws {
         try await TestServer.run { server in
             let one = try await ask(server).headers[.eTag]
             let state = try await server.otherEngine.customers.find(
@@ -81,9 +81,7 @@ import Testing
         }
     }
 
-    @Test func `every answer says the server's time, also problems and what is not sent again`()
-        async throws
-    {
+    @Test func `every response has the server's time, even a problem and a 304`() async throws {
         try await TestServer.run { server in
             let now = Timestamp(TestServer.now)
             let name = try #require(HTTPField.Name("Perennial-Server-Time"))

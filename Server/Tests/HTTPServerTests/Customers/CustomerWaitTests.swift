@@ -7,7 +7,7 @@ import Testing
 @testable import Engine
 @testable import HTTPServer
 
-/// A request that waits is answered when the customer changes.
+/// A waiting request is answered when the customer changes.
 @Suite struct CustomerWaitTests {
     private static let order = NewGrant(entitlement: "pro", reason: "sorry")
 
@@ -15,7 +15,7 @@ import Testing
         try #require(try await server.send(.get, Paths.customer("anna")).headers[.eTag])
     }
 
-    /// Asks, waits until the request waits, makes a change, and returns the answer.
+    /// Starts a request, makes the change once the request waits, and returns the answer.
     private func answer(
         _ server: TestServer, wait: Int = 60,
         after change: @escaping @Sendable () async throws -> Void
@@ -40,9 +40,7 @@ import Testing
         try answer.decoded(Customer.self).entitlements["pro"]?.active == true
     }
 
-    @Test func `a grant is answered while the client waits, and nothing is held afterwards`()
-        async throws
-    {
+    @Test func `a grant ends the wait of a client, and nothing is held afterwards`() async throws {
         try await TestServer.run { server in
             let answer = try await answer(server) {
                 _ = try await server.engine.grants.add(
@@ -54,7 +52,7 @@ import Testing
         }
     }
 
-    @Test func `what another server writes is noticed, too`() async throws {
+    @Test func `a change by another server ends the wait`() async throws {
         try await TestServer.run { server in
             let answer = try await answer(server) {
                 _ = try await server.otherEngine.grants.add(
@@ -64,7 +62,7 @@ import Testing
         }
     }
 
-    @Test func `an end that only time brings is answered, too`() async throws {
+    @Test func `an expiry by time alone ends the wait`() async throws {
         let clock = Mutex(TestServer.now)
         let now: @Sendable () -> Instant = { clock.withLock { $0 } }
         try await TestServer.run(clock: now) { server in
@@ -80,7 +78,7 @@ import Testing
         }
     }
 
-    @Test func `nothing that changes is 304 at the end`() async throws {
+    @Test func `a wait without a change ends with 304`() async throws {
         try await TestServer.run { server in
             let answer = try await answer(server, wait: 1) {}
             #expect(answer.status == 304)
@@ -88,7 +86,7 @@ import Testing
         }
     }
 
-    @Test func `a wait without If-None-Match is answered at once`() async throws {
+    @Test func `a wait without If-None-Match is answered immediately`() async throws {
         try await TestServer.run { server in
             let answer = try await server.send(.get, Paths.customer("anna") + "?wait=60")
             #expect(answer.status == 200)
@@ -96,7 +94,7 @@ import Testing
     }
 
     @Test(arguments: ["0", "61", "-1", "x", ""])
-    func `a wait is a number of seconds from 1 to 60`(wait: String) async throws {
+    func `a wait must be between 1 and 60 seconds`(wait: String) async throws {
         try await TestServer.run { server in
             let answer = try await server.send(.get, Paths.customer("anna") + "?wait=\(wait)")
             #expect(answer.status == 400)
@@ -105,7 +103,7 @@ import Testing
         }
     }
 
-    @Test func `more waiting requests than the limit are told to come later`() async throws {
+    @Test func `waiting requests beyond the limit are refused as busy`() async throws {
         try await TestServer.run(waitsMax: 1) { server in
             let tag = try await tag(server)
             let first = try await answer(server) {
@@ -122,7 +120,7 @@ import Testing
     }
 
     @Test(arguments: ["/v1/customers/anna?wait=60", "/v1/events?wait=60"])
-    func `a request whose key ends while it waits is not answered`(path: String) async throws {
+    func `a request whose key is revoked while it waits gets 401`(path: String) async throws {
         try await ListeningServer.run { server in
             let key = "sk_test_birds"
             try await server.engine.keys.add(key: key, app: "birds", kind: .secret, name: "test")
@@ -144,7 +142,7 @@ import Testing
         }
     }
 
-    @Test func `waiting ends when the server stops`() async throws {
+    @Test func `waits end when the server stops`() async throws {
         try await ListeningServer.run { server in
             let connection = try server.connect()
             let request = RequestText.get(

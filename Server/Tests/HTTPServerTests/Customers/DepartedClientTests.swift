@@ -5,17 +5,17 @@ import Testing
 @testable import Engine
 @testable import HTTPServer
 
-/// Nothing waits for a client that has left.
+/// No request waits for a client that has disconnected.
 @Suite struct DepartedClientTests {
     private static let secret = "authorization: Bearer sk_test_birds\r\n"
-    /// Less than any wait of these tests would take.
+    /// Shorter than any wait in these tests.
     private static let soonSeconds = 30.0
 
     private static func run(
         _ body: @escaping @Sendable (ListeningServer) async throws -> Void
     ) async throws {
         var streams = EventStreamLimits()
-        // No write to the connection finds out that it is closed.
+        // With this pause, no write to the connection detects that it is closed.
         streams.commentPause = .hours(1)
         try await ListeningServer.run(streams: streams) { server in
             try await server.engine.keys.add(
@@ -30,7 +30,7 @@ import Testing
     ]
 
     @Test(arguments: waits)
-    func `a wait ends, with an answer, when the client sends nothing more`(
+    func `a wait ends with an answer when the client ends its input`(
         request: String
     ) async throws {
         try await Self.run { server in
@@ -60,7 +60,7 @@ import Testing
         }
     }
 
-    @Test func `a wait ends when another request comes behind it`() async throws {
+    @Test func `a wait ends when another request arrives on its connection`() async throws {
         try await Self.run { server in
             let connection = try server.connect()
             try connection.sendAll(Self.waits[1])
@@ -73,7 +73,9 @@ import Testing
         }
     }
 
-    @Test func `a client that has said all before it waits is answered at once`() async throws {
+    @Test func `a client that ends its input before the wait is answered immediately`()
+        async throws
+    {
         try await Self.run { server in
             let began = ContinuousClock.now
             let answers = try await server.connect().answers(
@@ -84,7 +86,7 @@ import Testing
     }
 
     @Test(arguments: [true, false])
-    func `the place of a stream is free as soon as its client has gone`(
+    func `the place of a stream is released as soon as its client disconnects`(
         isClosed: Bool
     ) async throws {
         try await Self.run { server in

@@ -7,7 +7,7 @@ import Testing
 
 @testable import HTTPServer
 
-/// How much requests with an app key may add without showing anything new.
+/// How much requests with an app key may add without any new evidence.
 @Suite struct GrowthRouteTests {
     private static let change: TestServer.Change = { $0.growthPerHour = 6 }
 
@@ -32,7 +32,7 @@ import Testing
     }
 
     @Test
-    func `an app key adds as many ids in an hour as are allowed, and a secret key any number`()
+    func `an app key adds a limited number of ids in an hour, a secret key any number`()
         async throws
     {
         let clock = Clock()
@@ -60,7 +60,7 @@ import Testing
                 .put, Paths.customer(Self.device(7)) + "/consumption",
                 body: #"{"consented": true}"#)
             #expect(consent.status == 429)
-            // Nobody is refused who is known.
+            // Requests about known customers are not refused.
             #expect(try await join(Self.device(0), to: "person-0", on: server).status == 200)
             let token = try await server.send(.post, Paths.customer("person-0") + "/account_token")
             #expect(token.status == 200)

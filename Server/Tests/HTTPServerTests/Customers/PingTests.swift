@@ -4,9 +4,9 @@ import Testing
 
 @testable import HTTPServer
 
-/// What a developer who looks for a mistake wants to know first.
+/// What a developer who searches for a mistake needs to know first.
 @Suite struct PingTests {
-    @Test func `a key learns what it is, and which app it belongs to`() async throws {
+    @Test func `a ping says which kind of key it has, and which app`() async throws {
         try await TestServer.run { server in
             for (key, kind) in [(TestServer.key, "app"), (TestServer.secret, "secret")] {
                 let answer = try await server.send(.get, Paths.ping, key: key)
@@ -23,7 +23,7 @@ import Testing
         }
     }
 
-    @Test func `products that the StoreKit file does not have are named`() async throws {
+    @Test func `products that the StoreKit file lacks are listed`() async throws {
         let change: TestServer.Change = { $0.soldProducts = ["pro.monthly", "unmentioned"] }
         try await TestServer.run(change) { server in
             let answer = try await server.send(.get, Paths.ping)

@@ -8,7 +8,7 @@ import Testing
 
 @testable import HTTPServer
 
-/// What an app may do for its own customer, and cannot be undone, needs a proof.
+/// An app needs a proof for acts about its own customer that cannot be undone.
 @Suite struct ProvenRequestTests {
     private static let secret = "0123456789abcdef0123456789abcdef"
     private static let anonymous = "anon_0f4c7b9e-1d2a-4c3b-8e5f-6a7b8c9d0e1f"
@@ -36,7 +36,7 @@ import Testing
             .put, Paths.customer(id) + "/consumption", body: body, headers: headers)
     }
 
-    @Test func `an app with a proof gives consent, and no more`() async throws {
+    @Test func `an app with a proof can give consent, and nothing more`() async throws {
         try await Self.withProofs { server in
             let proof = try Self.proof(of: "anna")
             let path = Paths.customer("anna") + "/consumption"
@@ -55,14 +55,14 @@ import Testing
                 #expect(refused.status == 403)
                 #expect(try refused.problem.remedy.contains("from your server"))
             }
-            // What the server had reported stays.
+            // What the server had reported is unchanged.
             let known = try await server.send(.get, path, key: TestServer.secret)
             let overview: ConsumptionOverview = try known.decoded()
             #expect(overview.consented == true && overview.sampleContentProvided == true)
         }
     }
 
-    @Test func `an app with a proof erases its customer`() async throws {
+    @Test func `an app with a proof can erase its customer`() async throws {
         try await Self.withProofs { server in
             _ = try await server.engine.grants.add(
                 NewGrant(entitlement: "pro", reason: "sorry"), to: "anna", app: "birds",
@@ -81,9 +81,7 @@ import Testing
         }
     }
 
-    @Test func `an app whose server requires no proofs erases nobody by a guessed id`()
-        async throws
-    {
+    @Test func `without proofs, an app cannot erase a customer by a guessed id`() async throws {
         try await TestServer.run { server in
             let answers = [
                 try await server.send(.delete, Paths.customer("anna")),
@@ -97,7 +95,7 @@ import Testing
         }
     }
 
-    @Test func `who knows an anonymous id speaks for it, until somebody else does`() async throws {
+    @Test func `an anonymous id needs no proof, until it belongs to a customer`() async throws {
         try await TestServer.run { server in
             #expect(try await Self.consent(server, Self.anonymous).status == 200)
             _ = try await server.send(

@@ -6,7 +6,7 @@ import Testing
 
 @testable import HTTPServer
 
-/// Whose requests may wait.
+/// Limits on the requests that may wait.
 @Suite struct WaitShareTests {
     private static func key(_ number: UInt8, _ kind: KeyKind) -> StoredKey {
         StoredKey(
@@ -20,7 +20,7 @@ import Testing
         return limits
     }
 
-    /// Waits with one key after the other. Returns how many of them were refused.
+    /// Waits with one key after the other. Returns the number of refusals.
     private func refusals(
         _ waits: CustomerWait, _ keys: ArraySlice<StoredKey>
     ) async throws -> Int {
@@ -37,17 +37,17 @@ import Testing
 
     @Test(
         arguments: [
-            // All together.
+            // The limit of all waits together.
             ([(1, .secret, 3), (2, .secret, 3)], 1),
-            // App keys leave some to secret keys, whoever has come first.
+            // App keys leave places to secret keys, whichever come first.
             ([(1, .app, 3), (2, .app, 3), (3, .secret, 1)], 2),
             ([(3, .secret, 1), (1, .app, 3), (2, .app, 3)], 2),
-            // One key leaves some to others.
+            // One key leaves places to other keys.
             ([(1, .app, 5), (2, .app, 1), (3, .secret, 1)], 2),
             ([(1, .secret, 5), (2, .secret, 2)], 2),
             ([(1, .app, 2), (2, .app, 2), (3, .secret, 1)], 0),
         ] as [([(UInt8, KeyKind, Int)], Int)])
-    func `so many requests wait, and neither a key nor all apps have all places`(
+    func `waits are limited in all, by key, and for all app keys together`(
         waiting: [(UInt8, KeyKind, Int)], refused: Int
     ) async throws {
         let waits = CustomerWait(Self.limits(all: 5, app: 4, key: 3))
@@ -58,14 +58,15 @@ import Testing
         #expect(waits.waitingCount == 0)
     }
 
-    @Test func `the usual limits leave places to other keys`() {
+    @Test func `the default limits leave places to other keys`() {
         let limits = WaitLimits()
         #expect(limits.waitsOfKeyMax < limits.waitsWithAppKeysMax)
         #expect(limits.waitsWithAppKeysMax < limits.waitsMax)
     }
 
-    /// nginx ends a request after 60 seconds without a response, and HAProxy of Debian after 50.
-    @Test func `a wait ends earlier than the client has asked, before proxies end it`()
+    /// By default, nginx ends a request after 60 seconds without a response, and Debian's HAProxy
+    /// after 50.
+    @Test func `a wait ends before proxies end it, even if the client has asked for longer`()
         async throws
     {
         #expect(WaitLimits().holdMax <= .seconds(45))

@@ -7,7 +7,7 @@ import Testing
 @testable import HTTPServer
 
 @Suite struct AppleReportPageTests {
-    /// Apple's file of the day on which ``DashboardServer/buy(_:transaction:)`` buys.
+    /// Apple's file for the day of the purchase by ``DashboardServer/buy(_:transaction:)``.
     private static func file(units: Int64) throws -> [UInt8] {
         var row = SalesRow()
         row.sku = "pro.monthly"
@@ -31,7 +31,9 @@ import Testing
         }
     }
 
-    @Test func `our sales stand beside Apple's, and what differs has its cause`() async throws {
+    @Test func `our sales are shown beside Apple's, and a difference with its cause`()
+        async throws
+    {
         for (units, words) in [
             (1, ["100.00 %. Nothing differs.", "equal", "USD, gross", "$9.99"]),
             (3, ["0.00 %", "without a known reason", "not heard of", "+ $19.98", "differs"]),
@@ -52,7 +54,7 @@ import Testing
         }
     }
 
-    @Test func `what is not compared is said`() async throws {
+    @Test func `the page says what is not compared`() async throws {
         try await DashboardServer.run { server in
             _ = try await server.engine.appleReports.importFile(
                 try Self.file(units: 1), name: "S_D_1_20261120.txt", of: "birds")

@@ -7,9 +7,9 @@ import Testing
 
 @testable import HTTPServer
 
-/// What a configuration would change is shown before it is in force.
+/// A preview shows what a configuration would change before it is in force.
 @Suite struct ConfigurationPageTests {
-    /// In the place of a file's reader: each line of the text is a product that still gives pro.
+    /// Replaces the reader of files: each line of the text is a product that gives pro.
     private static let reading: ProposedConfiguration.Reading = { text in
         let lines = text.split(whereSeparator: \.isNewline).map(String.init)
         guard !text.contains("secret") else {
@@ -33,7 +33,10 @@ import Testing
             text: String(buffer: response.body))
     }
 
-    @Test func `who would lose access is counted and named, and nothing changes`() async throws {
+    @Test
+    func `a preview counts and names the customers who would lose access, and changes nothing`()
+        async throws
+    {
         try await DashboardServer.run(reading: Self.reading) { server in
             for (name, number) in [("anna", 1), ("ben", 2)] {
                 try await server.buy(name, transaction: "700\(number)")
@@ -48,7 +51,7 @@ import Testing
                 "Access would end 2 times.", "/customers/anna", "/customers/ben", "- a rule",
                 "Nothing was changed",
             ] { #expect(page.text.contains(words), "\(words)") }
-            // It is not shown again.
+            // The page does not show the pasted text again.
             #expect(!page.text.contains("pro.weekly"))
             let kept = try await server.post("/products/preview", ["configuration": "pro.monthly"])
             #expect(kept.text.contains("No customer would lose access."))
@@ -65,7 +68,7 @@ import Testing
         }
     }
 
-    @Test func `a text that is no configuration is refused with its problems`() async throws {
+    @Test func `a text that is not a configuration is refused with its problems`() async throws {
         try await DashboardServer.run(reading: Self.reading) { server in
             let page = try await server.post(
                 "/products/preview", ["configuration": "port: secret"])
@@ -80,9 +83,7 @@ import Testing
         }
     }
 
-    @Test func `only admins may look, and only where there is a configuration file`()
-        async throws
-    {
+    @Test func `only admins can preview, and only if there is a configuration file`() async throws {
         var support = DashboardServer.developer
         support.developer?.role = .support
         try await DashboardServer.run(as: support, reading: Self.reading) { server in
@@ -103,7 +104,7 @@ import Testing
         }
     }
 
-    @Test func `one preview runs at a time`() async throws {
+    @Test func `only one preview runs at a time`() async throws {
         let place = PreviewPlace()
         try await place.reserve {
             _ = await #expect(throws: ProblemError.self) { try await place.reserve {} }

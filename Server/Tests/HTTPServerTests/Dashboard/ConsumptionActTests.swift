@@ -6,8 +6,8 @@ import Testing
 @testable import HTTPServer
 
 @Suite struct ConsumptionActTests {
-    /// A server on which Apple asks about two purchases of anna, of which her app's server has
-    /// reported something.
+    /// Runs a server on which Apple asks about two purchases of anna. Her app's server has already
+    /// reported one of them.
     private func run(_ body: @escaping @Sendable (DashboardServer) async throws -> Void)
         async throws
     {
@@ -35,7 +35,7 @@ import Testing
 
     private let path = "/customers/anna/consumption"
 
-    @Test func `the dialog names every purchase that Apple asks about, and what is kept`()
+    @Test func `the dialog names every purchase Apple asks about, and what was reported`()
         async throws
     {
         try await run { server in
@@ -49,9 +49,7 @@ import Testing
         }
     }
 
-    @Test func `what the app's server has reported stays, unless the form says otherwise`()
-        async throws
-    {
+    @Test func `what the app's server reported stays, unless the form changes it`() async throws {
         try await run { server in
             var form = [
                 "consented": "yes", "transaction_id": "7001", "delivery": "server_outage",
@@ -81,7 +79,7 @@ import Testing
         }
     }
 
-    @Test func `an answer that is sent twice has one entry, and without consent nothing is told`()
+    @Test func `an answer sent twice has one audit entry, and without consent nothing is sent`()
         async throws
     {
         try await run { server in

@@ -6,10 +6,10 @@ import Testing
 
 @testable import HTTPServer
 
-/// Pages about amounts of several currencies.
+/// Pages with amounts in several currencies.
 @Suite struct CurrencyPageTests {
     private static let today = WallClock.utc.dayNumber(at: TestServer.now)
-    /// A dollar is 0.80 euros, and a hundred yen are 0.67.
+    /// One dollar is 0.80 euros, and 100 yen are 0.67 euros.
     private static let rates = ExchangeRates(
         base: "EUR",
         rates: [
@@ -17,7 +17,7 @@ import Testing
             today: ["USD": 1_250_000, "JPY": 150_000_000, "KWD": 375_000],
         ])
 
-    /// Three customers pay $9.99, and one pays ¥1,500: more digits, and less money.
+    /// Three customers pay $9.99, and one pays ¥1,500, which is a larger number but less money.
     private static func sell(on server: DashboardServer) async throws {
         for (name, transaction) in [("anna", "7001"), ("ben", "7002"), ("cleo", "7003")] {
             try await server.buy(name, transaction: transaction)
@@ -26,7 +26,7 @@ import Testing
         while try await server.engine.reporting.fillMoney() > 0 {}
     }
 
-    /// A page without its list of events, each of which shows what was paid in its own currency.
+    /// Removes the list of events, because each event shows its own currency.
     private static func withoutEvents(_ page: String) throws -> String {
         let list = try Regex("<ul class=\"feed\".*?</ul>").dotMatchesNewlines()
         return page.replacing(list, with: "")
@@ -34,7 +34,7 @@ import Testing
 
     private static func addRates(to app: inout AppSettings) { app.money.rates = rates }
 
-    @Test func `without rates pages show one currency, and name those that are left out`()
+    @Test func `without rates, pages show one currency and name those that are left out`()
         async throws
     {
         try await DashboardServer.run { server in
@@ -51,12 +51,14 @@ import Testing
         }
     }
 
-    @Test func `with rates all amounts are in the currency in which most was paid`() async throws {
+    @Test func `with rates, pages show all amounts in the currency in which most was paid`()
+        async throws
+    {
         try await DashboardServer.run(with: Self.addRates) { server in
             try await Self.sell(on: server)
             for path in ["/", "/charts/revenue", "/charts/mrr"] {
                 let page = try await server.get(path).text
-                // 29.97, and 1,500 / 150 * 1.25.
+                // The sum of 29.97 and 1,500 / 150 * 1.25.
                 #expect(page.contains("$42.47"), "\(path)")
                 #expect(page.contains("Amounts are in USD, at your exchange rates of"), "\(path)")
                 #expect(try !Self.withoutEvents(page).contains("¥"), "\(path)")
@@ -75,7 +77,7 @@ import Testing
         }
     }
 
-    @Test func `a currency without a rate is left out, and named`() async throws {
+    @Test func `a currency without a rate is left out and named`() async throws {
         let rates = ExchangeRates(
             base: "EUR",
             rates: [Self.today - 2: ["USD": 1_250_000], Self.today: ["USD": 1_250_000]])
@@ -92,7 +94,7 @@ import Testing
         }
     }
 
-    @Test func `a single currency needs no sentence`() async throws {
+    @Test func `with a single currency, pages need no remark about currencies`() async throws {
         try await DashboardServer.run(with: Self.addRates) { server in
             try await server.buy("anna", transaction: "7001")
             for path in ["/", "/charts/revenue"] {
@@ -102,9 +104,7 @@ import Testing
         }
     }
 
-    @Test func `a chart shows the days that its query names, and one of them is enough`()
-        async throws
-    {
+    @Test func `a chart shows the days from its query, which may name only one end`() async throws {
         try await DashboardServer.run { server in
             try await server.buy("anna", transaction: "7001")
             let bought = CivilDate(dayNumber: Self.today - 1).text

@@ -8,7 +8,7 @@ import Testing
 
 @Suite struct DashboardActTests {
     private static let grant = ["entitlement": "pro", "until": "2027-01-01", "reason": "sorry"]
-    /// Every act, with the least role that may do it.
+    /// Every act, with the lowest role that may do it.
     private static let acts: [(path: String, role: String)] = [
         ("/customers/anna/grants", "support"),
         ("/customers/anna/grants/grt_1/withdraw", "support"),
@@ -29,9 +29,9 @@ import Testing
         ("/webhooks/wh_1/delete", "admin"), ("/webhooks/wh_1/replay", "admin"),
     ]
 
-    // MARK: - Who may
+    // MARK: - Roles
 
-    @Test func `a viewer cannot act, and support cannot do what is an admin's`() async throws {
+    @Test func `a viewer cannot act, and support cannot do the acts of admins`() async throws {
         var access = DashboardServer.developer
         access.developer?.role = .viewer
         try await DashboardServer.run(as: access) { server in
@@ -51,7 +51,7 @@ import Testing
         }
     }
 
-    @Test func `a form without its token, or from elsewhere, changes nothing`() async throws {
+    @Test func `a form without its token or from another site changes nothing`() async throws {
         let site = try #require(HTTPField.Name("Sec-Fetch-Site"))
         let origins: [HTTPFields] = [
             [.origin: "http://evil.example"], [.origin: "null"], [site: "cross-site"],
@@ -73,7 +73,7 @@ import Testing
         }
     }
 
-    @Test func `a form of our own page is accepted`() async throws {
+    @Test func `a form from our own page is accepted`() async throws {
         let site = try #require(HTTPField.Name("Sec-Fetch-Site"))
         try await DashboardServer.run { server in
             let page = try await server.post(
@@ -93,7 +93,7 @@ import Testing
 
     // MARK: - What acts do
 
-    @Test func `what is given by hand is what the HTTP interface says`() async throws {
+    @Test func `an act on a page has the same effect as one through the HTTP API`() async throws {
         try await DashboardServer.run { server in
             let given = try await server.post("/customers/anna/grants", Self.grant)
             #expect(given.status == 303 && given.headers[.location] == "/customers/anna")
@@ -111,7 +111,7 @@ import Testing
         }
     }
 
-    @Test func `a notice is shown once, and is never a text of the request`() async throws {
+    @Test func `a notice is shown once, and never contains text of the request`() async throws {
         try await DashboardServer.run { server in
             let given = try await server.post("/customers/anna/grants", Self.grant)
             let set = try #require(given.headers[.setCookie])
@@ -124,7 +124,7 @@ import Testing
         }
     }
 
-    @Test func `a form that is sent again after its grant was taken back says that it has ended`()
+    @Test func `a form sent again after its grant was withdrawn says that the grant has ended`()
         async throws
     {
         try await DashboardServer.run { server in
@@ -146,7 +146,9 @@ import Testing
         }
     }
 
-    @Test func `a purchase is moved once it was confirmed, and back`() async throws {
+    @Test func `a purchase is moved only after a confirmation, and can be moved back`()
+        async throws
+    {
         try await DashboardServer.run { server in
             try await server.buy("anna", transaction: "7001")
             let asked = try await server.post(
@@ -168,7 +170,9 @@ import Testing
         }
     }
 
-    @Test func `a purchase stays with its customer until support says otherwise`() async throws {
+    @Test func `a block keeps a purchase with its customer until support ends the block`()
+        async throws
+    {
         try await DashboardServer.run { server in
             try await server.buy("anna", transaction: "7001")
             let kept = "This lasts until you end it, or move the purchase."
@@ -185,7 +189,7 @@ import Testing
         }
     }
 
-    @Test func `a person is forgotten only if their id was typed`() async throws {
+    @Test func `a customer is erased only if the id was typed correctly`() async throws {
         try await DashboardServer.run { server in
             _ = try await server.post("/customers/anna/grants", Self.grant)
             let wrong = try await server.post("/customers/anna/erase", ["confirm": "ana"])
@@ -197,7 +201,7 @@ import Testing
         }
     }
 
-    @Test func `to forget a person says that both environments are meant, and counts in both`()
+    @Test func `the dialog to erase names both environments, and counts the purchases of both`()
         async throws
     {
         try await DashboardServer.run { server in
@@ -206,7 +210,7 @@ import Testing
             try await server.buy("anna", transaction: "7003", seeds: true)
             for path in ["/customers/anna", "/customers/anna?environment=sandbox"] {
                 let page = try await server.get(path).text
-                // Seeds stay used up.
+                // The consumable is not unlinked.
                 #expect(page.contains("Their 2 purchases are unlinked."), "\(path)")
                 #expect(page.contains("one act for production and the sandbox"), "\(path)")
             }
@@ -219,7 +223,7 @@ import Testing
         }
     }
 
-    @Test func `an endpoint is added, tested, paused and deleted`() async throws {
+    @Test func `a webhook can be added, tested, paused and deleted on its page`() async throws {
         try await DashboardServer.run { server in
             let added = try await server.post(
                 "/webhooks", ["url": "http://127.0.0.1:9/hook", "format": "perennial"])
@@ -246,7 +250,7 @@ import Testing
         }
     }
 
-    @Test func `what cannot be done says why, and the status says what kind of no`() async throws {
+    @Test func `a refused act says why, and has the status of its kind`() async throws {
         let rows: [(String, [String: String], Int, String)] = [
             ("/customers/anna/grants", ["entitlement": "por"], 404, "entitlement_unknown"),
             (
@@ -283,7 +287,7 @@ import Testing
                 #expect(page.status == status, "\(path): \(page.status)")
                 #expect(page.text.contains(code), "\(path)")
                 #expect(page.text.contains("Nothing has changed."), "\(path)")
-                // The remedies of the HTTP interface are for programs.
+                // The remedies of the HTTP API are written for programs.
                 for word in ["There is no such page", "/v1/", "`", "Send ", ".yaml"] {
                     #expect(!page.text.contains(word), "\(path): \(word)")
                 }
@@ -291,7 +295,9 @@ import Testing
         }
     }
 
-    @Test func `a refused act leads back into the environment of its page`() async throws {
+    @Test func `the page of a refused act links back to the environment it came from`()
+        async throws
+    {
         try await DashboardServer.run { server in
             let rows = [
                 ("/customers/anna", "?environment=sandbox"), ("/customers/anna", ""),
@@ -311,7 +317,7 @@ import Testing
         }
     }
 
-    @Test func `the theme is remembered, and its form leads nowhere else`() async throws {
+    @Test func `the theme is remembered, and its form redirects to no other site`() async throws {
         let rows = [
             ("/customers/anna", "/customers/anna"), ("//evil.example", "/"),
             ("https://evil.example", "/"), ("/\\evil.example", "/"), ("/a\r\nx: y", "/"),

@@ -18,7 +18,7 @@ import Testing
         "refunds", "billing", "payments", "trial_conversion", "retention", "ltv",
     ]
 
-    @Test func `every page can be shown, with the headers that protect it`() async throws {
+    @Test func `every page is shown, with the headers that protect it`() async throws {
         try await DashboardServer.run { server in
             try await server.buy("anna", transaction: "7001")
             for path in Self.pages + Self.reports.map({ "/charts/\($0)" }) {
@@ -35,8 +35,8 @@ import Testing
         }
     }
 
-    /// A part of an address that somebody cuts off by hand.
-    @Test func `the beginning of each page's address is a page, too`() async throws {
+    /// Covers addresses that somebody shortens by hand.
+    @Test func `every beginning of a page's address leads to a page`() async throws {
         try await DashboardServer.run { server in
             var beginnings: Set<String> = []
             for path in Self.pages + ["/charts/mrr", "/charts/mrr/purchases", "/customers/anna"] {
@@ -73,7 +73,7 @@ import Testing
         }
     }
 
-    /// A new app: nothing has arrived, and nothing is well.
+    /// For a new app nothing has arrived, so nothing may be shown as well.
     @Test func `the health of a new app says what is missing`() async throws {
         try await DashboardServer.run { server in
             let empty = try await server.get("/").text
@@ -107,7 +107,7 @@ import Testing
     }
 
     @Test(arguments: ["/", "/charts/mrr"])
-    func `numbers that are too small yet say so`(path: String) async throws {
+    func `numbers that are still incomplete are marked`(path: String) async throws {
         try await DashboardServer.run { server in
             try await server.buy("anna", transaction: "7001")
             let remark = "Earlier purchases are still being counted."
@@ -117,7 +117,9 @@ import Testing
         }
     }
 
-    @Test func `a server that cannot ask Apple says so where it found nothing`() async throws {
+    @Test func `a server without an App Store key says so when a search finds nothing`()
+        async throws
+    {
         let words = "this server has no key for the App Store"
         try await DashboardServer.run { server in
             for (query, isAsked) in [("MLQ4X2AB9", true), ("7009", true), ("nobody", false)] {
@@ -130,7 +132,8 @@ import Testing
         }
     }
 
-    @Test func `an invisible character of an id is shown, and found by what is shown`() async throws
+    @Test func `an invisible character in an id is shown, and the shown form finds the customer`()
+        async throws
     {
         try await DashboardServer.run { server in
             try await server.buy("anna\u{200B}", transaction: "7001")
@@ -146,7 +149,9 @@ import Testing
         }
     }
 
-    @Test func `somebody is found in whatever state, and by a pasted text`() async throws {
+    @Test func `a search finds a customer in any state, and ignores pasted white space`()
+        async throws
+    {
         try await DashboardServer.run { server in
             try await server.buy("anna", transaction: "7001")
             for query in ["anna&state=grace", "anna%20", "%20anna%0A", "+7001", "anna&state=paid"] {
@@ -158,13 +163,13 @@ import Testing
             let move = try await server.post(
                 "/customers/ben/transfers", ["query": " 7001 ", "reason": "x"])
             #expect(move.text.contains("loses it, and <bdi>ben</bdi> gets it"))
-            // What is left of white space is no search.
+            // A search for white space is an empty search.
             let blank = try await server.get("/customers?query=%20").text
             #expect(blank.contains("Latest event first"))
         }
     }
 
-    @Test func `only somebody who is known can be forgotten`() async throws {
+    @Test func `only a known customer can be erased`() async throws {
         try await DashboardServer.run { server in
             let unknown = try await server.get("/customers/anna")
             #expect(unknown.text.contains("No customer with this id is known yet."))
@@ -180,7 +185,7 @@ import Testing
         }
     }
 
-    @Test func `why support did something is for support and admins`() async throws {
+    @Test func `only support and admins see the reasons for acts`() async throws {
         for (role, sees) in [("viewer", false), ("support", true), ("admin", true)] {
             var access = DashboardServer.developer
             access.developer?.role = try #require(.init(rawValue: role))
@@ -208,7 +213,7 @@ import Testing
         }
     }
 
-    @Test func `retention begins with the first month in which somebody paid`() async throws {
+    @Test func `retention begins with the first month that has a payment`() async throws {
         try await DashboardServer.run { server in
             try await server.buy("anna", transaction: "7001")
             let page = try await server.get("/charts/retention")
@@ -218,7 +223,7 @@ import Testing
         }
     }
 
-    @Test func `what is written as markup is shown as text`() async throws {
+    @Test func `markup in data is shown as text`() async throws {
         let hostile = "<script>alert(1)</script>\"'&"
         try await DashboardServer.run { server in
             try await server.buy(hostile, transaction: "7001")
@@ -235,7 +240,7 @@ import Testing
         }
     }
 
-    @Test func `what is not there is a page, too`() async throws {
+    @Test func `the answer for something unknown is also a page`() async throws {
         let rows = [
             ("/webhooks/wh_1", 404), ("/charts/mmr", 404), ("/documents/00", 404),
             ("/charts/mrr?segment=moon", 400), ("/charts/mrr?column=moon", 400),
@@ -251,7 +256,7 @@ import Testing
         }
     }
 
-    @Test func `a browser sees a page where there is none, and a program gets a problem`()
+    @Test func `for an unknown path, a browser gets a page and a program gets a problem`()
         async throws
     {
         let rows: [(path: String, accept: String?, isPage: Bool)] = [
@@ -270,7 +275,7 @@ import Testing
         }
     }
 
-    @Test func `what pages load can be kept for good`() async throws {
+    @Test func `assets of pages can be cached without a limit`() async throws {
         try await DashboardServer.run { server in
             let page = try await server.get("/")
             let paths = page.text.matches(of: /"(\/assets\/[^"]+)"/).map { String($0.1) }
@@ -283,7 +288,7 @@ import Testing
         }
     }
 
-    @Test func `a report is downloaded as the HTTP interface has it`() async throws {
+    @Test func `the downloaded report equals the report of the HTTP API`() async throws {
         try await DashboardServer.run { server in
             try await server.buy("anna", transaction: "7001")
             let file = try await server.get("/charts/mrr?by=month&format=json")
@@ -295,7 +300,7 @@ import Testing
         }
     }
 
-    @Test func `the pages of older events name each event once`() async throws {
+    @Test func `the pages of older events list each event once`() async throws {
         try await DashboardServer.run { server in
             for number in 0..<70 {
                 _ = try await server.post(

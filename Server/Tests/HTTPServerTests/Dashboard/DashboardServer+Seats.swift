@@ -7,10 +7,10 @@ import Testing
 @testable import HTTPServer
 
 extension DashboardServer {
-    /// Records that somebody has bought seats of a month, a day ago: two at 9.99, and the others at
+    /// Records that a customer bought seats for a month, a day ago: two at 9.99, the others at
     /// 7.99.
     ///
-    /// - Parameter host: who invites the members, in Apple's word.
+    /// - Parameter host: who manages the invitations, in Apple's word.
     func buySeats(
         _ id: String, transaction: String, seats: Int = 5, host: String = "DEVELOPER"
     ) async throws {
@@ -18,7 +18,7 @@ extension DashboardServer {
             [try Self.seats(transaction, quantity: seats, Self.tiers(of: seats), host)], as: id)
     }
 
-    /// Records that two seats were added to five an hour ago.
+    /// Records that an hour ago two seats were added to five.
     func addSeats(_ id: String, to transaction: String) async throws {
         try await post(
             [
@@ -49,7 +49,7 @@ extension DashboardServer {
         "{\"price\": \(price), \"quantity\": \(quantity)}"
     }
 
-    /// - Parameter added: the number of a later transaction of the same period.
+    /// - Parameter added: the id of a later transaction in the same period.
     private static func seats(
         _ original: String, quantity: Int, _ tiers: String, _ host: String = "DEVELOPER",
         isPart: Bool = false, addedAs added: String? = nil
@@ -73,7 +73,7 @@ extension DashboardServer {
                 """.utf8))
     }
 
-    /// Somebody takes a seat. Returns the id of the claim.
+    /// Claims a seat for a customer. Returns the id of the claim.
     @discardableResult
     func claim(_ customer: String, on original: String) async throws -> String {
         let body = try ContractEncoder().encode(

@@ -15,7 +15,7 @@ import Testing
 
 @testable import HTTPServer
 
-/// A server with a dashboard, for an app that trusts a test's signatures. Requests come from a
+/// A server with a dashboard, for an app that trusts the test's signatures. Requests come from a
 /// browser on this machine, unless a test changes that.
 struct DashboardServer {
     static let token = "0000000000000001" + "0000000000000002"
@@ -24,13 +24,13 @@ struct DashboardServer {
     let engine: Engine
     let signer: Signer
 
-    /// The developer, whose forms have the token.
+    /// Access for the developer, whose forms have the token.
     static var developer: DashboardAccess {
-        // As bytes of a little-endian number, these are the token.
+        // The bytes of these little-endian numbers are the token.
         .developer(random: (UInt64(1).byteSwapped, UInt64(2).byteSwapped))
     }
 
-    /// - Parameter access: who looks at it.
+    /// - Parameter access: who uses the dashboard.
     /// - Parameter webhooks: how webhooks are posted.
     /// - Parameter reading: how pasted configurations are read.
     static func run(
@@ -69,7 +69,7 @@ struct DashboardServer {
         try await send(.get, path, headers: headers)
     }
 
-    /// Sends a form with its token.
+    /// Sends a form with its form token.
     func post(
         _ path: String, _ fields: [String: String] = [:], token: String? = token,
         headers: HTTPFields = [:]
@@ -82,7 +82,7 @@ struct DashboardServer {
         return try await send(.post, path, headers: headers, body: form)
     }
 
-    /// Asks the HTTP interface, as a server does.
+    /// Sends a request to the HTTP API, as the server of an app does.
     func api<Value: Decodable>(_ path: String, _ type: Value.Type = Value.self) async throws
         -> Value
     {
@@ -106,12 +106,12 @@ struct DashboardServer {
             text: String(buffer: response.body))
     }
 
-    /// How long a busy machine may take for an answer. Hummingbird's client gives up after 20
-    /// seconds.
+    /// The time that a busy machine may need for an answer. Hummingbird's own client gives up after
+    /// 20 seconds.
     private static let answerLimit = TimeAmount.minutes(4)
     private static let answerBytesMax = 16 << 20
 
-    /// Sends a request over the network, where the server listens.
+    /// Sends a request over the network to a server that listens.
     private func send(
         _ method: HTTPRequest.Method, _ path: String, headers: HTTPFields, body: ByteBuffer?,
         to port: Int
@@ -133,7 +133,7 @@ struct DashboardServer {
 
     // MARK: - Purchases
 
-    /// Records that somebody has bought a month, or seeds that are used up.
+    /// Records that a customer bought a month of pro, or a consumable pack of seeds.
     ///
     /// - Parameter milliunits: the price of the month, in thousandths of the currency's unit.
     func buy(
@@ -154,7 +154,7 @@ struct DashboardServer {
         try #require(response.status == .ok, "\(String(buffer: response.body))")
     }
 
-    /// Apple's server sends a notification about a month that was bought.
+    /// Sends a notification about a purchased month, as Apple's server does.
     func notify(_ type: NotificationType, of transaction: String) async throws {
         var data = NotificationData()
         data.bundleId = "com.example.birds"
@@ -187,7 +187,7 @@ struct DashboardServer {
                 """.utf8))
     }
 
-    /// A month that was bought a day ago.
+    /// The payload of a month that was bought a day ago.
     private static func payload(
         of transaction: String, _ milliunits: Int64 = 9_990, _ currency: String = "USD"
     ) throws -> JSON {

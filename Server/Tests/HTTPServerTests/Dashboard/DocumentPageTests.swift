@@ -5,14 +5,14 @@ import Testing
 @testable import HTTPServer
 
 @Suite struct DocumentPageTests {
-    /// The addresses of documents that a page leads to.
+    /// The addresses of the documents that a page links to.
     private func links(in page: TestServer.Answer) -> [String] {
         page.text.matches(of: /href="(\/documents\/[^"]+)"/).map {
             String($0.1).replacing("&amp;", with: "&")
         }
     }
 
-    @Test func `each link to a document leads to it`() async throws {
+    @Test func `each link to a document opens its page`() async throws {
         try await DashboardServer.run { server in
             try await server.buy("anna", transaction: "7001")
             for path in [
@@ -31,7 +31,7 @@ import Testing
         }
     }
 
-    @Test func `a document is found by its purchase, or by when it was known`() async throws {
+    @Test func `a document is found by its purchase or by the time of its arrival`() async throws {
         try await DashboardServer.run { server in
             try await server.buy("anna", transaction: "7001")
             let link = try #require(links(in: try await server.get("/events")).first)
@@ -51,7 +51,7 @@ import Testing
         }
     }
 
-    @Test func `the file is the document, byte for byte`() async throws {
+    @Test func `the downloaded file is the document, byte for byte`() async throws {
         try await DashboardServer.run { server in
             try await server.buy("anna", transaction: "7001")
             let link = try #require(links(in: try await server.get("/events")).first)
@@ -63,7 +63,7 @@ import Testing
         }
     }
 
-    @Test func `viewers see no document`() async throws {
+    @Test func `viewers cannot see documents`() async throws {
         var viewer = DashboardServer.developer
         viewer.developer?.role = .viewer
         try await DashboardServer.run(as: viewer) { server in

@@ -5,7 +5,7 @@ import Testing
 
 @testable import HTTPServer
 
-/// What the pages about documents and notifications show, over HTTP.
+/// The routes with the data of the pages about documents and notifications.
 @Suite struct DocumentRouteTests {
     @Test func `the documents of a customer are listed page by page, each once`() async throws {
         try await DashboardServer.run { server in
@@ -35,9 +35,7 @@ import Testing
         }
     }
 
-    @Test func `a document is what the page shows: decoded, checked again, byte for byte`()
-        async throws
-    {
+    @Test func `a document is returned decoded, verified again, and byte for byte`() async throws {
         try await DashboardServer.run { server in
             try await server.buy("anna", transaction: "7001")
             let list = try await server.api(
@@ -62,7 +60,9 @@ import Testing
         }
     }
 
-    @Test func `what says too little about a document is refused, and why`() async throws {
+    @Test func `a request that does not identify a document is refused with the reason`()
+        async throws
+    {
         try await DashboardServer.run { server in
             try await server.buy("anna", transaction: "7001")
             let list = try await server.api(
@@ -89,7 +89,7 @@ import Testing
         }
     }
 
-    @Test func `notifications are listed with whose they are, and counted by the hour`()
+    @Test func `notifications are listed with their customers, and counted by the hour`()
         async throws
     {
         try await DashboardServer.run { server in
@@ -123,7 +123,7 @@ import Testing
         }
     }
 
-    @Test func `app keys see neither documents nor notifications`() async throws {
+    @Test func `app keys give no access to documents or notifications`() async throws {
         try await DashboardServer.run { server in
             try await server.engine.keys.add(key: "pk_x", app: "birds", kind: .app, name: "app")
             let paths = [

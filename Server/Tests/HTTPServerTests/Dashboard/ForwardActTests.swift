@@ -5,11 +5,11 @@ import Testing
 @testable import Engine
 @testable import HTTPServer
 
-/// What is sent on again by hand.
+/// Forwards that an operator retries.
 @Suite struct ForwardActTests {
     private static let addresses = ["https://old.example/a", "https://new.example/b"]
 
-    /// Runs a server with a notification that both addresses have given up, or were left out of.
+    /// Runs a server with a notification that both addresses have refused until it was given up.
     private func withServer(
         _ body: @escaping @Sendable (DashboardServer, _ retry: String) async throws -> Void
     ) async throws {
@@ -42,7 +42,7 @@ import Testing
         return Dictionary(uniqueKeysWithValues: forwards.items.map { ($0.url, $0.state) })
     }
 
-    @Test func `a notification is sent again to the address of its row, and to no other`()
+    @Test func `a notification is retried for the address of its row, and for no other`()
         async throws
     {
         try await withServer { server, retry in
@@ -59,7 +59,7 @@ import Testing
         }
     }
 
-    @Test func `what cannot be sent again is said, and has no entry in the audit`() async throws {
+    @Test func `a retry that is not possible says why, and has no audit entry`() async throws {
         try await withServer { server, retry in
             for (address, notice) in [
                 ("https://gone.example", "retry_address_gone"),

@@ -6,7 +6,7 @@ import Testing
 @testable import HTTPServer
 
 @Suite struct LivePageTests {
-    /// Streams end by themselves, so that a test can read all of one.
+    /// Streams end by themselves after two seconds, so that a test can read a whole stream.
     private static let short: EventStreamLimits = {
         var limits = EventStreamLimits()
         limits.pageLifeMax = .seconds(2)
@@ -14,7 +14,7 @@ import Testing
         return limits
     }()
 
-    /// The address of a page's stream, which goes on from the page.
+    /// The address of a page's stream, which continues from the content of the page.
     private func source(of path: String, in server: DashboardServer) async throws -> String {
         let page = try await server.get(path)
         let source = try #require(page.text.firstMatch(of: /data-source="([^"]+)"/)).1
@@ -22,7 +22,7 @@ import Testing
     }
 
     @Test(arguments: ["/", "/customers/anna", "/events"])
-    func `a page's stream sends what has changed since the page, and nothing else`(
+    func `the stream of a page sends only what has changed since the page`(
         path: String
     ) async throws {
         try await DashboardServer.run(on: .live, streams: Self.short) { server in
@@ -40,11 +40,11 @@ import Testing
         }
     }
 
-    @Test func `an event comes to a stream that is open`() async throws {
+    @Test func `an open stream sends new events`() async throws {
         try await DashboardServer.run(on: .live, streams: Self.short) { server in
             var purchases = 0
-            // A stream may end before a busy machine has recorded the purchase: then another one is
-            // opened, and the next customer buys.
+            // On a busy machine, a stream may end before the purchase is recorded. Then the next
+            // attempt opens another stream, and another customer buys.
             try await eventually("an event in the stream") {
                 purchases += 1
                 let source = try await source(of: "/events", in: server)
@@ -57,14 +57,14 @@ import Testing
     }
 
     @Test(arguments: ["/webhooks", "/notifications", "/checks"])
-    func `pages with what no event says have streams, too`(path: String) async throws {
+    func `pages about data without events also have streams`(path: String) async throws {
         try await DashboardServer.run(on: .live, streams: Self.short) { server in
             let source = try await source(of: path, in: server)
             #expect(try await server.get(source).status == 200)
         }
     }
 
-    @Test func `so many streams can be open, and no more`() async throws {
+    @Test func `streams beyond the limit are refused`() async throws {
         var limits = Self.short
         limits.streamsMax = 0
         try await DashboardServer.run(streams: limits) { server in
@@ -74,7 +74,7 @@ import Testing
         }
     }
 
-    @Test func `what an act answers with has no stream`() async throws {
+    @Test func `the page that answers an act has no stream`() async throws {
         try await DashboardServer.run { server in
             let page = try await server.post(
                 "/webhooks", ["url": "http://127.0.0.1:9/hook", "format": "perennial"])

@@ -5,11 +5,11 @@ import Testing
 @testable import HTTPServer
 @testable import Storage
 
-/// The pages of a customer with more events than one page reads.
+/// The pages of a customer who has more events than one page reads.
 @Suite struct LongHistoryTests {
     private static let renewals = 10_000
 
-    /// Runs a server with anna, who has bought a month that was renewed very often.
+    /// Runs a server on which anna has bought a month and has 10,000 renewals.
     private func withServer(
         _ body: @escaping @Sendable (DashboardServer) async throws -> Void
     ) async throws {
@@ -26,7 +26,9 @@ import Testing
         }
     }
 
-    @Test func `the page of a customer shows what happened last, and what is kept`() async throws {
+    @Test func `the page of a customer shows the latest events and the blocked purchases`()
+        async throws
+    {
         try await withServer { server in
             let end = "/customers/anna/blocks/7001/end"
             #expect(try await !server.get("/customers/anna").text.contains(end))
@@ -58,14 +60,14 @@ import Testing
         }
     }
 
-    @Test func `a customer's events are listed from the newest, and all can be reached`()
+    @Test func `a customer's events are listed newest first, and all can be reached`()
         async throws
     {
         try await withServer { server in
             let last = try await server.engine.events.lastLogPosition(of: "birds").sequence
             let first = try await server.get("/events?customer_id=anna").text
             #expect(first.contains("id=\"event-\(last)\""))
-            // The link is older than what one page reads.
+            // The event of the link is older than the events that one page reads.
             let path = "/events?customer_id=anna&what=ownership"
             var page = try await server.get(path).text
             #expect(page.contains("Look further back"))

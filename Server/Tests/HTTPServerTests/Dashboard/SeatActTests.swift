@@ -3,11 +3,11 @@ import Testing
 
 @testable import HTTPServer
 
-/// The groups on the pages of customers, and what support does with them.
+/// Groups on the pages of customers, and the acts of support on them.
 @Suite struct SeatActTests {
     private static let invitations = "/customers/anna/groups/7001/invitations"
 
-    /// A group of anna's in which ben has a seat.
+    /// Runs a server with a group of anna's, in which ben has a seat.
     private static func run(
         as access: DashboardAccess = DashboardServer.developer,
         _ body: @escaping @Sendable (DashboardServer, String) async throws -> Void
@@ -18,14 +18,14 @@ import Testing
         }
     }
 
-    /// The token on the page that follows the form of an invitation.
+    /// The token on the page that follows the creation of an invitation.
     private static func token(in page: String) throws -> String {
         String(try #require(page.firstMatch(of: #/data-copy=\x22([0-9a-f]{32})\x22/#)).1)
     }
 
     // MARK: - Pages
 
-    @Test func `the page of a purchaser says how many seats, what they cost and who has them`()
+    @Test func `the page of a purchaser lists the seats, their prices and their members`()
         async throws
     {
         try await Self.run { server, _ in
@@ -41,7 +41,9 @@ import Testing
         }
     }
 
-    @Test func `added seats are a payment of their own, and both have a sum`() async throws {
+    @Test func `added seats are a separate payment, and the page shows the sum of both`()
+        async throws
+    {
         try await Self.run { server, _ in
             try await server.addSeats("anna", to: "7001")
             let page = try await server.get("/customers/anna").text
@@ -51,7 +53,7 @@ import Testing
         }
     }
 
-    @Test func `the page of a member leads to the purchaser, and names no purchase`() async throws {
+    @Test func `the page of a member links to the purchaser, and names no purchase`() async throws {
         try await Self.run { server, claim in
             let page = try await server.get("/customers/ben").text
             for part in [
@@ -63,21 +65,19 @@ import Testing
                 #expect(page.contains(part), "\(part)")
             }
             #expect(page.contains("/customers/ben/seats/\(claim)/release"))
-            // It cannot be kept with the member: it is not theirs.
+            // Support cannot keep the purchase with the member, because the member does not own it.
             #expect(!page.contains("Keep with this customer"))
         }
     }
 
-    @Test func `a full group says so, and a purchase that has ended gives nobody access`()
-        async throws
-    {
+    @Test func `the page of a full group says that no seat is free`() async throws {
         try await Self.run { server, _ in
             for name in ["carl", "dave", "eva"] { try await server.claim(name, on: "7001") }
             #expect(try await server.get("/customers/anna").text.contains("4 seats taken, 0 free"))
         }
     }
 
-    @Test func `a viewer sees the group, and no forms`() async throws {
+    @Test func `a viewer sees the group, but no forms`() async throws {
         var access = DashboardServer.developer
         access.developer?.role = .viewer
         try await Self.run(as: access) { server, _ in
@@ -89,9 +89,7 @@ import Testing
         }
     }
 
-    @Test func `of a group whose members Apple invites the page says that they are unknown`()
-        async throws
-    {
+    @Test func `if Apple invites the members, the page says that they are unknown`() async throws {
         try await DashboardServer.run { server in
             try await server.buySeats("anna", transaction: "7001", host: "APPLE")
             let page = try await server.get("/customers/anna").text
@@ -104,7 +102,7 @@ import Testing
         }
     }
 
-    @Test func `many members stand on several pages`() async throws {
+    @Test func `many members are shown on several pages`() async throws {
         try await DashboardServer.run { server in
             try await server.buySeats("anna", transaction: "7001", seats: 13)
             for number in 1...12 { try await server.claim("m\(number)", on: "7001") }
@@ -151,7 +149,7 @@ import Testing
         }
     }
 
-    @Test func `an invitation that is made anew is for the same person, and the former one ends`()
+    @Test func `a renewed invitation is for the same person, and the earlier token ends`()
         async throws
     {
         try await Self.run { server, _ in
@@ -176,7 +174,7 @@ import Testing
         }
     }
 
-    @Test func `an invitation that is withdrawn lets nobody join`() async throws {
+    @Test func `nobody can join with a withdrawn invitation`() async throws {
         try await Self.run { server, _ in
             let form = ["days": "7", "key": "k1"]
             let token = try Self.token(in: try await server.post(Self.invitations, form).text)
@@ -193,7 +191,7 @@ import Testing
         }
     }
 
-    @Test func `what cannot be an invitation is refused, and nothing has changed`() async throws {
+    @Test func `an invalid invitation is refused, and nothing changes`() async throws {
         let rows: [([String: String], Int)] = [
             (["days": "0", "key": "k"], 400), (["days": "31", "key": "k"], 400),
             (["days": "x", "key": "k"], 400), (["key": "k"], 400), (["days": "7"], 400),
@@ -204,7 +202,8 @@ import Testing
                 #expect(act.status == status, "\(form)")
                 #expect(act.text.contains("Nothing has changed."), "\(form)")
             }
-            // Ben does not pay for it, and the page of somebody else cannot act on it.
+            // Ben does not pay for the group, and nobody can act on it from another customer's
+            // page.
             let foreign = try await server.post(
                 "/customers/ben/groups/7001/invitations", ["days": "7", "key": "k"])
             #expect(foreign.status == 404)
@@ -216,7 +215,7 @@ import Testing
     // MARK: - Seats
 
     @Test(arguments: ["anna", "ben"])
-    func `support takes a seat back on the page of the purchaser or of the member`(
+    func `support can release a seat on the page of the purchaser or of the member`(
         _ page: String
     ) async throws {
         try await Self.run { server, claim in
@@ -238,7 +237,7 @@ import Testing
         }
     }
 
-    @Test func `the page of somebody else does not end a seat`() async throws {
+    @Test func `the page of another customer cannot release a seat`() async throws {
         try await Self.run { server, claim in
             let act = try await server.post("/customers/carl/seats/\(claim)/release")
             #expect(act.status == 404)
@@ -249,7 +248,9 @@ import Testing
 
     // MARK: - Search
 
-    @Test func `a claim leads to the member, here and over the API`() async throws {
+    @Test func `a search for a claim finds the member, on the page and through the API`()
+        async throws
+    {
         try await Self.run { server, claim in
             let page = try await server.get("/customers?query=\(claim.uppercased())").text
             #expect(page.contains("href=\"/customers/ben\"") && page.contains("by claim id"))

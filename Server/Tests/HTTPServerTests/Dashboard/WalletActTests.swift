@@ -15,7 +15,7 @@ import Testing
         return customer.wallets["seeds"]?.balance
     }
 
-    @Test func `what a form takes out of a wallet twice is taken out once`() async throws {
+    @Test func `a debit by a form that is sent twice is booked once`() async throws {
         try await DashboardServer.run(with: fill) { server in
             try await server.buy("anna", transaction: "7001", seeds: true)
             let page = try await server.get("/customers/anna")
@@ -36,7 +36,7 @@ import Testing
         }
     }
 
-    @Test func `what cannot be taken out is refused, and nothing has changed`() async throws {
+    @Test func `an invalid debit is refused, and nothing changes`() async throws {
         let rows: [([String: String], Int)] = [
             (["amount": "0", "reason": "x", "key": "a"], 400),
             (["amount": "-1", "reason": "x", "key": "a"], 400),
@@ -56,7 +56,7 @@ import Testing
         }
     }
 
-    /// The values of the hidden fields of a page's form.
+    /// The values of the hidden fields in the forms of a page.
     private static func hidden(in page: String) -> [String: String] {
         let found = page.matches(of: /type="hidden" name="([a-z]+)" value="([^"]*)"/).map {
             (String($0.1), String($0.2))
@@ -64,7 +64,7 @@ import Testing
         return Dictionary(found) { first, _ in first }
     }
 
-    @Test func `what is added is shown before it is confirmed, and is added once`() async throws {
+    @Test func `a credit is shown before it is confirmed, and is booked once`() async throws {
         try await DashboardServer.run(with: fill) { server in
             try await server.buy("anna", transaction: "7001", seeds: true)
             let page = try await server.get("/customers/anna")
@@ -107,9 +107,7 @@ import Testing
         }
     }
 
-    @Test func `a wallet in which nothing was yet can be added to, and not taken from`()
-        async throws
-    {
+    @Test func `an empty wallet can be credited, but not debited`() async throws {
         try await DashboardServer.run(with: fill) { server in
             let page = try await server.get("/customers/anna")
             #expect(page.text.contains("No consumables."))
@@ -132,7 +130,7 @@ import Testing
         }
     }
 
-    @Test func `what cannot be added is refused, confirmed or not, and nothing has changed`()
+    @Test func `an invalid credit is refused with or without confirmation, and nothing changes`()
         async throws
     {
         let rows: [[String: String]] = [

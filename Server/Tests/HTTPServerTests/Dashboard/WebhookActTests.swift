@@ -6,11 +6,11 @@ import Testing
 @testable import Engine
 @testable import HTTPServer
 
-/// What is done for webhooks by forms, also twice, and what their pages say of many deliveries.
+/// Forms about webhooks, some of them sent twice, and the pages of webhooks with many deliveries.
 @Suite struct WebhookActTests {
     private static let added = ["url": "http://127.0.0.1:9/hook", "format": "perennial"]
 
-    /// Runs a server that makes the secrets `whsec_1`, `whsec_2` and so on.
+    /// Runs a server that creates the secrets `whsec_1`, `whsec_2` and so on.
     private func withServer(
         _ body: @escaping @Sendable (DashboardServer) async throws -> Void
     ) async throws {
@@ -32,7 +32,7 @@ import Testing
         return try #require(try await server.engine.webhooks.all(of: "birds").first)
     }
 
-    /// The value of a hidden field of the first form with this action that has it.
+    /// The value of a hidden field, from the first form with this action that has the field.
     private func field(
         _ name: String, of action: String, on page: TestServer.Answer
     ) throws -> String {
@@ -46,7 +46,7 @@ import Testing
 
     // MARK: - Mistakes
 
-    @Test func `a form with a mistake says what it is, and stays filled in`() async throws {
+    @Test func `a form with a mistake says what is wrong, and stays filled in`() async throws {
         try await withServer { server in
             let form = [
                 "url": "http://127.0.0.1:9/hook", "format": "revenuecat", "types": "grantd",
@@ -65,9 +65,9 @@ import Testing
         }
     }
 
-    // MARK: - Twice
+    // MARK: - Forms sent twice
 
-    @Test func `a form that is sent twice adds one endpoint, and another address another one`()
+    @Test func `a form sent twice adds one webhook, and a form with another URL adds another`()
         async throws
     {
         try await withServer { server in
@@ -86,7 +86,7 @@ import Testing
         }
     }
 
-    @Test func `a form that is sent twice makes one secret, and the former one signs on`()
+    @Test func `a form sent twice creates one secret, and the earlier one stays valid`()
         async throws
     {
         try await withServer { server in
@@ -116,7 +116,7 @@ import Testing
 
     // MARK: - Filters
 
-    @Test func `a form with more types than a filter may have is refused, and says why`()
+    @Test func `a form with too many types in its filter is refused with the reason`()
         async throws
     {
         try await withServer { server in
@@ -130,7 +130,9 @@ import Testing
 
     // MARK: - Many deliveries
 
-    @Test func `what is not counted is not said, and the rest is what waits`() async throws {
+    @Test func `a page leaves out what was not counted, and shows the backlog later`()
+        async throws
+    {
         try await withServer { server in
             let webhook = try await add(to: server)
             for _ in 0..<2_000 {
@@ -153,7 +155,7 @@ import Testing
         }
     }
 
-    @Test func `a page says how long a delivery is tried at least, as the schedule has it`()
+    @Test func `a page says until when a delivery is tried at least, according to the schedule`()
         async throws
     {
         try await withServer { server in
@@ -161,14 +163,14 @@ import Testing
             _ = try await server.engine.webhooks.test(webhook.id, of: "birds")
             for path in ["/webhooks", "/webhooks/\(webhook.id)"] {
                 let page = try await server.get(path).text
-                // 75 hours, 35 minutes and 5 seconds after it was added.
+                // This is 75 hours, 35 minutes and 5 seconds after the delivery was added.
                 let end = "then again until 24 Nov 2026, 11:35 UTC at least"
                 #expect(page.contains(end), "\(path)")
             }
         }
     }
 
-    @Test func `events are sent again in parts, and each part says where it ends`() async throws {
+    @Test func `events are replayed in parts, and each part says where it ends`() async throws {
         try await withServer { server in
             let webhook = try await add(to: server)
             for number in 0...500 {

@@ -15,7 +15,7 @@ import Testing
         }
     }
 
-    @Test func `whoever goes on from the cursor is told each event once`() async throws {
+    @Test func `a client that continues from the cursor gets each event once`() async throws {
         try await TestServer.run { server in
             for number in 1...5 {
                 _ = try await server.send(
@@ -39,7 +39,9 @@ import Testing
         }
     }
 
-    @Test func `only the events of a customer, by any of their ids`() async throws {
+    @Test func `events can be limited to those of a customer, by any of the customer's ids`()
+        async throws
+    {
         try await TestServer.run { server in
             for (id, other) in [("anna", "phone"), ("ben", "tablet"), ("anna", "laptop")] {
                 _ = try await server.send(
@@ -55,7 +57,7 @@ import Testing
         }
     }
 
-    @Test func `a cursor or a limit that cannot be is refused`() async throws {
+    @Test func `an invalid cursor or limit is refused`() async throws {
         try await TestServer.run { server in
             let wrong: [(String, ProblemCode)] = [
                 ("after=x", .cursorUnknown), ("after=-1", .cursorUnknown),
@@ -72,12 +74,12 @@ import Testing
         }
     }
 
-    @Test func `every word of the engine is a word of the contract`() {
+    @Test func `the contract has exactly the event types of the engine`() {
         #expect(
             Set(Change.Kind.allCases.map(\.rawValue)) == Set(EventType.known.map(\.rawValue)))
     }
 
-    @Test func `an event is told with nothing left out`() {
+    @Test func `an event is encoded with all its members`() {
         var change = Change(.refunded, at: TestServer.now)
         change.before = PurchaseStatus(
             product: "pro", state: .paid, until: TestServer.now, willRenew: true)

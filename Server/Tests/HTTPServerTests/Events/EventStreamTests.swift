@@ -6,7 +6,7 @@ import Testing
 @testable import Engine
 @testable import HTTPServer
 
-/// The log as server-sent events.
+/// The log as a stream of server-sent events.
 @Suite struct EventStreamTests {
     private static let secret = "authorization: Bearer sk_test_birds\r\n"
 
@@ -24,13 +24,13 @@ import Testing
             headers: lastID.map { [.wellFormed("last-event-id"): $0] } ?? [:])
     }
 
-    /// The values of a field, of all events in a stream.
+    /// The values of a field in all events of a stream.
     private func values(_ name: String, _ text: String) -> [String] {
         text.split(separator: "\n").filter { $0.hasPrefix("\(name): ") }
             .map { String($0.dropFirst(name.count + 2)) }
     }
 
-    /// A server with a secret key and a client with an open stream.
+    /// Runs a server with a secret key, and a client that has opened a stream.
     private static func withStream(
         _ limits: EventStreamLimits = EventStreamLimits(), _ query: String = "",
         _ body: @escaping @Sendable (ListeningServer, Connection) async throws -> Void
@@ -45,7 +45,9 @@ import Testing
         }
     }
 
-    @Test func `each event has its cursor, its type, and the form of the list`() async throws {
+    @Test func `each event has its cursor, its type, and the same JSON as in the list`()
+        async throws
+    {
         try await TestServer.run { server in
             try await Self.grant(to: "anna", by: server.engine)
             try await Self.grant(to: "ben", by: server.engine)
@@ -59,7 +61,7 @@ import Testing
         }
     }
 
-    @Test func `a reader that comes again goes on after the last event that it has`() async throws {
+    @Test func `a client that reconnects continues after its last event`() async throws {
         try await TestServer.run { server in
             for customer in ["anna", "ben", "anna"] as [CustomerID] {
                 try await Self.grant(to: customer, by: server.engine)
@@ -78,7 +80,9 @@ import Testing
         }
     }
 
-    @Test func `what comes later is sent when it comes, whoever writes it`() async throws {
+    @Test func `later events are sent when they happen, whichever server writes them`()
+        async throws
+    {
         try await TestServer.run { server in
             async let answer = stream(server, "?limit=2")
             try await eventually("the stream waits for events") {
@@ -93,7 +97,7 @@ import Testing
         }
     }
 
-    @Test func `what cannot be read is a problem, not a stream`() async throws {
+    @Test func `an invalid request for a stream gets a problem`() async throws {
         try await TestServer.run { server in
             let rows: [(query: String, last: String?, ProblemCode)] = [
                 ("?after=x", nil, .cursorUnknown), ("?after=7", nil, .cursorUnknown),
@@ -108,7 +112,7 @@ import Testing
         }
     }
 
-    @Test func `more streams than the limit are refused, and HEAD opens none`() async throws {
+    @Test func `streams beyond the limit are refused, and HEAD opens none`() async throws {
         var limits = EventStreamLimits()
         limits.streamsMax = 1
         try await Self.withStream(limits) { server, connection in
@@ -128,7 +132,7 @@ import Testing
         }
     }
 
-    @Test func `a silent stream has comments`() async throws {
+    @Test func `a stream without events sends comments`() async throws {
         var limits = EventStreamLimits()
         limits.commentPause = .zero
         try await Self.withStream(limits) { server, connection in
@@ -137,7 +141,7 @@ import Testing
         }
     }
 
-    @Test func `a stream ends soon after its key`() async throws {
+    @Test func `a stream ends soon after its key is revoked`() async throws {
         var limits = EventStreamLimits()
         limits.keyPause = .zero
         try await Self.withStream(limits) { server, connection in
@@ -147,10 +151,10 @@ import Testing
         }
     }
 
-    @Test func `after its key has ended, a stream sends no event that comes`() async throws {
+    @Test func `after its key is revoked, a stream sends no further event`() async throws {
         var limits = EventStreamLimits()
         limits.keyPause = .zero
-        // It never gets as far as a comment.
+        // With this pause, no comment is due during the test.
         limits.commentPause = .hours(1)
         try await Self.withStream(limits, "?limit=2") { server, connection in
             try await Self.grant(to: "anna", by: server.engine)
@@ -158,14 +162,16 @@ import Testing
             server.keys.replace(refused: ["sk_test_birds"])
             try await Self.grant(to: "ben", by: server.engine)
             try await eventually("the stream is closed") { server.streams.openCount == 0 }
-            // The connection ends without it.
+            // The connection ends without this event.
             await #expect(throws: Connection.Failure.self) {
                 try await connection.received(until: "id: 2\n")
             }
         }
     }
 
-    @Test func `a reader that does not read is cut off, and little is read for it`() async throws {
+    @Test func `a client that does not read is disconnected, and few events are read for it`()
+        async throws
+    {
         var limits = EventStreamLimits()
         limits.writeMax = .milliseconds(200)
         try await ListeningServer.run(streams: limits) { server in
@@ -176,17 +182,17 @@ import Testing
             try connection.sendAll(RequestText.get(Paths.eventStream, Self.secret))
             try await eventually("the stream is open") { server.streams.openCount == 1 }
             try await eventually("the stream is closed") { server.streams.openCount == 0 }
-            // What was on its way, and then the end of the connection: not the last event.
+            // The client gets what was already sent and then the end, but not the last event.
             await #expect(throws: Connection.Failure.self) {
                 try await connection.received(until: "id: \(Self.longEventsCount)\n")
             }
         }
     }
 
-    /// Of 4 KB each: more than the buffers of a connection hold.
+    /// Each has 4 KB, so together they exceed the buffers of a connection.
     private static let longEventsCount = 6_000
 
-    @Test func `a stream to HTTP 1.0 has no chunks and ends with the connection`() async throws {
+    @Test func `a stream over HTTP 1.0 has no chunks and ends with the connection`() async throws {
         try await ListeningServer.run { server in
             try await server.engine.keys.add(
                 key: "sk_test_birds", app: "birds", kind: .secret, name: "test")
@@ -205,7 +211,7 @@ import Testing
         }
     }
 
-    @Test func `a stream says that proxies are to pass it on at once`() async throws {
+    @Test func `a stream tells proxies not to buffer it`() async throws {
         try await TestServer.run { server in
             try await Self.grant(to: "anna", by: server.engine)
             let answer = try await stream(server, "?limit=1")
@@ -213,7 +219,7 @@ import Testing
         }
     }
 
-    @Test func `one key has not all streams`() async throws {
+    @Test func `one key cannot use up all streams`() async throws {
         var limits = EventStreamLimits()
         limits.streamsOfKeyMax = 1
         try await Self.withStream(limits) { server, connection in
@@ -230,16 +236,16 @@ import Testing
         }
     }
 
-    @Test func `a stream ends when the server stops`() async throws {
+    @Test func `streams end when the server stops`() async throws {
         try await Self.withStream { server, connection in
             _ = try await connection.received(until: "retry: 1000")
-            // A stream would last for an hour.
+            // Without the stop, a stream would last for an hour.
             await server.shutDown()
             try await eventually("the stream is closed") { server.streams.openCount == 0 }
         }
     }
 
-    @Test func `a stream whose reader has gone is closed`() async throws {
+    @Test func `a stream is closed when its client disconnects`() async throws {
         var limits = EventStreamLimits()
         limits.commentPause = .zero
         try await ListeningServer.run(streams: limits) { server in

@@ -6,7 +6,7 @@ import Testing
 @testable import Engine
 @testable import HTTPServer
 
-/// A request for events that waits is answered when there are some.
+/// A waiting request for events is answered when there are events.
 @Suite struct EventWaitTests {
     private static let order = NewGrant(entitlement: "pro", reason: "sorry")
 
@@ -18,7 +18,7 @@ import Testing
         try await server.send(.get, Paths.events + query, key: TestServer.secret)
     }
 
-    /// Asks, waits until the request waits, makes a change, and returns the answer.
+    /// Starts a request, makes the change once the request waits, and returns the answer.
     private func answer(
         _ server: TestServer, _ query: String,
         after change: @escaping @Sendable () async throws -> Void
@@ -31,9 +31,7 @@ import Testing
         return try await answer
     }
 
-    @Test func `an event is answered while the client waits, and nothing is held afterwards`()
-        async throws
-    {
+    @Test func `an event ends the wait of a client, and nothing is held afterwards`() async throws {
         try await TestServer.run { server in
             let answer = try await answer(server, "?wait=60") {
                 try await Self.grant(to: "anna", by: server.engine)
@@ -45,7 +43,7 @@ import Testing
         }
     }
 
-    @Test func `what another server writes is noticed, too`() async throws {
+    @Test func `an event from another server ends the wait`() async throws {
         try await TestServer.run { server in
             let answer = try await answer(server, "?wait=60&after=") {
                 try await Self.grant(to: "anna", by: server.otherEngine)
@@ -54,7 +52,9 @@ import Testing
         }
     }
 
-    @Test func `events of somebody else do not end a wait for those of a customer`() async throws {
+    @Test func `a wait for a customer's events does not end with another customer's event`()
+        async throws
+    {
         try await TestServer.run { server in
             let answer = try await answer(server, "?wait=60&customer_id=anna") {
                 try await Self.grant(to: "ben", by: server.engine)
@@ -66,7 +66,7 @@ import Testing
         }
     }
 
-    @Test func `events that are there are answered at once`() async throws {
+    @Test func `existing events are returned immediately`() async throws {
         // A request that had to wait would be refused.
         try await TestServer.run(waitsMax: 0) { server in
             try await Self.grant(to: "anna", by: server.engine)
@@ -75,7 +75,7 @@ import Testing
         }
     }
 
-    @Test func `a wait in vain ends with an empty list and the same cursor`() async throws {
+    @Test func `a wait without events ends with an empty list and the same cursor`() async throws {
         try await TestServer.run { server in
             try await Self.grant(to: "anna", by: server.engine)
             let answer = try await events(server, "?wait=1&after=1")
@@ -86,14 +86,14 @@ import Testing
     }
 
     @Test(arguments: ["0", "61", "x"])
-    func `a wait is a number of seconds from 1 to 60`(wait: String) async throws {
+    func `a wait must be between 1 and 60 seconds`(wait: String) async throws {
         try await TestServer.run { server in
             let answer = try await events(server, "?wait=\(wait)")
             #expect(try answer.problem.code == .limitOutOfRange)
         }
     }
 
-    @Test func `more waiting requests than the limit are told to come later`() async throws {
+    @Test func `waiting requests beyond the limit are refused as busy`() async throws {
         try await TestServer.run(waitsMax: 1) { server in
             _ = try await answer(server, "?wait=60") {
                 let second = try await events(server, "?wait=60")

@@ -7,7 +7,7 @@ import Testing
 
 @testable import HTTPServer
 
-/// Reports as CSV, and the queries that ask for them.
+/// Reports as CSV, and their queries.
 @Suite struct ReportTextTests {
     private static let secret: HTTPFields = [.authorization: "Bearer \(TestServer.secret)"]
 
@@ -17,7 +17,7 @@ import Testing
         answer.headers[try #require(HTTPField.Name(name))]
     }
 
-    @Test func `headers of CSV say what JSON says: unfinished rows, and what is not converted`()
+    @Test func `the headers of a CSV report say if it is still filling, and what is not converted`()
         async throws
     {
         let rates = ExchangeRates(base: "EUR", rates: [1: ["USD": 1_000_000]])
@@ -45,7 +45,7 @@ import Testing
         }
     }
 
-    @Test func `a plus is a space in a query, as forms encode it`() async throws {
+    @Test func `a plus in a query is a space, as forms encode it`() async throws {
         try await DashboardServer.run { server in
             try await server.buy("anna", transaction: "7001")
             for part in ["9990+USD", "9990%20USD"] {
@@ -56,7 +56,7 @@ import Testing
             let other: ReportTransactionList = try await server.api(
                 "/v1/reports/revenue/transactions?segment=price&part=9990%2BUSD")
             #expect(other.items.isEmpty)
-            // The sign of an offset may still be written as it is.
+            // The plus of a time zone need not be encoded.
             for time in ["2026-11-21T08:30:00+01:00", "2026-11-21T08:30:00%2B01:00"] {
                 let report: PerennialContract.Report = try await server.api(
                     "/v1/reports/revenue?as_known_at=\(time)")
@@ -79,8 +79,8 @@ import Testing
         }
     }
 
-    /// As a spreadsheet reads a line that divides it at semicolons: quotation marks count only
-    /// where a cell begins with them, and spaces before are skipped.
+    /// Reads a line like a spreadsheet that separates cells at a given character. Quotation marks
+    /// count only at the beginning of a cell, and blanks before them are skipped.
     private static func cells(of csv: String, dividedAt divider: Character) -> [String] {
         var cells: [String] = [""]
         var isQuoted = false
@@ -103,7 +103,7 @@ import Testing
             " =1+1", ";=1+1", "a;@SUM(1)", "a;-1+1", "a;\u{FF1D}1+1", "a;\r\n;=1", "-inf", "+nan",
             "a;\"\";=1", "=\"a;b\"",
         ])
-    func `no cell begins a formula, whatever the spreadsheet divides at`(text: String) {
+    func `no cell begins with a formula, whatever separator a spreadsheet uses`(text: String) {
         let csv = CSVText.text([["one", text, "three"], [text, "5", "-5.25"]])
         for divider in [",", ";", "\t"] as [Character] {
             for cell in Self.cells(of: csv, dividedAt: divider) {
@@ -115,7 +115,7 @@ import Testing
     }
 
     @Test
-    func `an apostrophe keeps spreadsheets from running a text, and programs get it as it is`() {
+    func `an apostrophe stops formulas in spreadsheets, and programs get the plain text`() {
         let row = ["-NqK3abc", "@x", "=1+1", "+49", "-5.25", "plain", "a\"b,c"]
         #expect(
             CSVText.text([row]) == "'-NqK3abc,'@x,'=1+1,+49,-5.25,plain,\"a\"\"b,c\"\n")
@@ -124,8 +124,8 @@ import Testing
                 == "-NqK3abc,@x,=1+1,+49,-5.25,plain,\"a\"\"b,c\"\n")
     }
 
-    /// A spreadsheet keeps 15 digits, and writes the rest as zeros.
-    @Test func `a spreadsheet gets an id of 16 digits whole`() {
+    /// A spreadsheet keeps only 15 digits of a number and replaces the rest by zeros.
+    @Test func `a spreadsheet gets all digits of a 16-digit id`() {
         let row = ["2000000811204417", "200000081120441", "9990.00"]
         #expect(CSVText.text([row]) == "'2000000811204417,200000081120441,9990.00\n")
         #expect(

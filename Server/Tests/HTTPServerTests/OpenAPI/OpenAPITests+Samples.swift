@@ -6,9 +6,9 @@ import Testing
 
 @testable import HTTPServer
 
-/// One answer of each kind, with every member.
+/// A sample of each structure in the OpenAPI document, with every member.
 extension OpenAPITests {
-    /// One of each structure, as JSON: requests with nothing left out, answers with every null.
+    /// Samples as JSON: requests with every member, answers with every null.
     private static func problem(at now: Timestamp) -> Problem {
         var problem = Problem(
             code: .keyMissing, status: 401, title: "t", detail: "d", remedy: "r",

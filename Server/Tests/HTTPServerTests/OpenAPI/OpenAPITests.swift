@@ -6,7 +6,7 @@ import Testing
 
 @testable import HTTPServer
 
-/// What the server says of itself is what it does.
+/// The OpenAPI document describes what the server does.
 @Suite struct OpenAPITests {
     private func document(of server: TestServer) async throws -> [String: Any] {
         let text = try await server.send(.get, Paths.openAPI, key: nil).text
@@ -38,7 +38,7 @@ import Testing
         }
     }
 
-    @Test func `every described route answers as it says`() async throws {
+    @Test func `every described route answers as described`() async throws {
         try await TestServer.run { server in
             _ = try await server.engine.grants.add(
                 NewGrant(entitlement: "pro", reason: "sorry"), to: "dora", app: "birds",
@@ -50,7 +50,7 @@ import Testing
                     .replacing("{transfer_id}", with: "trf_1")
                     .replacing("{original_transaction_id}", with: "1000")
                     .replacing("{grant_id}", with: "grt_1")
-                // A stream ends after so many events.
+                // The limit ends the stream after one event.
                 let end = path == Paths.eventStream ? "?limit=1" : ""
                 let answer = try await server.send(
                     method, real + end, key: TestServer.secret,
@@ -69,7 +69,7 @@ import Testing
         }
     }
 
-    @Test func `the description is encoded once, and sent only to those who have it not`()
+    @Test func `the description is encoded once, and sent only to clients that lack it`()
         async throws
     {
         try await TestServer.run { server in
@@ -85,7 +85,7 @@ import Testing
         }
     }
 
-    /// The schemas of all customer ids that a client sends: as parameters, and in bodies.
+    /// The schemas of all customer ids that a client sends, in parameters and in bodies.
     private static func customerIDs(in document: [String: Any]) -> [[String: Any]] {
         var found: [[String: Any]] = []
         let paths = document["paths"] as? [String: [String: [String: Any]]] ?? [:]
@@ -104,7 +104,7 @@ import Testing
         return found
     }
 
-    @Test func `a customer's id is described as the server accepts it`() async throws {
+    @Test func `the description of a customer's id is what the server accepts`() async throws {
         let long = String(repeating: "a", count: 255)
         try await TestServer.run { server in
             let found = Self.customerIDs(in: try await document(of: server))
@@ -128,7 +128,7 @@ import Testing
         }
     }
 
-    @Test func `the texts of bodies have limits`() async throws {
+    @Test func `texts in bodies have a described limit`() async throws {
         try await TestServer.run { server in
             let components = try #require(
                 try await document(of: server)["components"] as? [String: Any])
@@ -140,7 +140,7 @@ import Testing
             ] {
                 let properties = schemas[name]?["properties"] as? [String: [String: Any]]
                 let limit = try #require(properties?[member]?["maxLength"] as? Int, "\(name)")
-                // One more is refused, by the route or because the whole body is too large.
+                // A longer text is refused, by the route or because the whole body is too large.
                 #expect(limit > 0 && limit < BodyLimit.configuration)
             }
             #expect(
@@ -149,7 +149,7 @@ import Testing
         }
     }
 
-    @Test func `every reference leads somewhere`() async throws {
+    @Test func `every reference has a target`() async throws {
         try await TestServer.run { server in
             let text = try await server.send(.get, Paths.openAPI).text
             let document = try await document(of: server)
@@ -176,12 +176,14 @@ import Testing
         }
     }
 
-    @Test func `an answer has every member, and only those that may be are null`() async throws {
+    @Test func `an answer has every required member, and only nullable members are null`()
+        async throws
+    {
         try await TestServer.run { server in
             let components = try #require(
                 try await document(of: server)["components"] as? [String: Any])
             let schemas = try #require(components["schemas"] as? [String: [String: Any]])
-            // Sent by clients, too, or as RFC 9457 has it.
+            // Clients also send the first of these, and the second follows RFC 9457.
             let others = ["PurchaseUse", "Problem"]
             for (name, value) in try Self.samples()
             where !name.hasSuffix("Request") && !others.contains(name) {
@@ -206,7 +208,7 @@ import Testing
             || choices.contains { $0["type"] as? String == "null" }
     }
 
-    @Test func `how many are asked for is a number everywhere, and who is looked for is needed`()
+    @Test func `every limit is described as an integer, and the query of a search as required`()
         async throws
     {
         try await TestServer.run { server in

@@ -1,7 +1,7 @@
 import PerennialContract
 
-/// One of each structure about documents and notifications, by its name in OpenAPI, with every null
-/// that it can have.
+/// A sample of each structure about documents and notifications, by its name in OpenAPI, with every
+/// possible null.
 enum DocumentSamples {
     static func values(at now: Timestamp) -> [(String, any Encodable)] {
         [

@@ -7,12 +7,13 @@ import Testing
 
 @testable import HTTPServer
 
-/// A server that answers at several addresses.
+/// A server that listens at several addresses.
 @Suite struct ListenerTests {
     private struct Row: Sendable {
         var path: String
         var key: String?
-        /// The status at the main address, at that for metrics, and at that for secret keys.
+        /// The statuses at the main address, at the one for metrics, and at the one for secret
+        /// keys.
         var statuses: [Int]
     }
 
@@ -22,7 +23,7 @@ import Testing
         Row(path: Paths.metrics, statuses: [404, 200, 404]),
         Row(path: Paths.customer("anna"), key: TestServer.key, statuses: [200, 404, 200]),
         Row(path: Paths.customer("anna"), key: TestServer.secret, statuses: [403, 404, 200]),
-        // Nobody can try secret keys at the main address.
+        // At the main address, nobody can find out whether a secret key is valid.
         Row(path: Paths.customer("anna"), key: "sk_birds_wrong", statuses: [403, 404, 401]),
         Row(path: Paths.customer("anna"), key: "pk_birds_wrong", statuses: [401, 404, 401]),
         Row(path: Paths.events, key: TestServer.secret, statuses: [403, 404, 200]),
@@ -36,7 +37,7 @@ import Testing
         .main(hasMetrics: false, hasSecretKeys: false), .metrics, .secret(hasMetrics: false),
     ]
 
-    @Test func `metrics and secret keys are answered at their own addresses alone`() async throws {
+    @Test func `metrics and secret keys are answered only at their own addresses`() async throws {
         try await TestServer.run { server in
             let live = LiveServer(
                 PerennialServer(engine: server.engine, logger: Logger(label: "test")),
@@ -59,7 +60,7 @@ import Testing
         }
     }
 
-    @Test func `a refusal says where to ask instead`() async throws {
+    @Test func `a refusal says where to send the request instead`() async throws {
         try await TestServer.run { server in
             let main = Listener.main(hasMetrics: false, hasSecretKeys: false)
             let live = LiveServer(
@@ -75,7 +76,7 @@ import Testing
         }
     }
 
-    @Test func `requests after a replacement are answered by the new engine`() async throws {
+    @Test func `after a replacement, requests are answered by the new engine`() async throws {
         try await TestServer.run { server in
             let live = LiveServer(
                 PerennialServer(engine: server.engine, logger: Logger(label: "test")))

@@ -4,11 +4,11 @@ import Testing
 
 @testable import HTTPServer
 
-/// A proxy as Debian packages it, in front of a server of a test.
+/// A proxy as Debian packages it, in front of a test's server.
 enum ProxyProgram: String, Sendable {
     case nginx, haproxy, caddy
 
-    /// Where the program is. Nil if it is not installed.
+    /// The path of the program. Nil if it is not installed.
     var path: String? {
         let folders =
             (ProcessInfo.processInfo.environment["PATH"] ?? "").split(separator: ":")
@@ -17,12 +17,12 @@ enum ProxyProgram: String, Sendable {
             .first { FileManager.default.isExecutableFile(atPath: $0) }
     }
 
-    /// What a test says that is left out.
+    /// Why a test is skipped.
     static let absence: Comment = "the proxy is not installed"
 
     // MARK: - Configurations
 
-    /// The configuration that docs/operations.md shows, with the ports of a test.
+    /// The configuration in docs/operations.md, with the ports of a test.
     func documented(_ port: Int, to backend: Int) throws -> String {
         let page = URL(fileURLWithPath: #filePath)
             .appendingPathComponent("../../../../../docs/operations.md").standardized
@@ -35,7 +35,7 @@ enum ProxyProgram: String, Sendable {
         return whole(String(shown), port)
     }
 
-    /// A whole file around the part that the page shows.
+    /// Completes the part that the page shows to a whole file.
     private func whole(_ shown: String, _ port: Int) -> String {
         switch self {
         case .nginx: Self.nginx(shown, port)
@@ -53,7 +53,7 @@ enum ProxyProgram: String, Sendable {
         }
     }
 
-    /// - Parameter shown: what stands within `server`.
+    /// - Parameter shown: the content of `server`.
     static func nginx(_ shown: String, _ port: Int) -> String {
         """
         error_log stderr;
@@ -78,10 +78,10 @@ enum ProxyProgram: String, Sendable {
 
     // MARK: - Run
 
-    /// Runs the proxy before a server while a body runs.
+    /// Runs the proxy in front of a server while `body` runs.
     ///
-    /// - Parameter configuration: makes the file of the port to listen on and that of the server.
-    ///   Nil for the documented one.
+    /// - Parameter configuration: returns the file, given the port of the proxy and that of the
+    ///   server. Nil for the documented configuration.
     func run(
         before server: ListeningServer, _ configuration: (@Sendable (Int, Int) -> String)? = nil,
         _ body: (_ port: Int) async throws -> Void
@@ -137,7 +137,7 @@ enum ProxyProgram: String, Sendable {
         }
     }
 
-    /// A port that nobody listened on a moment ago.
+    /// A port on which nothing listened a moment ago.
     private static func freePort() throws -> Int {
         let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         defer { close(descriptor) }

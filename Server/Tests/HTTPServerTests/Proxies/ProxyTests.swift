@@ -6,13 +6,13 @@ import Testing
 
 @testable import HTTPServer
 
-/// What holds behind real proxies. A test is left out where the proxy is not installed.
+/// Behaviour behind real proxies. A test is skipped if its proxy is not installed.
 @Suite struct ProxyTests {
     private static let secret = "authorization: Bearer sk_test_birds\r\n"
-    /// Long before a comment or the end of a stream would come.
+    /// Long before a comment or the end of a stream is due.
     private static let soonSeconds = 60.0
 
-    /// A server with a secret key, whose streams stay silent without an event.
+    /// Runs a server with a secret key, whose streams send nothing without an event.
     private static func run(
         waits: WaitLimits = WaitLimits(),
         _ body: @escaping @Sendable (ListeningServer) async throws -> Void
@@ -30,8 +30,8 @@ import Testing
         RequestText.get(path, fields).replacing("host: birds", with: "host: localhost")
     }
 
-    /// Opens a stream through a proxy, and expects each of two events as soon as it happened, and
-    /// the end of the stream when the client leaves.
+    /// Opens a stream through a proxy. Expects each of two events as soon as it has happened, and
+    /// the end of the stream when the client disconnects.
     private func expectStream(
         through proxy: ProxyProgram, _ configuration: (@Sendable (Int, Int) -> String)? = nil,
         _ fields: String = ""
@@ -62,13 +62,13 @@ import Testing
     private static let hasNginx = ProxyProgram.nginx.path != nil
 
     @Test(.enabled(if: hasNginx, ProxyProgram.absence))
-    func `through nginx as the page has it each event comes at once`() async throws {
+    func `events pass immediately through nginx as documented`() async throws {
         try await expectStream(through: .nginx)
     }
 
-    /// It asks by HTTP/1.0, and buffers, unless the response says that it must not.
+    /// By default, nginx uses HTTP/1.0 and buffers, unless the response forbids it.
     @Test(.enabled(if: hasNginx, ProxyProgram.absence))
-    func `through nginx with its usual settings each event comes at once`() async throws {
+    func `events pass immediately through nginx with its default settings`() async throws {
         try await expectStream(through: .nginx) { port, backend in
             ProxyProgram.nginx("location / { proxy_pass http://127.0.0.1:\(backend); }", port)
         }
@@ -81,8 +81,8 @@ import Testing
         return limits
     }()
 
-    /// The patience of both is smaller here, so that the test is shorter. That the usual hold is
-    /// shorter than their usual patience is another test's claim.
+    /// The time limits of server and proxy are shorter here, to keep the test short. Another test
+    /// checks that the default wait is shorter than the proxies' defaults.
     private func expectWait(
         through proxy: ProxyProgram, _ configuration: @escaping @Sendable (Int, Int) -> String
     ) async throws {
@@ -98,7 +98,7 @@ import Testing
     }
 
     @Test(.enabled(if: hasNginx, ProxyProgram.absence))
-    func `a wait ends before nginx gives up`() async throws {
+    func `a wait ends before the time limit of nginx`() async throws {
         try await expectWait(through: .nginx) { port, backend in
             ProxyProgram.nginx(
                 "location / { proxy_pass http://127.0.0.1:\(backend); "
@@ -111,12 +111,12 @@ import Testing
     private static let hasHAProxy = ProxyProgram.haproxy.path != nil
 
     @Test(.enabled(if: hasHAProxy, ProxyProgram.absence))
-    func `through HAProxy as the page has it each event comes at once`() async throws {
+    func `events pass immediately through HAProxy as documented`() async throws {
         try await expectStream(through: .haproxy)
     }
 
     @Test(.enabled(if: hasHAProxy, ProxyProgram.absence))
-    func `a wait ends before HAProxy gives up`() async throws {
+    func `a wait ends before the time limit of HAProxy`() async throws {
         try await expectWait(through: .haproxy) { port, backend in
             """
             defaults
@@ -139,12 +139,12 @@ import Testing
     @Test(
         .enabled(if: hasCaddy, ProxyProgram.absence),
         arguments: ["", "accept-encoding: gzip\r\n"])
-    func `through Caddy as the page has it each event comes at once`(fields: String) async throws {
+    func `events pass immediately through Caddy as documented`(fields: String) async throws {
         try await expectStream(through: .caddy, nil, fields)
     }
 
     @Test(.enabled(if: hasCaddy, ProxyProgram.absence))
-    func `Caddy as the page has it compresses other answers`() async throws {
+    func `Caddy as documented compresses other answers`() async throws {
         try await Self.run { server in
             try await ProxyProgram.caddy.run(before: server) { port in
                 let connection = try Connection(to: port)

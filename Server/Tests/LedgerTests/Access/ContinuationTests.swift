@@ -30,12 +30,12 @@ private let cancelled = Renewal(willRenew: false, renewsTo: "premium.monthly", r
 private let inGrace = Renewal(
     willRenew: true, renewsTo: "premium.monthly", isRetrying: true, graceUntil: grace,
     ending: .billing)
-/// As Apple words it after grace: nothing about the grace period.
+/// Apple's renewal information after grace, which no longer names the grace period.
 private let inRetry = Renewal(
     willRenew: true, renewsTo: "premium.monthly", isRetrying: true, ending: .billing)
 private let gaveUp = Renewal(willRenew: false, renewsTo: "premium.monthly", ending: .billing)
 
-/// What a customer is answered at a moment: state, end, renewal and sentence.
+/// The access of a customer at a moment: state, end, renewal and sentence.
 private struct Row {
     var name: String
     var facts: [Fact]
@@ -152,7 +152,7 @@ private struct Row {
     ]
 
     @Test(arguments: rows.indices)
-    func `an answer says what comes next for this entitlement`(number: Int) throws {
+    func `access names what comes next for its entitlement`(number: Int) throws {
         let row = Self.rows[number]
         for facts in [row.facts, row.facts.reversed()] {
             let access = try #require(
@@ -167,7 +167,7 @@ private struct Row {
         }
     }
 
-    @Test func `a grant that was withdrawn, or another purchase that ended, hides no failing card`()
+    @Test func `a withdrawn grant or another ended purchase does not hide a failing payment`()
         throws
     {
         let failing = Timeline(of: purchase, [period(), news(inRetry, on: end)])
@@ -191,12 +191,12 @@ private struct Row {
             withdrawnAt: end + .days(2))
         let status = EntitlementStatus.strongest(access, [grant], at: now)
         #expect(status?.state == .retry && status?.purchase == purchase)
-        // What is open wins, as always.
+        // Open access takes precedence, as always.
         let open = Grant(id: "h", entitlement: "premium", from: end, until: nil, reason: "")
         #expect(EntitlementStatus.strongest(access, [grant, open], at: now)?.state == .granted)
     }
 
-    @Test func `the end of grace is known as long as nothing is paid`() throws {
+    @Test func `the end of grace is known until the next payment`() throws {
         let timeline = Timeline(
             of: purchase, [period(), news(inGrace, on: end), news(inRetry, on: grace)])
         let failed = try #require(timeline.periods.last)

@@ -2,13 +2,13 @@ import Testing
 
 @testable import Ledger
 
-/// What is free, and which payment follows it.
+/// Free periods, and the payment that follows each of them.
 @Suite struct FreePeriodTests {
     private static let start = Instant(milliseconds: 1_767_225_600_000)
     private static let purchase = PurchaseID("1", in: .production)
 
-    /// Months of one subscription. A letter for each: `f` free, `o` reduced, `p` full price; `-` a
-    /// month without any.
+    /// Months of one subscription, a letter for each: `f` free, `o` reduced, `p` full price; `-` no
+    /// period.
     private static func timeline(_ months: String, product: (Int) -> ProductID = { _ in "pro" })
         -> Timeline
     {
@@ -30,7 +30,7 @@ import Testing
         ("p", ""), ("f", ""), ("fp", "1"), ("fpp", "1"), ("ffp", "2"), ("fop", "1"),
         ("f-p", "2"), ("pfp", "2"), ("fpfp", "13"), ("opp", ""),
     ])
-    func `the first payment after a free period converts it, also after a gap`(
+    func `the first payment after a free period is its conversion, even after a gap`(
         months: String, conversions: String
     ) {
         let timeline = Self.timeline(months)
@@ -39,12 +39,12 @@ import Testing
         #expect(timeline.periods.map(timeline.number) == (1...timeline.periods.count).map { $0 })
     }
 
-    @Test func `another product's payment converts it, too`() {
+    @Test func `a payment for another product is a conversion, too`() {
         let timeline = Self.timeline("fp") { $0 == 0 ? "pro" : "plus" }
         #expect(timeline.convertsFreePeriod(timeline.periods[1]))
     }
 
-    @Test func `a renewal that was charged ahead and never began counts where it was charged`() {
+    @Test func `a renewal charged ahead counts at its charge, even if it never begins`() {
         func paid(
             _ id: String, _ product: ProductID, days: Range<Int>, terms: Terms = .full,
             isRenewal: Bool = false, isUpgraded: Bool = false
@@ -73,7 +73,7 @@ import Testing
         #expect(conversions.map(\.payment.transaction) == ["2"])
     }
 
-    @Test func `nothing is charged for what is free, or what somebody else pays for`() {
+    @Test func `free periods and periods that somebody else pays for cost nothing`() {
         func charge(_ terms: Terms, _ ownership: Ownership, _ price: Int64?) -> Int64? {
             Payment(
                 transaction: "1", product: "pro", from: Self.start, until: nil, terms: terms,

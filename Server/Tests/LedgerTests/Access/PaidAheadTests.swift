@@ -7,7 +7,7 @@ private let purchase = PurchaseID("1000", in: .production)
 
 /// A change of product that is paid before the present period ends.
 @Suite struct PaidAheadTests {
-    /// A month, and what is paid ahead of its end: of other products, until a year later.
+    /// A month, and a year of other products that is paid before the month ends.
     private func changing(to product: ProductID, from: Instant = end) -> [Timeline] {
         let month = Payment(
             transaction: "1", line: "a", product: "pro.monthly", from: start, until: end)
@@ -27,7 +27,7 @@ private let purchase = PurchaseID("1000", in: .production)
         Entitlement.access(through: products, of: timelines, at: now, rules: AccessRules())
     }
 
-    @Test func `a change of product that is paid ahead counts where it gives the same right`()
+    @Test func `a change of product that is paid ahead extends access to the same entitlement`()
         throws
     {
         let pro: Set<ProductID> = ["pro.monthly", "pro.yearly"]
@@ -37,7 +37,7 @@ private let purchase = PurchaseID("1000", in: .production)
         #expect(found.product == "pro.monthly" && found.state == .paid)
     }
 
-    @Test func `a change to what gives another right, and one behind a gap, count for nothing`()
+    @Test func `a paid change to another entitlement, or after a gap, does not extend access`()
         throws
     {
         let pro: Set<ProductID> = ["pro.monthly", "pro.yearly"]

@@ -33,14 +33,14 @@ import Testing
     }
 
     @Test(arguments: ["", "3.", ".3", "1.0b2", "v2", "-1", "1,0", "1 0", "99999999999999999999"])
-    func `what is no row of numbers is no version, and opens nothing`(text: String) throws {
+    func `a version that is not made of numbers opens nothing`(text: String) throws {
         #expect(AppVersion(text) == nil)
         let rule = PaidAppRule(before: try #require(AppVersion("9")), entitlements: ["pro"])
         let timeline = Self.timeline(Self.fact(text))
         #expect(rule.access(to: "pro", through: timeline, of: "birds") == nil)
     }
 
-    @Test func `who got the app before it was free owns what it gives`() throws {
+    @Test func `a customer who got the app before it was free owns its entitlements`() throws {
         let rule = PaidAppRule(
             before: try #require(AppVersion("3.0")), beforeOnMac: AppVersion("2.0"),
             entitlements: ["pro"])
@@ -61,9 +61,7 @@ import Testing
                 == "The paid app was bought on 2017-07-14 02:40 UTC, at version 2.9.")
     }
 
-    @Test func `in the sandbox, where all versions are one, the rule counts only if told to`()
-        throws
-    {
+    @Test func `in the sandbox, where all versions are equal, the rule is off by default`() throws {
         var rule = PaidAppRule(before: try #require(AppVersion("3.0")), entitlements: ["pro"])
         let timeline = Self.timeline(Self.fact("1.0", in: .sandbox))
         #expect(rule.access(to: "pro", through: timeline, of: "birds") == nil)
@@ -71,9 +69,7 @@ import Testing
         #expect(rule.access(to: "pro", through: timeline, of: "birds") != nil)
     }
 
-    @Test func `a proof never gets weaker, whatever is reported later and in whichever order`()
-        throws
-    {
+    @Test func `reports in any order never weaken a proof`() throws {
         let facts = [
             Self.fact("2.9"), Self.fact("2.7", at: Self.signedAt + .seconds(1)),
             Self.fact("2.8", at: Self.signedAt + .seconds(1)),
@@ -89,7 +85,7 @@ import Testing
         }
     }
 
-    @Test func `each platform's proof is compared with its own limit, and one is enough`() throws {
+    @Test func `each platform's proof has its own version limit, and one proof is enough`() throws {
         let (phone, mac) = (
             Self.fact("417"), Self.fact("2100.1", isOnMac: true, at: Self.signedAt + .hours(1))
         )
@@ -118,7 +114,7 @@ import Testing
         }
     }
 
-    @Test func `the App Store is never asked about the app itself`() {
+    @Test func `the app itself is never checked with the App Store`() {
         let timeline = Self.timeline(Self.fact("2.9"))
         let due = timeline.nextCheck(CheckHistory(knownAt: Self.signedAt))
         #expect(due > Self.signedAt + .days(365_000))

@@ -1,7 +1,7 @@
 import Ledger
 import Testing
 
-/// Which ids an app may make one customer.
+/// Which ids an app may join into one customer.
 @Suite struct AliasClaimTests {
     private typealias Side = AliasClaim.Side
 
@@ -11,7 +11,7 @@ import Testing
         AliasClaim(first, second, isProven: isProven, mayJoinPeople: mayJoinPeople).refusal
     }
 
-    @Test func `an app adds anonymous ids alone, unless it proves both or may join people`() {
+    @Test func `an app may add only anonymous ids, unless it proves both or may join people`() {
         let rows: [(Side, Side, AliasClaim.Refusal?, joining: AliasClaim.Refusal?)] = [
             (.anonymous, .anonymous, nil, nil),
             (.anonymous, .person, nil, nil),

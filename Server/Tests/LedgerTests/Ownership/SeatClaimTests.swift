@@ -43,7 +43,7 @@ private func standings(
             ([month("1", seats: 5)], 10, [.held, .held, .held, .held]),
             ([month("1", seats: 4)], 10, [.held, .held, .held, .waiting]),
             ([month("1", seats: 1)], 10, [.waiting, .waiting, .waiting, .waiting]),
-            // Refunded seats, added ones, and added ones that were refunded.
+            // Refunded seats, added seats, and added seats that were refunded.
             ([month("1", seats: 5, refunded: 2)], 10, [.held, .held, .waiting, .waiting]),
             (
                 [
@@ -59,7 +59,7 @@ private func standings(
                         isPart: true, until: end),
                 ], 10, [.held, .held, .waiting, .waiting]
             ),
-            // Fewer at the renewal, and all of them again at the next.
+            // Fewer seats at the renewal, and all of them again at the next one.
             (
                 [month("1", seats: 5), month("2", seats: 2, from: end, isRenewal: true)], 40,
                 [.held, .waiting, .waiting, .waiting]
@@ -70,9 +70,9 @@ private func standings(
                     month("3", seats: 5, from: end + .days(30), isRenewal: true),
                 ], 70, [.held, .held, .held, .held]
             ),
-            // The period is over, and nothing is known yet: the seats are those of its last moment.
+            // The period is over, and nothing is known yet: the seats at its last moment count.
             ([month("1", seats: 4)], 30, [.held, .held, .held, .waiting]),
-            // Bought anew: the former members are not those of the new group.
+            // Bought again: the former members do not belong to the new group.
             (
                 [month("1", seats: 5), month("2", seats: 5, from: end + .days(40))], 75,
                 [.ended, .ended, .ended, .ended]
@@ -83,12 +83,12 @@ private func standings(
                     month("2", seats: 5, from: end + .days(1)),
                 ], 45, [.ended, .ended, .ended, .ended]
             ),
-            // Soon after the end it may be the renewal that is not known yet.
+            // Soon after the end the renewal may not be known yet.
             (
                 [month("1", seats: 5), month("2", seats: 5, from: end + .days(9))], 35,
                 [.held, .held, .held, .held]
             ),
-            // An addition does not say who invites.
+            // An addition does not name who invites the members.
             (
                 [
                     month("1", seats: 3, isPart: true),
@@ -96,24 +96,24 @@ private func standings(
                         "2", seats: 2, from: start + .days(5), isPart: true, until: end, by: nil),
                 ], 10, [.held, .held, .held, .held]
             ),
-            // A late renewal, and another product at once, continue the group.
+            // A late renewal continues the group.
             (
                 [
                     month("1", seats: 5),
                     month("2", seats: 5, from: end + .days(9), isRenewal: true),
                 ], 45, [.held, .held, .held, .held]
             ),
-            // Others host the group.
+            // Apple manages the members of the group.
             ([month("1", seats: 5, by: .apple)], 10, Array(repeating: .waiting, count: 4)),
         ] as [([Fact], Int, [SeatClaim.Standing])])
-    func `as many claims are held as there are seats besides the purchaser's, the oldest first`(
+    func `the oldest claims get the seats that remain beside the purchaser's`(
         facts: [Fact], day: Int, expected: [SeatClaim.Standing]
     ) {
         #expect(standings(facts, at: start + .days(day)) == expected)
     }
 
     @Test(arguments: 0..<20 as Range<UInt64>)
-    func `neither the order of documents nor that of claims matters`(seed: UInt64) {
+    func `the order of documents and of claims does not matter`(seed: UInt64) {
         var dice = Dice(seed: seed)
         let facts = [
             month("1", seats: 3, isPart: true), month("1", seats: 3, refunded: 1, isPart: true),
@@ -133,7 +133,7 @@ private func standings(
         }
     }
 
-    @Test func `whoever leaves makes room for the one who waited longest`() {
+    @Test func `when a member leaves, the one who waited longest gets the seat`() {
         var claims = claims
         claims[1].end = SeatClaim.End(.left, at: start + .days(3))
         let found = standings([month("1", seats: 3)], at: start + .days(4), claims)
@@ -143,7 +143,9 @@ private func standings(
     private static let seat = MemberSeat(
         claim: "c-1", standing: .held, since: start + .days(3), purchase: purchase)
 
-    @Test func `a member sees the subscription without price, purchaser and numbers`() throws {
+    @Test func `a member sees the subscription without price, purchaser and transaction ids`()
+        throws
+    {
         let timeline = Timeline(of: purchase, [month("1001", seats: 5)])
         let view = timeline.seen(from: Self.seat)
         let payment = try #require(view.periods.first?.payment)
@@ -158,19 +160,19 @@ private func standings(
         #expect(view.access(at: now)?.until == end)
     }
 
-    @Test func `who waits has no access, and the reason says why`() throws {
+    @Test func `a waiting member has no access, and the reason says why`() throws {
         var seat = Self.seat
         seat.standing = .waiting
         let view = Timeline(of: purchase, [month("1001", seats: 5)]).seen(from: seat)
         let access = try #require(view.access(at: start + .days(10)))
         #expect((access.state, access.until) == (.revoked, nil))
         #expect(access.reason == .seatsTaken)
-        // An end is an end, whoever waits.
+        // An ended subscription is shown as ended, also to a waiting member.
         #expect(view.access(at: end + .days(5))?.state == .expired)
         #expect(view.sinceSeat.periods.isEmpty)
     }
 
-    @Test func `what was published before the claim began is not the member's`() {
+    @Test func `a member's period for publications begins with the claim`() {
         let facts = [month("1", seats: 5), month("2", seats: 5, from: end, isRenewal: true)]
         var seat = Self.seat
         seat.since = end + .days(2)
@@ -178,7 +180,7 @@ private func standings(
         #expect(view.periods.map(\.from) == [end + .days(2)])
     }
 
-    @Test func `a seat that was taken back is no matter of a family`() {
+    @Test func `a revoked seat is not reported as the end of family sharing`() {
         let revoked = Payment(
             transaction: "7", product: "pro.monthly", from: start, until: end,
             ownership: .assigned,

@@ -5,7 +5,7 @@ import Testing
 private let bought = Instant(milliseconds: 1_700_000_000_000)
 private let purchase = PurchaseID("3000001", in: .production)
 
-/// A purchase of the guide, or a copy that a restore made of it.
+/// A purchase of the guide, or a restored copy of it.
 private func copy(
     _ id: TransactionID, restoredAfter hours: Int? = nil, refundedAfter refund: Double? = nil,
     signedAfter signed: Double, _ grade: Grade = .signed, _ kind: ProductKind = .nonConsumable
@@ -20,7 +20,8 @@ private func copy(
 
 private func after(_ hours: Double) -> Instant { bought + .milliseconds(Int(hours * 3_600_000)) }
 
-/// The timeline of facts, told in every order of up to five, and stored in between.
+/// The timeline of facts, which is the same in every order of up to five, also if it is stored in
+/// between.
 private func timeline(_ facts: [Fact]) throws -> Timeline {
     let made = Set(
         permutations(of: facts).map { order in
@@ -60,7 +61,7 @@ private func permutations(of facts: [Fact]) -> [[Fact]] {
         #expect(try timeline([Self.restored]).periods[0].payment.transaction == "3000002")
     }
 
-    /// The hours after the purchase at which documents were signed, and what follows from them.
+    /// The hours after the purchase at which documents were signed, and the expected result.
     private static let refunds: [(String, [Fact], isOpen: Bool)] = [
         (
             "the refund names the first number",
@@ -120,7 +121,7 @@ private func permutations(of facts: [Fact]) -> [[Fact]] {
     ]
 
     @Test(arguments: refunds.indices)
-    func `a refund under any number closes every copy of before, in any order`(row: Int) throws {
+    func `a refund under any id closes every earlier copy, in any order`(row: Int) throws {
         let (name, facts, isOpen) = Self.refunds[row]
         let told = try timeline(facts)
         #expect(told.periods.count == 1, "\(name)")
@@ -129,7 +130,7 @@ private func permutations(of facts: [Fact]) -> [[Fact]] {
     }
 
     @Test(arguments: [ProductKind.nonConsumable, .consumable, .nonRenewing, .unknown])
-    func `whatever is bought once is one purchase in old receipts, too`(kind: ProductKind) throws {
+    func `any one-time purchase is one purchase in old receipts, too`(kind: ProductKind) throws {
         let told = try timeline([
             copy("3000002", restoredAfter: 1, signedAfter: 1, .legacy, kind),
             copy("3000003", restoredAfter: 2, signedAfter: 1.5, .legacy, .unknown),

@@ -6,8 +6,8 @@ private let start = Instant(milliseconds: 1_700_000_000_123)
 private let end = start + .days(30)
 private let purchase = PurchaseID("1000", in: .production)
 
-/// A month with four seats and two that were added, which has one line item, as documents of all
-/// kinds report it. Older documents know no seats, and have no milliseconds.
+/// A month with four seats and two added ones, which share a line item, as documents of all kinds
+/// report it. Older documents do not know seats, and have no milliseconds.
 private enum Reported {
     private static func payment(
         _ transaction: TransactionID, from: Instant, seats count: Int? = nil, isPart: Bool = false,
@@ -41,7 +41,7 @@ private enum Reported {
     }
 
     static let first = fact(payment("1000", from: start, seats: 4), day: 0)
-    /// The same payment under another number.
+    /// The same payment under another transaction id.
     static let firstOfOtherNumber = fact(payment("9000", from: start, seats: 4), day: 1)
     static let firstOfTwo = fact(payment("1000", from: start, seats: 4, isPart: true), day: 10)
     static let added = fact(payment("1001", from: addedAt, seats: 2, isPart: true), day: 10)
@@ -56,9 +56,9 @@ private enum Reported {
     ]
 }
 
-/// Payments of one period that have one line item, in documents of which some do not know that.
+/// Payments of one period that share a line item. Some of the documents do not name it.
 @Suite struct SeatReportTests {
-    @Test func `in any order, each document is about its own payment`() {
+    @Test func `in any order, each document describes its own payment`() {
         let expected = Timeline(of: purchase, Reported.all)
         #expect(expected.periods.map(\.payment.transaction) == ["1000", "1001"])
         #expect(expected.periods.map(\.isAddition) == [false, true])
@@ -75,7 +75,7 @@ private enum Reported {
     }
 
     @Test(arguments: 0..<300 as Range<UInt64>)
-    func `whatever is missing, the order does not matter`(seed: UInt64) {
+    func `if documents are missing, the order still does not matter`(seed: UInt64) {
         var dice = Dice(seed: seed)
         let facts = Reported.all.filter { _ in Bool.random(using: &dice) }
         let told = (facts + facts.filter { _ in Bool.random(using: &dice) }).shuffled(using: &dice)
@@ -85,7 +85,7 @@ private enum Reported {
         #expect(timeline.periods.count <= 2, "seed \(seed)")
     }
 
-    @Test func `a receipt that alone knows of a refund of added seats shuts nobody out`() {
+    @Test func `a refund of added seats known only from a receipt leaves access open`() {
         let facts = [Reported.first, Reported.receiptOfFirst, Reported.receiptOfRefund]
         let timeline = Timeline(of: purchase, facts)
         #expect(timeline.access(at: start + .days(20))?.state == .paid)

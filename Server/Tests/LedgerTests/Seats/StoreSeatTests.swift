@@ -35,7 +35,7 @@ private func claim(
         end: isOpen ? nil : SeatClaim.End(.left, at: now), report: report)
 }
 
-/// What is told the App Store of a claim, and what follows from its answers.
+/// What we report to the App Store about a claim, and what follows from its responses.
 @Suite struct StoreSeatTests {
     @Test(arguments: [
         (report(.due, asked: false), true, SeatReport.Step.claim),
@@ -43,7 +43,7 @@ private func claim(
         (report(.off, asked: false), true, .claim),
         (report(.refused, asked: false), true, .claim),
         (report(.reported, "s"), true, .nothing),
-        // A request may be on its way, so the claim is asked for again, to learn its id.
+        // A request may be on its way, so the claim is sent again, to learn its id.
         (report(.due), false, .claim),
         (report(.due, asked: false), false, .nothing),
         (report(.off, asked: false), false, .nothing),
@@ -52,7 +52,7 @@ private func claim(
         (report(.off, "s"), false, .unclaim("s")),
         (report(.refused, "s"), false, .unclaim("s")),
         (report(.ended, "s"), false, .nothing),
-    ]) func `what comes next depends on what the App Store may know`(
+    ]) func `the next step depends on what the App Store may know`(
         report: SeatReport, isOpen: Bool, step: SeatReport.Step
     ) {
         #expect(report.step(isOpen: isOpen, isRunning: true) == step)
@@ -62,7 +62,7 @@ private func claim(
 
     @Test(arguments: [
         (report(.due), SeatReport.Answer.claimed("s"), true, report(.reported, "s"), false),
-        // It ended while the request was on its way.
+        // The claim ended while the request was on its way.
         (report(.due), .claimed("s"), false, report(.reported, "s"), true),
         (report(.due), .noSeat, true, report(.refused, asked: false), false),
         (report(.due), .noSeat, false, report(.ended, asked: false), false),
@@ -71,7 +71,7 @@ private func claim(
         (report(.reported, "s"), .unclaimed, false, report(.ended, "s"), false),
         (report(.reported, "s"), .notRunning, false, report(.off, "s"), false),
         (report(.reported, "s"), .refused, false, report(.refused, "s"), false),
-    ]) func `an answer says what the App Store knows then`(
+    ]) func `a response updates what the App Store knows of the claim`(
         before: SeatReport, answer: SeatReport.Answer, isOpen: Bool, after: SeatReport,
         isDue: Bool
     ) {
@@ -82,13 +82,13 @@ private func claim(
         #expect(found.isDue == isDue)
     }
 
-    @Test func `a late answer does not bring back a claim that the App Store has ended`() {
+    @Test func `a late response does not reopen a claim that the App Store has ended`() {
         let ended = report(.ended, "s")
         let found = ended.after(.claimed("s"), isOpen: false, isFirst: false, at: later)
         #expect(found.report == ended && !found.isDue)
     }
 
-    @Test func `a refusal after a lost answer does not make the App Store forget the claim`() {
+    @Test func `a refusal after a lost response does not mark the claim as unknown`() {
         for answer in [SeatReport.Answer.noSeat, .refused] {
             let found = report(.due).after(answer, isOpen: true, isFirst: false, at: later)
             #expect(found.report.state == .refused && found.report.askedAt == now)
@@ -104,7 +104,7 @@ private func claim(
         StoreSeatComparison(listed, with: claims, on: group(refunded: refunded), askedAt: now)
     }
 
-    @Test func `a claim that the App Store lists no more is missing, unless it is too new`() {
+    @Test func `a claim that the App Store no longer lists is missing, unless it is too new`() {
         let old = claim("a", report(.reported, "s1", since: Self.long))
         let new = claim("b", report(.reported, "s2", since: now - .seconds(1)))
         let found = comparison([], old, new)
@@ -114,7 +114,7 @@ private func claim(
         #expect(comparison([], old).isEarly == false)
     }
 
-    @Test func `only as many claims are missing as seats were refunded, the newest`() {
+    @Test func `only as many claims are missing as seats were refunded, the newest first`() {
         let claims = ["a", "b", "c"].map { (name: SeatClaimID) in
             claim(name, report(.reported, StoreSeatID(rawValue: name.rawValue), since: Self.long))
         }
@@ -125,7 +125,7 @@ private func claim(
         #expect(comparison(["d"], dropped, refunded: 0).relisted == [dropped])
     }
 
-    @Test func `a refunded seat that has ended a claim ends no second one`() {
+    @Test func `a refunded seat that has already ended a claim ends no second one`() {
         var ended = claim("a", report(.ended, "a", since: Self.long), isOpen: false)
         ended.end = SeatClaim.End(.unclaimed, at: now)
         let open = claim("b", report(.reported, "b", since: Self.long))
@@ -136,7 +136,7 @@ private func claim(
         #expect(comparison([], ended, open, refunded: 1).missing == [open])
     }
 
-    @Test func `a claim that ended here and is listed there is left over`() {
+    @Test func `a claim that ended here but is still listed there is left over`() {
         let ended = claim("a", report(.ended, "s1", since: Self.long), isOpen: false)
         let refused = claim("b", report(.refused, "s2", since: Self.long), isOpen: false)
         let silent = claim("c", report(.reported, "s3", since: Self.long), isOpen: false)
@@ -147,7 +147,7 @@ private func claim(
         #expect(comparison([], ended, refused, onItsWay).leftover == [])
     }
 
-    @Test func `an id that is nobody's is foreign, unless it can be of a lost answer`() {
+    @Test func `an unknown id is foreign, unless it may belong to a lost response`() {
         let told = claim("a", report(.reported, "s1", since: Self.long))
         let unanswered = claim("b", report(.due))
         let unasked = claim("c", report(.due, asked: false))
@@ -156,7 +156,7 @@ private func claim(
         #expect(comparison([], told, unanswered).foreign == 0)
     }
 
-    @Test func `claims of others keep new members out, and take no member's seat`() {
+    @Test func `foreign claims keep new members out and take no member's seat`() {
         let claims = ["a", "b", "c"].map { claim($0, report(.reported)) }
         let roster = SeatRoster(claims, of: group(), takenByOthers: 4, at: now)
         #expect(roster.capacity == 8 && roster.waiting == 0 && roster.available == 1)

@@ -1,13 +1,13 @@
 import Ledger
 import Testing
 
-/// What refunds and debits do to what was credited by hand, in every order of a few acts.
+/// The effect of refunds and debits on manual credits, in every order of a few acts.
 @Suite struct HandCreditTests {
     private enum Act: CaseIterable {
         case buy, give, spend, refund
     }
 
-    /// What happened so far, one act a day.
+    /// The acts so far, one a day.
     private struct Story {
         var payments: [Payment] = []
         var bookings: [Booking] = []
@@ -18,7 +18,7 @@ import Testing
         var wallet: Wallet { Wallet(of: "gems", payments, bookings, rules: Self.rules) }
         private var now: Instant { Instant(milliseconds: 0) + .days(days) }
 
-        /// Returns false if the act cannot be done: a server refuses such a debit.
+        /// Returns false if the act is not possible: a server refuses such a debit.
         mutating func play(_ act: Act) -> Bool {
             days += 1
             switch act {
@@ -53,7 +53,7 @@ import Testing
 
     private static let actsMax = 7
 
-    /// Plays every sequence of acts, and checks each act.
+    /// Plays every sequence of acts, and checks the wallet after each act.
     private func playAll(
         after story: Story = Story(), _ check: (Act, _ before: Wallet, _ after: Story) -> Void
     ) {
@@ -66,7 +66,7 @@ import Testing
         }
     }
 
-    @Test func `a refund takes all that is left of purchases, up to its own, and no gift`() {
+    @Test func `a refund debits what is left of purchases, up to its own, and no manual credit`() {
         var refunds = 0
         playAll { act, before, story in
             guard act == .refund else { return }
@@ -78,7 +78,7 @@ import Testing
         #expect(refunds > 500)
     }
 
-    @Test func `a debit takes a gift only if nothing that was bought is left`() {
+    @Test func `a debit uses manual credits only if nothing bought is left`() {
         playAll { act, before, story in
             guard act == .spend else { return }
             let after = story.wallet
@@ -88,7 +88,7 @@ import Testing
         }
     }
 
-    @Test func `what was spent is of purchases, or of gifts, and each once`() {
+    @Test func `each debit is taken from purchases or manual credits, and only once`() {
         playAll { _, _, story in
             let wallet = story.wallet
             #expect(wallet.given >= 0 && wallet.given <= wallet.balance)
@@ -99,7 +99,7 @@ import Testing
         }
     }
 
-    @Test func `a purchase that comes after a gift was spent is untouched`() throws {
+    @Test func `a purchase made after a manual credit was spent is untouched`() throws {
         var story = Story()
         var arePlayed = [Act.give, .give, .spend, .buy].map { story.play($0) }
         let pack = try #require(story.payments.first).transaction

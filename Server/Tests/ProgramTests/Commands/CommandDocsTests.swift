@@ -8,7 +8,7 @@ import Testing
 @Suite struct CommandDocsTests {
     private typealias Leaf = (path: String, type: any ParsableCommand.Type)
 
-    /// Each command without commands of its own, by the words that call it.
+    /// Each command without subcommands, by its path.
     private static var leaves: [Leaf] { leaves(of: Perennial.self, after: []) }
 
     private static func leaves(of type: any ParsableCommand.Type, after path: [String]) -> [Leaf] {
@@ -43,7 +43,7 @@ import Testing
     func `a shared flag names the commands that have it`(flag: String) throws {
         let row = try #require(try Self.page().first { $0.hasPrefix("| `\(flag) ") })
         let listed = row.split(separator: "|")[1].matches(of: #/`([^`]+)`/#).map { String($0.1) }
-        // Their `--data` is the folder that they make.
+        // The `--data` of these commands names the folder that they create.
         let makers: Set = ["dev", "simulate", "prove"]
         let having = Self.leaves.filter { path, type in
             !makers.contains(path)

@@ -2,12 +2,12 @@ import Testing
 
 @testable import Program
 
-/// What commands say when they cannot do what was asked: one plain sentence, and a remedy.
+/// The messages of commands that fail: one plain sentence and a remedy.
 @Suite struct CommandFailureTests {
     struct Row: Sendable, CustomTestStringConvertible {
-        /// What follows `perennial`.
+        /// The arguments after `perennial`.
         var command: String
-        /// Everything that is printed.
+        /// All lines that are printed.
         var says: [String]
         var testDescription: String { command }
 
@@ -139,7 +139,7 @@ import Testing
     ]
 
     @Test(arguments: rows)
-    func `a command that cannot be done says why in a sentence, and what to do`(
+    func `a command that fails says why in one sentence, and what to do`(
         row: Row
     ) async throws {
         let output = try await BuiltProgram.output(
@@ -150,7 +150,7 @@ import Testing
         #expect(output.split(separator: "\n").map(String.init) == row.says + ["exit code 1"])
     }
 
-    @Test func `a missing App Store key is a warning where a server starts, and only there`()
+    @Test func `a missing App Store key is only a warning, and only where a server starts`()
         async throws
     {
         let output = try await BuiltProgram.output(
@@ -169,9 +169,7 @@ import Testing
             ], "\(output)")
     }
 
-    @Test func `a server whose port is taken says so before it touches the database`()
-        async throws
-    {
+    @Test func `a server whose port is in use says so before it opens the database`() async throws {
         let output = try await BuiltProgram.output(
             of: Self.files + """
                 echo 'dashboard: {url: "http://localhost:8080"}' >>birds.yaml
@@ -191,7 +189,7 @@ import Testing
             ], "\(output)")
     }
 
-    @Test func `the program says its version`() async throws {
+    @Test func `the program prints its version`() async throws {
         let output = try await BuiltProgram.output(of: #""$perennial" --version"#)
         #expect(output == "\(Perennial.configuration.version)\n")
         #expect(output.contains(#/^\d+\.\d+\.\d+/#))

@@ -10,7 +10,7 @@ struct ServerAddressesTests {
 
     /// If the check accepted a connection, no handler would answer it, and its client would wait
     /// until its own time limit.
-    @Test func `the check whether an address is free accepts no connection`() async throws {
+    @Test func `checking whether an address is free accepts no connection`() async throws {
         let place = try BoundSocket()
         let port = place.port
         place.close()
@@ -26,7 +26,7 @@ struct ServerAddressesTests {
         #expect(visitor.accepted.load(ordering: .relaxed) == 0)
     }
 
-    @Test func `an address is not free while another program listens there`() async throws {
+    @Test func `an address is not free while another program listens on it`() async throws {
         let taker = try BoundSocket()
         defer { taker.close() }
         taker.listen()
@@ -50,7 +50,7 @@ struct ServerAddressesTests {
     }
 }
 
-/// A client that connects again as soon as it was refused.
+/// A client that connects again immediately after each refusal.
 private final class Visitor: Sendable {
     let isOver = Atomic(false)
     /// The number of connections that were accepted.
@@ -64,7 +64,7 @@ private final class Visitor: Sendable {
     }
 }
 
-/// A socket at a port of this machine that was free.
+/// A socket bound to a free port of this machine.
 private struct BoundSocket {
     let descriptor: Int32
     let port: UInt16

@@ -16,7 +16,7 @@ import Testing
         .apps
     }
 
-    @Test func `a change is told line by line`() throws {
+    @Test func `a change is listed line by line`() throws {
         let old = try apps(
             """
                 products:
@@ -46,7 +46,7 @@ import Testing
             ConfigChange.differences(old, old) == ["No change affects customers."])
     }
 
-    /// A file that sells the given products, each as a subscription of a group, or a consumable.
+    /// A StoreKit file with subscriptions in one group, and with consumables.
     private static func shop(
         _ subscriptions: [String], in group: String, consumables: [String]
     ) -> [UInt8] {
@@ -68,7 +68,7 @@ import Testing
             """.utf8)
     }
 
-    @Test func `another StoreKit file is told product by product`() throws {
+    @Test func `another StoreKit file is listed product by product`() throws {
         let files = [
             "old": Self.shop(["a", "b"], in: "21", consumables: ["gems", "x"]),
             "new": Self.shop(["a", "x"], in: "22", consumables: ["gems"]),
@@ -141,14 +141,14 @@ import Testing
                 ]
             ),
         ] as [(String, String, [String])])
-    func `what customers notice is told, and no secret`(
+    func `changes that customers notice are listed, without secrets`(
         old: String, new: String, lines: [String]
     ) throws {
         let told = ConfigChange.differences(try apps("    " + old), try apps("    " + new))
         #expect(told == ["app a"] + lines)
     }
 
-    @Test func `a public key is told from a secret, and one file from another`() throws {
+    @Test func `changes to a public key and to the file of a publication are listed`() throws {
         let old = try apps("    content: {folder: a, \(Self.items)}")
         var new = old
         new[0].settings.proof = .signedToken(publicKey: [])
@@ -158,7 +158,7 @@ import Testing
         #expect(told.contains { $0.hasPrefix("  + content x on ") && $0.hasSuffix(", in x.pdf") })
     }
 
-    @Test func `settings of the process that change are told, without passwords`() {
+    @Test func `changed settings of the process are listed without passwords`() {
         let old = ["port": "8080", "database": "postgres://anna:secret@db/birds"]
         let new = ["host": "0.0.0.0", "port": "9000", "database": "postgres://anna:new@db2/birds"]
         #expect(
@@ -181,7 +181,7 @@ import Testing
             ("host=db dbname=birds", "host=db dbname=birds", false),
             (nil, Settings.databaseDefault, false), (nil, "other.sqlite", true),
         ] as [(String?, String?, Bool)])
-    func `another database shuts everybody out, and another password does not`(
+    func `a change of the database ends all access, a change of its password does not`(
         old: String?, new: String?, isAnother: Bool
     ) {
         let settings = [old, new].map { address -> [String: String] in
@@ -190,7 +190,7 @@ import Testing
         #expect(ConfigChange.isAnotherDatabase(settings[0], settings[1]) == isAnother)
     }
 
-    @Test func `settings are looked at before they are applied, and a database is not left`()
+    @Test func `settings are validated before they apply, and another database needs a flag`()
         async throws
     {
         let output = try await BuiltProgram.output(
@@ -212,7 +212,7 @@ import Testing
         #expect(lines.last == "Applied")
     }
 
-    @Test func `the new file takes the old one's place and its permissions`() async throws {
+    @Test func `the new file replaces the old one and has its permissions`() async throws {
         try await TemporaryFolder.with { folder in
             let path = "\(folder)/perennial.yaml"
             let files = FileManager.default
@@ -229,7 +229,9 @@ import Testing
         }
     }
 
-    @Test func `a link stays, and the file behind it is replaced, for its owner`() async throws {
+    @Test func `a symbolic link stays, and its target is replaced and keeps its owner`()
+        async throws
+    {
         let output = try await BuiltProgram.output(
             of: """
                 exec 2>/dev/null
@@ -254,7 +256,7 @@ import Testing
             ])
     }
 
-    @Test func `what is wrong with a file is told by that file's name`() async throws {
+    @Test func `a failure names the file that it is about`() async throws {
         try await TemporaryFolder.with { folder in
             let path = "\(folder)/other.yaml"
             let missing = #expect(throws: ConfigurationFailure.self) {
@@ -269,7 +271,7 @@ import Testing
         }
     }
 
-    @Test func `an app that comes or goes is told with all it has`() throws {
+    @Test func `an added or removed app is listed with all its lines`() throws {
         let app = try apps("    products: {monthly: [pro]}")
         let gone = ConfigChange.differences(app, [])
         #expect(gone.contains("  - product monthly gives pro"))

@@ -5,8 +5,8 @@ import Testing
 
 /// Compares the keys of the configuration with the tables in docs.
 @Suite struct ConfigurationDocsTests {
-    /// A mapping's keys, after the path to it, and the page with their table. `…` stands for a
-    /// name of the user's choice.
+    /// The keys of a mapping, the path to it, and the page with their table. `…` stands for a name
+    /// that the user chooses.
     private static let mappings: [(path: String, page: String, keys: [String])] = [
         ("", "configuration.md", ConfigurationReader.appKeys.map(\.name)),
         ("products.….", "configuration.md", ConfigurationReader.productKeys.map(\.name)),
@@ -38,7 +38,7 @@ import Testing
     ]
 
     /// A table of keys: its page, the first cell of its head, the column with the keys, and the
-    /// paths that its keys may leave out.
+    /// path prefixes that its rows may omit.
     struct Table: Sendable, CustomTestStringConvertible {
         var page: String
         var head: String
@@ -80,7 +80,7 @@ import Testing
                 try Self.rows(of: table).flatMap { row in table.paths.map { $0 + row } }
             }
             for key in keys.map({ path + $0 }) {
-                // The row of a key in a mapping stands for the mapping, too.
+                // The row of a key in a mapping also counts for the mapping.
                 let isListed = rows.contains { $0 == key || $0.hasPrefix(key + ".") }
                 #expect(isListed, "No table of docs/\(page) has a row for \(key).")
             }
@@ -96,7 +96,7 @@ import Testing
         }
     }
 
-    @Test func `a change of a key is shown, except for these`() {
+    @Test func `a change of any key is shown, except for these`() {
         let silent = ConfigurationReader.appKeys.filter { $0.lines == nil }.map(\.name)
         #expect(
             silent == [
@@ -110,7 +110,7 @@ import Testing
         return try String(contentsOf: docs.appending(path: page), encoding: .utf8)
     }
 
-    /// The keys in a table: what stands between backticks in its column.
+    /// The keys in a table: the words in backticks in its column.
     private static func rows(of table: Table) throws -> [String] {
         let lines = try text(of: table.page).split(
             separator: "\n", omittingEmptySubsequences: false)

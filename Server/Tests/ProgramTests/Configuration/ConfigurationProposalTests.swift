@@ -6,11 +6,12 @@ import Testing
 
 @testable import Program
 
-/// A pasted configuration is read as if it were in the file's place, and leads nowhere else.
+/// A pasted configuration is read as if it were the file, but it cannot read other files or
+/// variables.
 @Suite struct ConfigurationProposalTests {
     private static let head = "apps:\n  a:\n    bundle_id: x\n"
 
-    /// A folder with a configuration and other files, which is removed afterwards.
+    /// Runs the body with a folder that has a configuration and other files.
     private func withFolder(
         _ files: [String: String], _ body: (ProposedConfiguration.Reading) throws -> Void
     ) throws {
@@ -25,7 +26,7 @@ import Testing
         try body(ConfigurationProposal.reading(inPlaceOf: path))
     }
 
-    @Test func `its settings and its differences are those of each app`() throws {
+    @Test func `a proposal has the settings and the differences of each app`() throws {
         let file = Self.head + "    products: {monthly: [pro]}\n"
         try withFolder(["perennial.yaml": file]) { read in
             let changed = try read(Self.head + "    products: {monthly: [plus]}\n")
@@ -40,7 +41,7 @@ import Testing
         }
     }
 
-    @Test func `it may name only files that the present one names`() throws {
+    @Test func `a proposal may only name files that the current configuration names`() throws {
         let files = [
             "perennial.yaml": Self.head + "    shared_secret_file: own\n",
             "own": "0123456789abcdef0123456789abcdef",
@@ -52,7 +53,7 @@ import Testing
                 let refusal = #expect(throws: ProposedConfiguration.Refusal.self) {
                     try read(Self.head + "    shared_secret_file: \(name)\n")
                 }
-                // There is no telling which of them exists.
+                // The message does not reveal which of the files exist.
                 #expect(refusal?.problems.count == 1, "\(name)")
                 #expect(refusal?.problems.first?.contains("contains no shared secret") == true)
             }
@@ -62,7 +63,7 @@ import Testing
         }
     }
 
-    @Test func `an app may name only what the same app names`() throws {
+    @Test func `an app in a proposal may only name files that the same app names now`() throws {
         let two = Self.head + "    shared_secret_file: own\n" + Self.other
         let files = [
             "perennial.yaml": two + "    shared_secret_file: other\n",
@@ -81,14 +82,14 @@ import Testing
         }
     }
 
-    /// Another app, beside the one of the head.
+    /// A second app, after the one in `head`.
     private static let other = "  b:\n    bundle_id: y\n"
 
-    @Test func `a variable is allowed by its whole name, and only to the app that names it`()
+    @Test func `a variable is allowed only by its whole name, and only for the app that names it`()
         throws
     {
-        // Variables of this process, of which each is short enough for a secret. The file contains
-        // the letters of both.
+        // Variables of this process whose values are short enough for a secret. The file contains
+        // the letters of both names.
         let names = ProcessInfo.processInfo.environment.filter { name, value in
             let text = value.trimmingCharacters(in: .whitespacesAndNewlines)
             return name.wholeMatch(of: /[A-Z_]{4,}/) != nil && (1...200).contains(text.count)
@@ -106,7 +107,7 @@ import Testing
         }
     }
 
-    @Test func `no value of the text is in what is said about it`() throws {
+    @Test func `messages about a proposal contain no values of its text`() throws {
         try withFolder(["perennial.yaml": Self.head]) { read in
             let texts = [
                 Self.head + "    legacy: hunter2\n",

@@ -9,7 +9,7 @@ import Testing
 
 @testable import Program
 
-/// A changed configuration while the server runs.
+/// Changes of the configuration while the server runs.
 @Suite struct ConfigurationReloadTests {
     private static let first = """
         apps:
@@ -27,7 +27,7 @@ import Testing
     private static let second =
         first + "        two: {published: 2026-02-15, entitlement: pro, file: two.txt}\n"
 
-    /// A server that was started with ``first``, and the lines that it logs.
+    /// A server that was started with ``first``, and its log.
     private struct Desk {
         let folder: String
         let live: LiveServer
@@ -86,7 +86,7 @@ import Testing
             try desk.write(Self.second)
             #expect(await desk.reload.reload())
             #expect(try desk.items == ["one", "two"])
-            // What a request has begun with, it ends with.
+            // A request ends with the configuration that it began with.
             #expect(try former.context.settings(of: "birds").content.items.count == 1)
             #expect(desk.log.text.contains("in force"))
             #expect(await desk.reload.reload(), "idempotent")
@@ -114,7 +114,7 @@ import Testing
         }
     }
 
-    @Test func `what needs a restart is named, and the rest is in force`() async throws {
+    @Test func `settings that need a restart are named, and the rest takes effect`() async throws {
         try await withDesk { desk in
             try desk.write(
                 Self.second + "settings: {port: 9000, listen_metrics: \"127.0.0.1:9090\"}\n")
@@ -124,7 +124,7 @@ import Testing
         }
     }
 
-    @Test func `an address that is added is forwarded to by the next piece of work`() async throws {
+    @Test func `a new forwarding address is used by the next run of the worker`() async throws {
         try await withDesk { desk in
             try desk.write(
                 Self.first.replacing("old.example.com", with: "new.example.com"))

@@ -46,7 +46,7 @@ import Testing
         }
     }
 
-    @Test func `a configuration says which products give which right`() throws {
+    @Test func `a configuration says which products give which entitlement`() throws {
         let file = try read(Self.good)
         let birds = try #require(file.apps.first?.settings)
         #expect(birds.id == "birds" && birds.bundleID == "com.example.birds")
@@ -70,7 +70,7 @@ import Testing
         #expect(file.apps.last?.appStore == nil)
     }
 
-    /// What follows `app_store: {key_id: K, issuer_id: I, ` for an app that is simulated or not.
+    /// The end of `app_store: {key_id: K, issuer_id: I, `, and whether the app is simulated.
     static let hosts: [(String, Bool, AppStoreHosts)] = [
         ("private_key_env: KEY", false, .apple),
         ("private_key_env: KEY, older_host_names: true", false, .appleBefore2026),
@@ -81,7 +81,7 @@ import Testing
         ),
     ]
 
-    @Test(arguments: hosts) func `an app says where it asks the App Store`(
+    @Test(arguments: hosts) func `an app asks the App Store at the configured addresses`(
         rest: String, isSimulated: Bool, hosts: AppStoreHosts
     ) throws {
         let text = """
@@ -95,7 +95,7 @@ import Testing
     }
 
     @Test(arguments: [("", true), ("legacy: true", true), ("legacy: false", false)])
-    func `an app says whether it takes evidence from before StoreKit 2`(
+    func `an app says whether it accepts evidence from before StoreKit 2`(
         line: String, takes: Bool
     ) throws {
         let file = try read("apps:\n  a:\n    bundle_id: x\n    \(line)")
@@ -169,7 +169,7 @@ import Testing
             says: "Did you mean port?"),
     ]
 
-    /// What is wrong in `app_store: {…}` of an app that is simulated or not.
+    /// The mistakes in `app_store: {…}`, for simulated and real apps.
     static let keyMistakes: [(String, Bool, String)] = [
         ("issuer_id: I, private_key_env: KEY", false, "app_store has no key_id."),
         ("key_id: K, private_key_env: KEY", false, "app_store has no issuer_id."),
@@ -200,7 +200,7 @@ import Testing
         ("key_id: K, issuer_id: I, key: x", false, "“key” is unknown in app_store."),
     ]
 
-    @Test(arguments: keyMistakes) func `a key that is not whole is told of, without it`(
+    @Test(arguments: keyMistakes) func `an incomplete App Store key is reported without the key`(
         members: String, isSimulated: Bool, says: String
     ) throws {
         let text = """
@@ -217,7 +217,7 @@ import Testing
     }
 
     @Test(arguments: mistakes)
-    func `a mistake is told with its line`(row: Row) throws {
+    func `a mistake is reported with its line`(row: Row) throws {
         let failure = try #require(throws: ConfigurationFailure.self) { try read(row.text) }
         let found = failure.complaints.first { $0.description.contains(row.says) }
         let complaint = try #require(found, "\(failure.complaints)")
@@ -235,7 +235,9 @@ import Testing
         """
     }
 
-    @Test func `a shared secret is in a file or a variable, and is asked with at Apple`() throws {
+    @Test func `a shared secret comes from a file or a variable, and Apple verifies receipts`()
+        throws
+    {
         for members in ["shared_secret_file: secret", "shared_secret_env: SECRET"] {
             let app = try #require(try read(app(members)).apps.first)
             #expect(app.settings.sharedSecret == AppSecret("c0ffee"))
@@ -258,26 +260,28 @@ import Testing
         ("shared_secret_file: secret\nshared_secret_env: SECRET", "are both set"),
         ("verify_receipt_url: http://localhost:8090", "can only be verified by Apple"),
     ])
-    func `a secret that is not there, or an address that may not be, is told of`(
+    func `a missing shared secret and a forbidden address are reported`(
         members: String, says: String
     ) throws {
         let failure = try #require(throws: ConfigurationFailure.self) { try read(app(members)) }
         #expect(failure.complaints.contains { $0.message.contains(says) }, "\(failure.complaints)")
     }
 
-    @Test func `all mistakes are told at once`() throws {
+    @Test func `all mistakes are reported at once`() throws {
         let text = "apps:\n  a:\n    simulated: maybe\n    colour: red\n  b: 5"
         let failure = try #require(throws: ConfigurationFailure.self) { try read(text) }
         let lines = failure.complaints.compactMap(\.line)
         #expect(Set(lines) == [2, 3, 4, 5] && lines == lines.sorted())
     }
 
-    @Test func `a key that stands there twice is a mistake`() {
+    @Test func `a key that occurs twice is a mistake`() {
         let text = "apps:\n  a:\n    bundle_id: x\n    bundle_id: y"
         #expect(throws: ConfigurationFailure.self) { try read(text) }
     }
 
-    @Test func `a product that the shop does not sell is warned of, with the nearest`() throws {
+    @Test func `a product that the StoreKit file lacks is warned about, with the nearest name`()
+        throws
+    {
         let shop = """
             {"version": {"major": 4, "minor": 0}, "products": [{"productID": "pro.monthly",
              "type": "NonConsumable", "displayPrice": "9.99", "referenceName": "Pro"}]}
@@ -299,19 +303,19 @@ import Testing
         #expect(file.apps.first?.storeKit?.products.count == 1)
     }
 
-    @Test func `a real app without its Apple id is warned of`() throws {
+    @Test func `a real app without its Apple id causes a warning`() throws {
         let file = try read("apps:\n  a:\n    bundle_id: x")
         #expect(file.warnings.contains { $0.message.contains("app_apple_id") })
     }
 
-    @Test func `a real app that cannot ask the App Store is warned of`() throws {
+    @Test func `a real app without an App Store key causes a warning`() throws {
         let real = try read("apps:\n  a:\n    bundle_id: x")
         #expect(real.servingWarnings.contains { $0.message.contains("app_store") })
         let simulated = try read("apps:\n  a:\n    bundle_id: x\n    simulated: true")
         #expect(simulated.servingWarnings.isEmpty)
     }
 
-    @Test func `the nearest word is found only where it is near`() {
+    @Test func `the nearest word is suggested only if it is near`() {
         let known = ["bundle_id", "simulated", "products"]
         #expect(Spelling.nearest(to: "simulate", among: known) == "simulated")
         #expect(Spelling.nearest(to: "prodcuts", among: known) == "products")

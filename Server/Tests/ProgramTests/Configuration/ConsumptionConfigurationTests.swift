@@ -9,12 +9,12 @@ import Testing
         return file.apps.first?.settings.consumption
     }
 
-    @Test func `without a word nothing is told`() throws {
+    @Test func `by default, consumption is never reported to Apple`() throws {
         #expect(try rules("products: {}") == ConsumptionRules())
         #expect(try rules("consumption: {sample_content: true}")?.policy == .never)
     }
 
-    @Test func `an app says when, and what it prefers`() throws {
+    @Test func `an app says when it answers Apple, and which refund it prefers`() throws {
         let found = try rules(
             "consumption: {answer: with_consent, sample_content: true, "
                 + "refund_preference: grant_prorated}")
@@ -28,7 +28,7 @@ import Testing
         ("{answer: always}", "Use one of never, with_consent."),
         ("{refund_preference: no}", "Use one of decline, grant_full, grant_prorated."),
         ("{answers: never}", "Did you mean answer?"),
-    ]) func `a mistake is named, with what to do`(text: String, says: String) throws {
+    ]) func `a mistake is reported with its remedy`(text: String, says: String) throws {
         let failure = #expect(throws: ConfigurationFailure.self) {
             try rules("consumption: \(text)")
         }

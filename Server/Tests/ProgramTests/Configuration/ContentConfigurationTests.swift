@@ -17,7 +17,9 @@ import Testing
         return file.apps.first?.settings.content
     }
 
-    @Test func `an app says what it publishes, where it lies, and who may read it`() throws {
+    @Test func `an app says what it publishes, where the files are, and who may read them`()
+        throws
+    {
         let content = try #require(
             try content(
                 """
@@ -35,7 +37,7 @@ import Testing
         #expect(!content.opensSandbox)
         #expect(
             content.items.map(\.publication) == [
-                // Midnight in Vienna is an hour before that in Greenwich.
+                // Midnight in Vienna is 23:00 UTC.
                 Publication(
                     id: "2026-01", publishedAt: Instant(milliseconds: 1_768_431_600_000),
                     entitlement: "magazine"),
@@ -47,7 +49,7 @@ import Testing
         #expect(content.items.map(\.file) == [nil, "a/b.pdf"])
     }
 
-    @Test func `files may lie elsewhere, with signed links`() throws {
+    @Test func `files may be stored elsewhere, with signed links`() throws {
         let text = """
             redirect: https://files.example.com/a
             redirect_secret_env: CDN
@@ -87,7 +89,7 @@ import Testing
         ("after_lapse: burn\n" + item + "}}", "Use one of close, keep."),
         ("sandbox: perhaps\n" + item + "}}", "“perhaps” is neither true nor false."),
         ("link_minutes: 0\n" + item + "}}", "link_minutes is out of range."),
-    ]) func `a mistake is named, with what to do`(text: String, says: String) throws {
+    ]) func `a mistake is reported with its remedy`(text: String, says: String) throws {
         let failure = #expect(throws: ConfigurationFailure.self) { try content(text) }
         let said = failure?.complaints.map(\.description) ?? []
         #expect(said.contains { $0.contains(says) }, "\(said)")

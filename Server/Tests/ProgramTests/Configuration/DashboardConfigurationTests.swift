@@ -11,7 +11,7 @@ import Testing
         return try ConfigurationFile(text) { _ in nil }.dashboard
     }
 
-    @Test func `a dashboard has a URL, and the rest by default`() throws {
+    @Test func `a dashboard needs only a URL, and the rest has defaults`() throws {
         let found = try #require(try dashboard("dashboard: {url: 'https://Store.example.com/'}"))
         #expect(found.origin == PageOrigin(url: "https://store.example.com"))
         #expect(found.operators == OperatorSettings() && found.proxy == nil)
@@ -38,7 +38,7 @@ import Testing
         #expect(found.proxy?.userField?.rawName == "X-Forwarded-User")
     }
 
-    @Test func `behind a proxy that is not named, all browsers are one`() throws {
+    @Test func `without a trusted proxy, a public dashboard causes a warning`() throws {
         func warnings(_ lines: String) throws -> [String] {
             let text = "apps:\n  a:\n    bundle_id: x\n" + lines
             return try ConfigurationFile(text) { _ in nil }.warnings.map(\.message)
@@ -75,7 +75,7 @@ import Testing
             "is not an IP address"
         ),
     ])
-    func `what cannot be is a problem, with its line`(lines: String, message: String) {
+    func `an invalid value is a problem with its line`(lines: String, message: String) {
         let failure = #expect(throws: ConfigurationFailure.self) { try dashboard(lines) }
         let texts = failure?.complaints.map { $0.message } ?? []
         #expect(texts.contains { $0.contains(message) }, "\(texts)")

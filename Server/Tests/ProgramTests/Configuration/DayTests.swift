@@ -4,18 +4,18 @@ import Testing
 
 @testable import Program
 
-/// The days of reports, in places whose clocks change.
+/// The days of reports, in time zones whose clocks change.
 @Suite struct DayTests {
     private static let quarterHour: Int64 = 900_000
 
-    // In Beirut and Cairo the clocks change at midnight, on Lord Howe by half an hour. Apia left
-    // out a day, 2011-12-30.
+    // In Beirut and Cairo the clocks change at midnight, on Lord Howe by half an hour. Apia skipped
+    // the day 2011-12-30.
     @Test(arguments: [
         "UTC", "Europe/Vienna", "America/New_York", "America/Los_Angeles", "America/Sao_Paulo",
         "America/Havana", "Asia/Beirut", "Africa/Cairo", "Australia/Lord_Howe", "Asia/Kathmandu",
         "Pacific/Apia", "Pacific/Kiritimati",
     ])
-    func `days cover time without a gap, and no moment belongs to two`(zone: String) throws {
+    func `days cover time without gaps and without overlaps`(zone: String) throws {
         let clock = WallClock(try #require(TimeZone(identifier: zone)))
         for (from, to) in [("2011-12-01", "2012-01-31"), ("2025-12-01", "2027-01-31")] {
             let first = try #require(CivilDate(from)).dayNumber

@@ -19,7 +19,7 @@ import Testing
         return file.apps.first?.settings.forwards ?? .none
     }
 
-    @Test func `nothing is sent on where nothing is said`() throws {
+    @Test func `by default, no notification is forwarded`() throws {
         #expect(try rules("") == .none)
         #expect(ForwardRules.none.policy == .own)
     }
@@ -52,7 +52,7 @@ import Testing
             ])
     }
 
-    /// An address, and whether notifications may be sent there.
+    /// An address, and whether notifications may be forwarded to it.
     static let addresses: [(url: String, isGood: Bool)] = [
         ("https://old.example.com", true), ("https://10.0.0.7/apple", true),
         ("http://127.0.0.1:9000/a", true), ("http://[::1]:9000/a", true),
@@ -68,7 +68,7 @@ import Testing
     ]
 
     @Test(arguments: addresses.indices)
-    func `without TLS nothing leaves this machine`(number: Int) {
+    func `without TLS, notifications are forwarded only within this machine`(number: Int) {
         let (url, isGood) = Self.addresses[number]
         #expect((ConfigurationReader.name(of: url) != nil) == isGood, "\(url)")
     }
@@ -86,14 +86,14 @@ import Testing
         ("    forward: [https://a.example/]\n    forward_policy: some", "is not a forward_policy"),
         ("    forward_policy: all", "no forwarding address"),
     ])
-    func `what is wrong is said, with its line`(lines: String, expected: String) {
+    func `a mistake is reported with its line`(lines: String, expected: String) {
         let failure = #expect(throws: ConfigurationFailure.self) { try rules(lines) }
         let complaint = failure?.complaints.first
         #expect(complaint?.message.contains(expected) == true, "\(complaint?.message ?? "")")
         #expect((complaint?.line ?? 0) >= 6)
     }
 
-    @Test func `the pauses between attempts double up to six hours, and take a week in all`() {
+    @Test func `pauses between attempts double up to six hours, and take a week in all`() {
         let pauses = (1...ForwardingSettings.attemptsMax).map {
             ForwardingSettings.pause(after: $0)
         }

@@ -22,7 +22,9 @@ import Testing
         }
     }
 
-    @Test func `whoever says nothing of the end of codes is told what to say`() throws {
+    @Test func `hmac proofs that do not say whether they end cause a warning with a remedy`()
+        throws
+    {
         let hmac = "identity: {proof: hmac, secret_env: SECRET"
         func notes(_ text: String) throws -> [String] {
             try file(text).warnings.map(\.remedy).filter { $0.contains("endless") }
@@ -36,21 +38,21 @@ import Testing
         }
     }
 
-    @Test func `a jwt may have to name its audience and its issuer`() throws {
+    @Test func `a JWT proof can require an audience and an issuer`() throws {
         let text = "identity: {proof: jwt, secret_env: SECRET, audience: birds, issuer: me}"
         let claims = IdentityProof.Claims(audience: "birds", issuer: "me")
         #expect(try settings(text)?.proof == .token(AppSecret(Self.secret), claims))
     }
 
     @Test(arguments: ["audience: [birds, cats]", "issuer: {a: b}", "audience: ''"])
-    func `a claim that cannot be checked is a fault`(claim: String) throws {
+    func `a claim that cannot be checked is a mistake`(claim: String) throws {
         let failure = #expect(throws: ConfigurationFailure.self) {
             try settings("identity: {proof: jwt, secret_env: SECRET, \(claim)}")
         }
         #expect("\(failure as Any)".contains("must be text"))
     }
 
-    @Test func `an app joins people only where the configuration says so`() throws {
+    @Test func `an app key may merge people only if the configuration allows it`() throws {
         #expect(try settings("products: {p: [pro]}")?.joinsPeople == false)
         let app = try #require(try settings("identity: {join_people: true}"))
         #expect(app.joinsPeople && app.proof == nil)
@@ -62,14 +64,14 @@ import Testing
         #expect(growing?.growthPerHour == 250_000 && growing?.proof == nil)
     }
 
-    @Test func `without a word purchases stay with whom they were first`() throws {
+    @Test func `by default, a purchase stays with its first customer`() throws {
         let app = try #require(try settings("products: {p: [pro]}"))
         #expect(
             app.restorePolicy(in: .production) == .keep && app.restorePolicy(in: .sandbox) == .keep)
         #expect(app.proof == nil)
     }
 
-    @Test func `a policy is for both environments, or one for each`() throws {
+    @Test func `a restore policy is for both environments, or one for each`() throws {
         let both = try settings("restore: transfer_if_inactive")
         #expect(both?.restorePolicy(in: .sandbox) == .transferIfInactive)
         let one = try settings("restore: {sandbox: share}")
@@ -78,7 +80,7 @@ import Testing
                 && one?.restorePolicy(in: .production) == .keep)
     }
 
-    @Test func `a share goes to five others, or to as many as is said`() throws {
+    @Test func `a purchase can be shared with five others, or with the configured number`() throws {
         #expect(try settings("restore: share")?.shareRules(in: .production).most == 5)
         let both = try settings("restore: {share: {most: 3}}")
         for environment in Ledger.Environment.allCases {
@@ -92,7 +94,9 @@ import Testing
         #expect(one?.shareRules(in: .sandbox).most == 2)
     }
 
-    @Test func `account tokens are ids of customers, unless it is said that they are not`() throws {
+    @Test func `account tokens are ids of customers, unless the configuration says otherwise`()
+        throws
+    {
         #expect(try settings("restore: keep")?.accountTokens == .customers)
         let other = try settings("identity: {account_tokens: other}")
         #expect(other?.accountTokens == .other && other?.proof == nil)
@@ -104,18 +108,18 @@ import Testing
     @Test(arguments: [
         "identity: {proof: hmac, secret_env: SECRET}",
         "identity: {proof: hmac, secret_file: secret.txt}",
-    ]) func `a proof has a secret, from a variable or a file`(text: String) throws {
+    ]) func `a proof has its secret from a variable or a file`(text: String) throws {
         #expect(try settings(text)?.proof == .hmac(AppSecret(Self.secret)))
     }
 
-    @Test func `tokens live for an hour, for as long as is said, or are left out`() throws {
+    @Test func `tokens are valid for an hour or the configured time, or switched off`() throws {
         #expect(try settings("products: {p: [pro]}")?.tokens == TokenRules())
         let rules = try settings("tokens: {minutes: 5, issuer: https://iap.example.com}")?.tokens
         #expect(rules == TokenRules(life: .seconds(300), issuer: "https://iap.example.com"))
         #expect(try #require(try settings("tokens: false")).tokens == nil)
     }
 
-    @Test func `a token counts offline for thirty days, or for as long as is said`() throws {
+    @Test func `a token is valid offline for 30 days, or the configured number`() throws {
         #expect(TokenRules().offlineDays == 30)
         for days in [0, 7, 365] {
             let rules = try settings("tokens: {offline_days: \(days)}")?.tokens
@@ -148,7 +152,7 @@ import Testing
             "There is no valid secret for verifying proofs."
         ),
         ("identity: {proof: jwt, public_key_file: x.pem}", "contains no P-256 public key"),
-    ]) func `a mistake is named, with what to do`(text: String, says: String) throws {
+    ]) func `a mistake is reported with its remedy`(text: String, says: String) throws {
         let failure = #expect(throws: ConfigurationFailure.self) { try settings(text) }
         let said = failure?.complaints.map(\.description) ?? []
         #expect(said.contains { $0.contains(says) }, "\(said)")

@@ -10,11 +10,13 @@ import Testing
         return try ConfigurationFile(text, environment: [:]) { _ in nil }.apps.first?.settings
     }
 
-    @Test func `the first version that was free is named, and what older ones give`() throws {
+    @Test func `paid_app sets the first free version, and what earlier purchases of the app give`()
+        throws
+    {
         let app = try settings("{before: 3.0, entitlements: [pro, archive]}")
         let three = try #require(AppVersion("3.0"))
         #expect(app?.paidApp == PaidAppRule(before: three, entitlements: ["pro", "archive"]))
-        // An entitlement that only the app gives can be granted, too.
+        // An entitlement that only the paid app gives can also be granted.
         #expect(app?.entitlements["archive"] == [] && app?.entitlements["pro"] == ["p"])
         let full = try settings(
             "{before: 417, before_on_mac: 2.1, entitlements: pro, sandbox: true}")
@@ -35,7 +37,7 @@ import Testing
         ("{before: 3.0}", "paid_app needs before and entitlements."),
         ("{before: v3, entitlements: [pro]}", "“v3” is not a version."),
         ("{befor: 3.0, entitlements: [pro]}", "Did you mean before?"),
-    ]) func `a mistake is named, with what to do`(text: String, says: String) throws {
+    ]) func `a mistake is reported with its remedy`(text: String, says: String) throws {
         let failure = #expect(throws: ConfigurationFailure.self) { try settings(text) }
         let said = failure?.complaints.map(\.description) ?? []
         #expect(said.contains { $0.contains(says) }, "\(said)")

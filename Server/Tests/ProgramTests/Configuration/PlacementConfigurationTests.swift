@@ -15,7 +15,7 @@ import Testing
         try #require(try file(text).apps.first).settings.offerings.placements
     }
 
-    @Test func `placements keep their order, and metadata is what YAML says`() throws {
+    @Test func `placements keep their order, and metadata keeps its YAML types`() throws {
         let found = try placements(
             """
             placements:
@@ -62,13 +62,13 @@ import Testing
             "placements: {x: {products: [p], metadata: {a: {b: {c: {d: {e: 1}}}}}}}",
             "too large or too deep"
         ),
-    ]) func `a mistake is named, with what to do`(text: String, says: String) throws {
+    ]) func `a mistake is reported with its remedy`(text: String, says: String) throws {
         let failure = #expect(throws: ConfigurationFailure.self) { try file(text) }
         let said = failure?.complaints.map(\.description) ?? []
         #expect(said.contains { $0.contains(says) }, "\(said)")
     }
 
-    @Test func `a product that is not configured is warned of, with the nearest name`() throws {
+    @Test func `a product that is not configured causes a warning with the nearest name`() throws {
         let found = try file("placements: {paywall: {products: [p, qq]}}")
         let warnings = found.warnings.map(\.description)
         #expect(
@@ -78,7 +78,9 @@ import Testing
             }, "\(warnings)")
     }
 
-    @Test func `offerings are written for the bundle, signed where the database is`() async throws {
+    @Test func `offerings are exported for the app bundle, signed if there is a database`()
+        async throws
+    {
         let output = try await BuiltProgram.output(
             of: """
                 exec 2>/dev/null

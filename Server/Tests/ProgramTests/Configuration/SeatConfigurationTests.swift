@@ -15,7 +15,7 @@ import Testing
             ("seats: {tell_apple: sandbox}", [.sandbox], false),
             ("seats: {tell_apple: [production, sandbox]}", [.production, .sandbox], true),
         ] as [(String, Set<Environment>, Bool)])
-    func `Apple is told in the environments that are listed, by default in the sandbox`(
+    func `seats are reported to Apple in the listed environments, by default the sandbox`(
         text: String, told: Set<Environment>, isWarned: Bool
     ) throws {
         let file = try file(text)
@@ -23,7 +23,7 @@ import Testing
         #expect(file.warnings.contains { $0.message.contains("sandbox only") } == isWarned)
     }
 
-    @Test func `a word that is no environment is named, with what to do`() throws {
+    @Test func `an unknown environment is reported with its remedy`() throws {
         let failure = #expect(throws: ConfigurationFailure.self) {
             try file("seats: {tell_apple: [live]}")
         }
@@ -31,7 +31,7 @@ import Testing
         #expect(said.contains { $0.contains("“live” is not an environment") }, "\(said)")
     }
 
-    @Test func `a change is shown before it is made`() throws {
+    @Test func `a change of seat reports is shown in the differences`() throws {
         let before = try file("products: {}").apps[0].settings.lines
         let after = try file("seats: {tell_apple: [production, sandbox]}").apps[0].settings.lines
         #expect(

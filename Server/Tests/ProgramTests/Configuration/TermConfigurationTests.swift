@@ -14,13 +14,13 @@ import Testing
 
     @Test(arguments: [
         ("P1M", 1, 0), ("P1Y", 12, 0), ("P2W", 0, 14), ("P30D", 0, 30), ("P1Y6M1W2D", 18, 9),
-    ]) func `a product says how long it lasts`(text: String, months: Int, days: Int) throws {
+    ]) func `a product says how long its term lasts`(text: String, months: Int, days: Int) throws {
         let rules = try #require(try terms("products: {p: {entitlements: [e], term: \(text)}}"))
         #expect(rules.products["p"]?.length == Term.Length(months: months, days: days))
         #expect(rules.clock == .utc && rules.overlap == .stack)
     }
 
-    @Test func `bonus days come on top, and products of the same entitlements are one chain`()
+    @Test func `bonus days are added, and products with the same entitlements form one chain`()
         throws
     {
         let rules = try #require(
@@ -43,9 +43,11 @@ import Testing
         #expect(rules.overlap == .extend)
     }
 
-    /// By Foundation's calendar: the machine's own arithmetic.
+    /// Compares with Foundation's calendar, which has its own arithmetic.
     @Test(arguments: ["Europe/Vienna", "America/Los_Angeles", "Australia/Lord_Howe", "Asia/Tehran"])
-    func `the clocks of a place are those of the machine's table`(place: String) throws {
+    func `the clock of a time zone agrees with the machine's time zone table`(
+        place: String
+    ) throws {
         let rules = try #require(try terms("terms: {time_zone: \(place)}"))
         let zone = try #require(TimeZone(identifier: place))
         var calendar = Calendar(identifier: .gregorian)
@@ -59,7 +61,7 @@ import Testing
         }
     }
 
-    @Test func `a product is told of as it says, else as the app does`() throws {
+    @Test func `reminders of a product come from the product, otherwise from the app`() throws {
         let rules = try #require(
             try terms(
                 """
@@ -99,7 +101,7 @@ import Testing
         Row(text: "terms: {overlap: pile}", says: "Use one of stack, extend, refuse."),
     ]
 
-    @Test(arguments: mistakes) func `a mistake is named, with what to do`(row: Row) throws {
+    @Test(arguments: mistakes) func `a mistake is reported with its remedy`(row: Row) throws {
         let failure = #expect(throws: ConfigurationFailure.self) { try terms(row.text) }
         let said = failure?.complaints.map(\.description) ?? []
         #expect(said.contains { $0.contains(row.says) }, "\(said)")
@@ -108,8 +110,9 @@ import Testing
     @Test(arguments: [
         ("season: [e]", "season does not renew and has no term: it gives no access."),
         ("gems: {term: P1M}", "gems has a term, but s says it needs none."),
-    ]) func `a term that does not fit the shop is warned of`(products: String, says: String) throws
-    {
+    ]) func `a term that does not fit the StoreKit file causes a warning`(
+        products: String, says: String
+    ) throws {
         let shop = """
             {"version": {"major": 4, "minor": 0}, "subscriptionGroups": [],
              "products": [{"productID": "gems", "type": "Consumable", "displayPrice": "1"}],

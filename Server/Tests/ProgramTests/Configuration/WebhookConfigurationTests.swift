@@ -32,7 +32,7 @@ import Testing
         } catch { return error.complaints.map(\.message) }
     }
 
-    @Test func `nothing is posted where nothing is said`() throws {
+    @Test func `by default, no webhook is posted`() throws {
         #expect(try rules("") == .none)
     }
 
@@ -67,7 +67,7 @@ import Testing
         #expect(!lines.contains(Self.secret) && !lines.contains("Bearer"))
     }
 
-    /// Each is a webhook with one thing wrong.
+    /// Each row is a webhook with one mistake.
     @Test(arguments: [
         ("name: CRM, url: https://a.example, secret_env: SECRET", "is not a valid name"),
         ("url: https://a.example, secret_env: SECRET", "is not a valid name"),
@@ -85,7 +85,7 @@ import Testing
         ("name: crm, url: https://a.example, secret_env: SECRET, environments: [x]", "unknown"),
         ("name: crm, url: https://a.example, secret: whsec_x", "“secret” is unknown"),
     ])
-    func `a webhook with a mistake is refused, without its secret`(
+    func `a webhook with a mistake is refused without showing its secret`(
         members: String, complaint: String
     ) {
         let found = problems("    webhooks: {endpoints: [{\(members)}]}")
@@ -93,7 +93,7 @@ import Testing
         #expect(!found.contains { $0.contains("whsec_") }, "\(found)")
     }
 
-    @Test func `a name is used once`() {
+    @Test func `a webhook's name can be used only once`() {
         let webhook = "{name: crm, url: https://a.example, secret_env: SECRET}"
         let found = problems("    webhooks: {endpoints: [\(webhook), \(webhook)]}")
         #expect(found == ["The name crm is used twice."])

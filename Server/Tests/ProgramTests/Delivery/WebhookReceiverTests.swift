@@ -7,9 +7,9 @@ import Testing
 
 @testable import Program
 
-/// The receivers that docs/webhook-receivers.md shows, against right and wrong deliveries.
+/// Tests the receivers in docs/webhook-receivers.md with right and wrong deliveries.
 @Suite(.serialized) struct WebhookReceiverTests {
-    /// A language of the page, and the program that runs it.
+    /// A language of the page, with the program that runs it.
     enum Language: String, CaseIterable, Sendable {
         case python
         case typescript
@@ -27,7 +27,7 @@ import Testing
 
         static var present: [Self] { allCases.filter { $0.program != nil } }
 
-        /// What the page shows. Older versions of Node do not know types, so they are removed.
+        /// The code on the page, without types, because older versions of Node cannot read them.
         fileprivate func code() throws -> String {
             let code = try WebhookReceiverTests.code(of: rawValue)
             guard self == .typescript else { return code }
@@ -51,7 +51,7 @@ import Testing
         return try #require(WebhookSecret("whsec_" + Data(bytes).base64EncodedString()))
     }
 
-    /// Starts a receiver, and returns what the torture has found about it.
+    /// Starts a receiver, and returns the findings of the torture.
     private static func findings(
         _ language: Language, _ change: (String) -> String = { $0 }
     ) async throws -> [WebhookFinding] {
@@ -73,16 +73,16 @@ import Testing
         }
     }
 
-    // Skipped where there is no Python and no Node.
+    // Skipped if neither Python nor Node is installed.
     @Test(.enabled(if: !Language.present.isEmpty), arguments: Language.present)
-    func `the receiver of the page takes what is right, and refuses what is not`(
+    func `the page's receiver accepts right deliveries and refuses wrong ones`(
         language: Language
     ) async throws {
         let wrong = try await Self.findings(language).filter { !$0.isRight }
         #expect(wrong.map(\.text) == [])
     }
 
-    /// Changes of the Python receiver that make it wrong, and the case that finds each.
+    /// Changes that make the Python receiver wrong, and the cases that detect each of them.
     private static let mistakes: [(was: String, becomes: String, found: [String])] = [
         (
             "any(hmac.compare_digest(one, two) for one in given for two in right)", "True",
@@ -136,7 +136,7 @@ import Testing
     ]
 
     @Test(.enabled(if: Language.present.contains(.python)), arguments: mistakes.indices)
-    func `each mistake of a receiver is found by its case`(index: Int) async throws {
+    func `each mistake in a receiver is detected by its cases`(index: Int) async throws {
         let (was, becomes, cases) = Self.mistakes[index]
         let code = try Self.code(of: "python")
         try #require(code.contains(was), "the page does not contain \(was)")
@@ -149,13 +149,13 @@ import Testing
                 .cases.count)
     }
 
-    @Test func `the Swift of the page is what is compiled here`() throws {
+    @Test func `the Swift code on the page is the code that is compiled here`() throws {
         let file = URL(filePath: #filePath).deletingLastPathComponent()
             .appending(path: "WebhookReceiver.swift")
         #expect(try Self.code(of: "swift") == String(contentsOf: file, encoding: .utf8))
     }
 
-    @Test func `the Swift receiver takes what is right, and refuses what is not`() throws {
+    @Test func `the Swift receiver accepts right deliveries and refuses wrong ones`() throws {
         let (secret, other) = (try Self.secret(1), try Self.secret(2))
         let receiver = WebhookReceiver(secrets: [other.text, secret.text])
         let torture = WebhookTorture(
@@ -176,7 +176,7 @@ import Testing
         }
     }
 
-    @Test func `the command says what is wrong, and fails`() async throws {
+    @Test func `the torture command says what is wrong, and fails`() async throws {
         let program = try BuiltProgram.path()
         let output = try await Shell.output(
             of: """
@@ -191,7 +191,7 @@ import Testing
     }
 }
 
-/// A receiver in a process of its own, which says its port in its first line.
+/// A receiver in its own process. Its first output line contains its port.
 private struct StartedReceiver {
     let port: Int
     private let process = Process()
@@ -226,7 +226,7 @@ private struct StartedReceiver {
         self.port = port
     }
 
-    /// Not by SIGTERM, which the thread that started it may have blocked.
+    /// Does not use SIGTERM, because the thread that started the process may have blocked it.
     func stop() {
         kill(process.processIdentifier, SIGKILL)
         #expect(throws: Never.self) { try process.waitForEnd() }

@@ -7,17 +7,19 @@ import Testing
 @testable import Program
 
 @Suite struct WebhookSenderTests {
-    @Test func `pages name the time that a receiver has`() {
+    @Test func `the documented time limit of a receiver is the one in the code`() {
         #expect(Courier.timeout == .seconds(WebhookFigures.answerSeconds))
     }
 
-    /// What may be set as the address of a webhook, and what is posted to.
+    /// Hosts of webhooks, and whether plain HTTP to them is allowed.
     @Test(arguments: [
         ("localhost", true), ("LOCALHOST", true), ("127.0.0.1", true), ("[::1]", true),
         ("crm.internal", true), ("CRM.internal", true), ("127.0.0.2", false),
         ("[::ffff:127.0.0.1]", false), ("10.0.0.1", false), ("example.com", false),
     ])
-    func `a host without TLS is posted to exactly if it may be set`(host: String, isOpen: Bool) {
+    func `plain HTTP is posted to exactly the hosts that may be configured`(
+        host: String, isOpen: Bool
+    ) {
         let rules = WebhookRules(privateHosts: ["crm.internal"], allowsLoopback: true)
         let name = host.trimmingCharacters(in: ["[", "]"])
         #expect(rules.permits(url: "http://\(host):3000/x") == isOpen)

@@ -6,11 +6,11 @@ import Testing
 
 @testable import Program
 
-/// A database whose log went back is noticed.
+/// Detects a database that was replaced by an older copy.
 @Suite struct LogPlaceTests {
     private static let app: AppID = "rage"
 
-    /// A database with four events, of which a server has recorded so many.
+    /// Runs the body with a database of four events, of which a server has recorded `recorded`.
     private static func withDatabase(
         recorded count: Int64 = 4,
         _ body: (_ path: String, _ file: LogPlaceFile) async throws -> Void
@@ -38,7 +38,7 @@ import Testing
         }
     }
 
-    /// What is said at the start. Nil if the server may start.
+    /// The failure at the start. Nil if the server may start.
     private static func refusal(_ file: LogPlaceFile) async throws -> StartFailure? {
         do {
             try await file.check()
@@ -47,7 +47,7 @@ import Testing
     }
 
     @Test(arguments: [(0, true), (3, true), (4, true), (5, false)] as [(Int64, Bool)])
-    func `a log that is shorter than what was recorded is refused`(
+    func `a log that is shorter than recorded is refused`(
         recorded: Int64, isAccepted: Bool
     ) async throws {
         try await Self.withDatabase(recorded: recorded) { path, file in
@@ -59,8 +59,8 @@ import Testing
         }
     }
 
-    /// Files of the same content, too: the server has the former one open.
-    @Test func `a database that is replaced or removed while a server runs ends the server`()
+    /// This includes a copy with the same content, because the server has the former file open.
+    @Test func `a server stops if its database is replaced or removed while it runs`()
         async throws
     {
         try await Self.withDatabase { path, file in
@@ -77,8 +77,7 @@ import Testing
         }
     }
 
-    @Test func `once it is marked, it is accepted, and a later copy is refused again`() async throws
-    {
+    @Test func `a marked database is accepted, and a later copy is refused again`() async throws {
         try await Self.withDatabase(recorded: 9) { path, file in
             let copy = path + ".copy"
             _ = try await BackupCopy(of: path).make(at: copy)
@@ -87,7 +86,7 @@ import Testing
                 of: #""$perennial" restore --mark --database '\#(path)'"#)
             #expect(marked.hasPrefix("Epoch "))
             #expect(try await Self.refusal(file) == nil)
-            // The epoch that a server records now is unknown to the copy.
+            // The copy does not have the epoch that a server records now.
             let store = Database(try DatabaseAddress.open(path))
             let epoch = try await store.read { try $0.events.epochs(of: Self.app).current }
             store.driver.close()
@@ -99,7 +98,7 @@ import Testing
         }
     }
 
-    @Test func `a restored backup is accepted, also one from before`() async throws {
+    @Test func `a restored backup is accepted, even an older one`() async throws {
         try await Self.withDatabase { path, file in
             let copy = path + ".copy"
             _ = try await BackupCopy(of: path).make(at: copy)
@@ -110,7 +109,7 @@ import Testing
         }
     }
 
-    @Test func `a database that is gone is not begun anew without a word`() async throws {
+    @Test func `a missing database is not silently replaced by a new one`() async throws {
         try await Self.withDatabase { path, file in
             unlink(path)
             let refusal = try await Self.refusal(file)
@@ -122,7 +121,7 @@ import Testing
     }
 
     @Test(arguments: ["", "rage", "rage x", "rage 5 6", "rage 9\n\u{0}"])
-    func `a file that cannot be read says nothing`(text: String) async throws {
+    func `an unreadable position file has no effect`(text: String) async throws {
         try await Self.withDatabase { _, file in
             try Data(text.utf8).write(to: URL(fileURLWithPath: file.path))
             #expect(file.places() == [:])
@@ -131,11 +130,11 @@ import Testing
     }
 
     @Test(arguments: ["postgres://localhost/x", ":memory:", "host=db dbname=x"])
-    func `only a file has a place beside it`(address: String) {
+    func `only a database in a file has a position file`(address: String) {
         #expect(LogPlaceFile(for: address) == nil)
     }
 
-    @Test func `what was recorded is read again, and only its user may read it`() async throws {
+    @Test func `recorded positions can be read again, and only by their user`() async throws {
         try await Self.withDatabase { _, file in
             let places: LogPlaceFile.Places = [
                 "rage": LogPosition("k3f9x2ab7c", 12), "birds": LogPosition(nil, 0),

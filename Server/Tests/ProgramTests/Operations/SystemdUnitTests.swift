@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// The unit for systemd that docs/operations.md shows.
+/// The systemd unit in docs/operations.md.
 @Suite struct SystemdUnitTests {
     private static let path = ["/usr/bin/systemd-analyze", "/bin/systemd-analyze"]
         .first { FileManager.default.isExecutableFile(atPath: $0) }
@@ -15,11 +15,11 @@ import Testing
         return String(rest[..<(try #require(rest.range(of: "```"))).lowerBound])
     }
 
-    /// In tenths. Without the lines about it, the exposure is 9.2, "UNSAFE".
+    /// In tenths. Without its security options, the unit has an exposure of 9.2, "UNSAFE".
     private static let exposureMax = 20
 
     @Test(.enabled(if: path != nil, "systemd-analyze is not installed"))
-    func `it takes from the program what it does not need`() async throws {
+    func `the unit takes away permissions that the program does not need`() async throws {
         let program = try #require(Self.path)
         try await TemporaryFolder.with { folder in
             let file = folder + "/perennial.service"
@@ -32,7 +32,7 @@ import Testing
         }
     }
 
-    @Test func `it leaves to the program what it needs`() throws {
+    @Test func `the unit leaves the permissions that the program needs`() throws {
         let unit = try Self.unit()
         for line in [
             "StateDirectory=perennial", "User=perennial",

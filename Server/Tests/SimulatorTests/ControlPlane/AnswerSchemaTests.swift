@@ -4,10 +4,11 @@ import Testing
 
 @testable import Simulator
 
-/// Every route answers as it is described: the client of a stage holds each answer of each test
-/// against its schema, and here no route is left out.
+/// Every route responds as its OpenAPI description says. The client of a stage checks each response
+/// of each test against its schema; this suite checks that no route is left out.
 @Suite struct AnswerSchemaTests {
-    /// A call that succeeds. In its path `{pro}` stands for the transaction that was kept as `pro`.
+    /// A call that succeeds. In its path, `{pro}` stands for the transaction that was saved as
+    /// `pro`.
     private struct Call: Sendable {
         let path: String
         var body: String?
@@ -19,7 +20,7 @@ import Testing
             self.keeps = keeps
         }
 
-        /// What is done to anna's subscription.
+        /// The calls that change anna's subscription.
         static func does(_ verb: String, _ body: String = "{}") -> Self {
             Self("subscriptions/anna:pro.monthly/\(verb)", body)
         }
@@ -141,7 +142,7 @@ import Testing
         Call("organizations/acme/unassign", #"{"account":"ben","product_id":"basic"}"#),
     ]
 
-    @Test func `every route answers as it is described`() async throws {
+    @Test func `every route responds as its description says`() async throws {
         try await Stage(shop: try CatShop.file()).withClient { client in
             var kept: [String: String] = [:]
             var called: Set<String> = []
@@ -166,7 +167,7 @@ import Testing
         }
     }
 
-    @Test func `what an answer is not is found out`() throws {
+    @Test func `a response that differs from its schema is detected`() throws {
         func differences(_ text: String) throws -> [String] {
             try DescribedAnswers.shared.differences(.get, "/_sim/clock", status: 200, text)
         }
@@ -180,7 +181,7 @@ import Testing
         }
     }
 
-    @Test func `every reference of the description leads somewhere`() throws {
+    @Test func `every reference in the description has a target`() throws {
         let text = OpenAPI.document.text
         let references = Set(text.matches(of: #/"\$ref":"([^"]+)"/#).map { String($0.1) })
         #expect(references.count > 20)
@@ -189,7 +190,7 @@ import Testing
         }
         let names = OpenAPI.schemas.map(\.key)
         #expect(Set(names).count == names.count)
-        // Each is of use.
+        // Every schema is used.
         #expect(Set(names.map { "#/components/schemas/\($0)" }) == references)
     }
 }

@@ -3,13 +3,13 @@ import Hummingbird
 
 @testable import Simulator
 
-/// The simulator's description of itself, to hold answers against: `/_sim/openapi.json`.
+/// The simulator's own description, `/_sim/openapi.json`, to check responses against.
 struct DescribedAnswers: Sendable {
     static let shared = Self(document: OpenAPI.document)
 
     let document: JSON
 
-    /// The route that a call takes; nil where there is none.
+    /// Returns the route that a call takes, or nil if there is none.
     func route(_ method: HTTPRequest.Method, _ path: String) -> SimulatorRoute? {
         let parts = path.prefix { $0 != "?" }.split(separator: "/")
         return SimulatorRoute.all.first { route in
@@ -21,8 +21,9 @@ struct DescribedAnswers: Sendable {
         }
     }
 
-    /// What of an answer is not as it is described; nothing where all is, and where nothing is
-    /// said: of Apple's own paths, of bytes, and of one field alone.
+    /// Returns the differences between a response and its description. Returns an empty list if
+    /// there are none, and if there is no description to compare with: for Apple's own paths, for
+    /// bytes, and for a single field.
     func differences(
         _ method: HTTPRequest.Method, _ path: String, status: Int, _ text: String
     ) throws -> [String] {
@@ -69,8 +70,8 @@ struct DescribedAnswers: Sendable {
         return differences(among: value, schema, place)
     }
 
-    /// Members that are missing, not described, or not as described. An object of which the schema
-    /// names no members is let be.
+    /// Returns the members that are missing, that are not described, or that differ from their
+    /// description. Skips objects whose schema names no members.
     private func differences(among value: JSON, _ schema: JSON, _ place: String) -> [String] {
         guard let members = value.members, let properties = schema["properties"] else { return [] }
         let required = (schema["required"]?.array ?? []).compactMap(\.string)
@@ -85,7 +86,7 @@ struct DescribedAnswers: Sendable {
             }
     }
 
-    /// What a reference leads to; nil where that is nothing.
+    /// Returns the target of a reference, or nil if it has none.
     func target(of reference: String) -> JSON? {
         reference.split(separator: "/").dropFirst().reduce(document as JSON?) { place, name in
             place?[String(name)]
@@ -94,7 +95,7 @@ struct DescribedAnswers: Sendable {
 }
 
 extension JSON {
-    /// Whether this is of a type of JSON Schema.
+    /// Returns whether the value has a type of JSON Schema.
     fileprivate func isOf(_ type: String) -> Bool {
         switch self {
         case .null: type == "null"

@@ -3,13 +3,13 @@ import Testing
 
 @testable import Simulator
 
-/// What the log says of calls of Apple's API.
+/// What the simulator logs about calls of Apple's API.
 @Suite struct RecordTests {
     private func calls(_ stage: Stage) async -> [JSON] {
         await stage.simulator.log.filter { $0["what"] == "call" }
     }
 
-    @Test func `a call is in the log with what was asked, and how it was refused`() async throws {
+    @Test func `a call is logged with its request and the reason for its refusal`() async throws {
         let stage = try Stage()
         let id = try await stage.buy("pro.monthly").transactionID
         _ = try await stage.answer(Ask("GET v1/subscriptions/\(id)", [("status", "1")]))
@@ -22,7 +22,7 @@ import Testing
         #expect(noted[1]["body"]?.string == body.text && noted[1]["error_code"] == 4_000_009)
     }
 
-    @Test func `of a long body the beginning is kept, also of a receipt that is asked about`()
+    @Test func `the beginning of a long body is logged, including that of a submitted receipt`()
         async throws
     {
         let stage = try Stage()

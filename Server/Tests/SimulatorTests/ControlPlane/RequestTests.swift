@@ -3,7 +3,7 @@ import Testing
 
 @testable import Simulator
 
-/// What customers and developers ask the store for: refunds, extensions, prices.
+/// Requests of customers and developers to the App Store: refunds, extensions, prices.
 @Suite struct RequestTests {
     private func refused(
         _ code: String, _ act: () async throws -> Void
@@ -16,7 +16,7 @@ import Testing
         (ConsumptionReply.Preference.decline, nil as Int64?, "REFUND_DECLINED gem", nil as Int64?),
         (.grantFull, nil, "REFUND gem", 100_000), (.grantProrated, 30_000, "REFUND gem", 70_000),
     ])
-    func `Apple follows what the app prefers`(
+    func `Apple decides refunds as the app prefers`(
         preference: ConsumptionReply.Preference, consumed: Int64?, told: String,
         percentage: Int64?
     ) async throws {
@@ -31,7 +31,7 @@ import Testing
         #expect(last.line == told && last.transaction.revocationPercentage == percentage)
     }
 
-    @Test func `an answer after twelve hours changes nothing`() async throws {
+    @Test func `a consumption response after twelve hours changes nothing`() async throws {
         let stage = try Stage(shop: TableShop.file())
         let id = try await stage.buy("gem").transactionID
         try await stage.simulator.change(transaction: id, .requestRefund())
@@ -41,7 +41,7 @@ import Testing
         #expect(try await stage.story().last == "REFUND gem")
     }
 
-    @Test func `an app that has answered is not asked again`() async throws {
+    @Test func `Apple does not ask again after the app has responded`() async throws {
         let stage = try Stage(shop: TableShop.file()) { $0.quirks = [.consumptionRequestRepeated] }
         let id = try await stage.buy("gem").transactionID
         try await stage.simulator.change(transaction: id, .requestRefund())
@@ -53,7 +53,7 @@ import Testing
             ])
     }
 
-    @Test func `a refund is asked for once and decided once`() async throws {
+    @Test func `a refund is requested once and decided once`() async throws {
         let stage = try Stage()
         let id = try await stage.buy("pro.monthly").originalTransactionID
         try await stage.simulator.change(id, .requestRefund(.legal))
@@ -65,7 +65,7 @@ import Testing
         await refused("wrong_state") { try await stage.simulator.change(id, .requestRefund()) }
     }
 
-    @Test func `a request for a past period leaves renewal on`() async throws {
+    @Test func `a refund request for a past period leaves renewal on`() async throws {
         let stage = try Stage()
         let id = try await stage.buy("pro.monthly").originalTransactionID
         try await stage.advance("P1M")
@@ -77,7 +77,7 @@ import Testing
         #expect(try await stage.truth().willRenew)
     }
 
-    @Test func `an extension moves the billing date for good`() async throws {
+    @Test func `an extension moves the billing date permanently`() async throws {
         let stage = try Stage()
         let id = try await stage.buy("pro.monthly").originalTransactionID
         try await stage.simulator.change(id, .extend(ExtensionOrder(days: 5)))
@@ -87,7 +87,7 @@ import Testing
             try ends == [moment("2026-02-15T20:00:00Z"), moment("2026-03-15T19:00:00Z")])
     }
 
-    @Test func `an extension has its conditions`() async throws {
+    @Test func `an extension is refused unless its conditions hold`() async throws {
         let stage = try Stage(shop: TableShop.file())
         let trial = try await stage.buy("trial").originalTransactionID
         let order = ExtensionOrder(days: 10)
@@ -109,7 +109,7 @@ import Testing
         }
     }
 
-    @Test func `an extension for all names those it fails for`() async throws {
+    @Test func `an extension for all subscribers names those for whom it fails`() async throws {
         let stage = try Stage()
         for (name, country) in [("anna", "USA"), ("ben", "USA"), ("cleo", "DEU")] {
             try await stage.simulator.addDevice(account: name, storefront: country)
@@ -135,14 +135,14 @@ import Testing
         #expect(summary?.succeededCount == 1 && summary?.failedCount == 1)
         #expect(summary?.storefrontCountryCodes == ["USA"])
         #expect(await stage.simulator.world.massExtensions[wish.key]?.succeeded == 1)
-        // The same request again is the same extension.
+        // The same request again returns the same extension.
         let told = await stage.simulator.notifications.count
         try await stage.simulator.massExtend(wish)
         try await stage.advance("PT2H")
         #expect(await stage.simulator.notifications.count == told)
     }
 
-    @Test func `one request id stands for an extension in each environment`() async throws {
+    @Test func `one request id stands for a separate extension in each environment`() async throws {
         let stage = try Stage()
         try await stage.buy("pro.monthly", offer: "none")
         let sandbox = try await stage.simulator.addDevice(account: "ben", environment: .sandbox)
@@ -158,7 +158,9 @@ import Testing
         #expect(Set(summaries.map(\.environment)) == [.production, .sandbox])
     }
 
-    @Test func `a price only rises, and is answered only where it is asked`() async throws {
+    @Test func `a price can only rise, and consent is accepted only where it was requested`()
+        async throws
+    {
         let stage = try Stage()
         let id = try await stage.buy("pro.monthly").originalTransactionID
         let lower = PriceRise.Order(price: 5000, needsConsent: true)
@@ -175,13 +177,13 @@ import Testing
         #expect(try await stage.letters().last?.renewal?.priceIncreaseStatus == nil)
     }
 
-    @Test func `what is not for sale cannot be bought either`() async throws {
+    @Test func `a product that is not for sale cannot be bought`() async throws {
         let stage = try Stage()
         let id = try await stage.buy("pro.monthly").originalTransactionID
         try await stage.simulator.change(id, .removeFromSale)
         try await stage.simulator.addDevice(account: "ben")
         await refused("product_not_for_sale") { try await stage.buy("pro.monthly", on: "ben-1") }
-        // Those who have chosen another product stay.
+        // Customers who have chosen another product keep it.
         try await stage.simulator.change(id, .changeProduct("plus.monthly"))
         try await stage.advance("P1M")
         #expect(try await stage.story().last == "DID_RENEW 1 plus.monthly")

@@ -6,7 +6,7 @@ import Testing
 @testable import Simulator
 
 @Suite struct RouteTests {
-    @Test func `the first steps work`() async throws {
+    @Test func `the first steps of the guide work`() async throws {
         let stage = try Stage()
         try await stage.withClient { client in
             let device = try await client.json("/_sim/devices", #"{"account":"anna"}"#)
@@ -30,7 +30,7 @@ import Testing
         }
     }
 
-    @Test func `a client may percent-encode what it writes into a path`() async throws {
+    @Test func `a client may percent-encode path segments`() async throws {
         try await Stage().withClient { client in
             _ = try await client.json("/_sim/devices", #"{"account":"anna"}"#)
             _ = try await client.json(
@@ -43,7 +43,7 @@ import Testing
         }
     }
 
-    @Test func `notifications are listed for all accounts, or for some`() async throws {
+    @Test func `notifications are listed for all accounts or for selected ones`() async throws {
         try await Stage().withClient { client in
             for account in ["anna", "ben"] {
                 _ = try await client.json("/_sim/devices", "{\"account\":\"\(account)\"}")
@@ -61,7 +61,9 @@ import Testing
         }
     }
 
-    @Test func `a file can say what a reset's body can, and nothing else`() throws {
+    @Test func `a settings file accepts what the body of a reset accepts, and nothing else`()
+        throws
+    {
         let given = SimulatorSettings(seed: 3, shop: try ExampleShop.file())
         let changed = try given.changed(
             by: ["grace_days": 28, "app": ["bundle_id": "com.example.cats"], "shop": "full"])
@@ -74,7 +76,7 @@ import Testing
         #expect(failure?.message == "The file has the unknown field graec_days.")
     }
 
-    @Test func `a reset begins a new world and keeps what is not named`() async throws {
+    @Test func `a reset begins a new world and keeps the settings it does not name`() async throws {
         let stage = try Stage()
         try await stage.buy("pro.monthly")
         try await stage.withClient { client in
@@ -93,7 +95,7 @@ import Testing
         #expect(await stage.simulator.settings.seed == 9)
     }
 
-    @Test func `a shop that is named brings its own rules, and nothing of the one before`()
+    @Test func `a reset to a named shop brings its own rules, and none of the previous shop`()
         async throws
     {
         let stage = try Stage(
@@ -104,7 +106,7 @@ import Testing
                 "/_sim/reset",
                 #"{"grace_for_paid_only":true,"ask_to_buy":true,"prices":{"gem":{"DEU":"2"}},"#
                     + #""families":{"cats":["anna"]},"habits":{"expired_never_sent":true}}"#)
-            // Without a shop all is as it was.
+            // Without a shop in the request, all shop settings stay.
             _ = try await client.json("/_sim/reset", #"{"seed":4}"#)
             let before = await stage.simulator.settings
             #expect(before.graceDays == 0 && before.sandboxPace == .every(30_000))
@@ -116,7 +118,7 @@ import Testing
         #expect(after.graceDays == fresh.graceDays && after.sandboxPace == fresh.sandboxPace)
         #expect(!after.graceForPaidOnly && !after.rules.asksToBuy)
         #expect(after.rules.prices == fresh.rules.prices)
-        // What is not the shop's stays.
+        // Settings that do not belong to the shop stay.
         #expect(after.rules.families == ["cats": ["anna"]])
         #expect(after.quirks == [.expiredNeverSent] && after.seed == 4)
     }
@@ -150,9 +152,7 @@ import Testing
         }
     }
 
-    @Test func `a subscription that is another product's by now is named in the remedy`()
-        async throws
-    {
+    @Test func `if a subscription has another product now, the remedy names it`() async throws {
         try await Stage().withClient { client in
             _ = try await client.json("/_sim/devices", #"{"account":"anna"}"#)
             _ = try await client.json(
@@ -166,7 +166,7 @@ import Testing
         }
     }
 
-    @Test func `an app account token is written in small letters`() async throws {
+    @Test func `an app account token is written in lower case`() async throws {
         let stage = try Stage()
         try await stage.withClient { client in
             let token = #""app_account_token":"0CBE3F1B-7A5C-4B5E-8E54-D7C1F2A3B4C"#
@@ -187,7 +187,7 @@ import Testing
         #"{"advance":"P1D","set":"2025-01-01T00:00:00Z"}"#,
         #"{"advance":"P1D","set":"2026-02-01T00:00:00Z"}"#,
     ])
-    func `a refused call leaves the clock where it is`(body: String) async throws {
+    func `a refused call does not move the clock`(body: String) async throws {
         try await Stage().withClient { client in
             let problem = try await client.json("/_sim/clock", body, status: 400)
             #expect(problem["code"] == "bad_request")
@@ -204,7 +204,7 @@ import Testing
         }
     }
 
-    @Test func `what only one field is asked of is plain text`() async throws {
+    @Test func `a response with a single field is plain text`() async throws {
         try await Stage().withClient { client in
             let now = try await client.text("/_sim/clock?only=now")
             #expect(now.1 == "2026-01-10T20:00:00.000Z")
@@ -215,7 +215,7 @@ import Testing
         }
     }
 
-    @Test func `pretty indents an answer and a problem`() async throws {
+    @Test func `the parameter pretty indents a response and a problem`() async throws {
         try await Stage().withClient { client in
             let clock = try await client.text("/_sim/clock?pretty").1
             #expect(clock.hasPrefix("{\n  \"now\": \"2026-01-10T20:00:00.000Z\",\n"), "\(clock)")
@@ -240,7 +240,7 @@ import Testing
         #expect(served == stage.simulator.rootDER)
     }
 
-    @Test func `every route that is described is there`() async throws {
+    @Test func `every described route exists`() async throws {
         try await Stage().withClient { client in
             let document = try await client.json("/_sim/openapi.json")
             let paths = try require(document["paths"]?.members, "no paths")
@@ -258,7 +258,7 @@ import Testing
         }
     }
 
-    @Test func `faults over HTTP reach the post`() async throws {
+    @Test func `faults that are set over HTTP affect posted notifications`() async throws {
         let stage = try Stage()
         try await stage.withClient { client in
             _ = try await client.json("/_sim/faults", #"{"next":{"notifications":"drop"}}"#)
@@ -272,7 +272,7 @@ import Testing
         #expect(stage.letterBox.count == 0)
     }
 
-    @Test func `a device shows what it has`() async throws {
+    @Test func `a device lists its purchases`() async throws {
         let stage = try Stage()
         try await stage.buy("pro.yearly")
         try await stage.advance("P1W")

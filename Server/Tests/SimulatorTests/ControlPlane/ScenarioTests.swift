@@ -7,7 +7,7 @@ import Testing
     private static let renewalOff = "DID_CHANGE_RENEWAL_STATUS/AUTO_RENEW_DISABLED"
     private static let refused = "DID_FAIL_TO_RENEW/GRACE_PERIOD"
 
-    /// What each story tells after the first SUBSCRIBED/INITIAL_BUY, and how it ends.
+    /// What each scenario sends after the first SUBSCRIBED/INITIAL_BUY, and its final state.
     private static let stories: [(String, [String], TruePurchase.State)] = [
         ("first-purchase-and-renewals", ["DID_RENEW", "DID_RENEW", "DID_RENEW"], .paid),
         ("trial-converts", ["DID_RENEW"], .paid),
@@ -53,7 +53,7 @@ import Testing
     ]
 
     @Test(arguments: stories)
-    func `a story tells what it promises`(
+    func `a scenario sends the promised notifications`(
         name: String, tells: [String], ends: TruePurchase.State
     ) async throws {
         let stage = try Stage()
@@ -65,11 +65,11 @@ import Testing
         #expect(run.groundTruth.purchases.map(\.state) == [ends])
     }
 
-    @Test func `every story is in this table`() {
+    @Test func `every scenario is in this table`() {
         #expect(Scenario.all.map(\.name) == Self.stories.map(\.0))
     }
 
-    @Test func `stories of trouble reach the post as they say`() async throws {
+    @Test func `scenarios with faults affect posted notifications as described`() async throws {
         let posted = try await [
             "outage": 2, "notification-lost": 2, "notifications-out-of-order": 3, "forgery": 3,
         ].mapPosted { name in
@@ -84,7 +84,8 @@ import Testing
         #expect(order == [.subscribed, .refund, .didRenew])
     }
 
-    @Test func `a story can be played again, with another customer, in any shop that has its kind`()
+    @Test
+    func `a scenario can be repeated for another customer, in any shop with a suitable product`()
         async throws
     {
         let stage = try Stage(shop: FullShop.file())
@@ -95,7 +96,7 @@ import Testing
         }
     }
 
-    @Test func `an unknown story, or a shop without its product, is refused with what to do`()
+    @Test func `an unknown scenario, or a shop without its product, is refused with a remedy`()
         async throws
     {
         #expect {

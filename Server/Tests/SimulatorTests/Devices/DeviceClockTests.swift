@@ -3,7 +3,7 @@ import Testing
 
 @testable import Simulator
 
-/// A device has a clock of its own, which customers set as they like.
+/// A device has a clock of its own, which its customer can set to any time.
 @Suite struct DeviceClockTests {
     private let clock = "/_sim/devices/anna-1/clock"
 
@@ -13,7 +13,7 @@ import Testing
         return stage
     }
 
-    @Test func `a device shows the store's time until somebody sets its clock`() async throws {
+    @Test func `a device shows the App Store's time until its clock is set`() async throws {
         let stage = try await stage()
         let clock = clock
         try await stage.withClient { client in
@@ -22,7 +22,7 @@ import Testing
             #expect(set["now"] == "2026-03-01T08:00:00.000Z")
             try await stage.advance("P1D")
             #expect(try await client.json(clock)["now"] == "2026-03-02T08:00:00.000Z")
-            // The App Store does not care.
+            // The App Store's clock is not affected.
             #expect(
                 try await client.json("/_sim/clock")["now"] == "2026-01-11T20:00:00.000Z")
             let automatic = try await client.json(clock, #"{"automatic":true}"#)
@@ -31,7 +31,7 @@ import Testing
         }
     }
 
-    @Test func `a clock that is wound back leaves the time since the start alone`() async throws {
+    @Test func `setting the clock back does not change the time since boot`() async throws {
         let stage = try await stage()
         let clock = clock
         try await stage.withClient { client in
@@ -47,7 +47,7 @@ import Testing
         }
     }
 
-    @Test func `a reboot begins a new count under a new id, and keeps the clock as it was set`()
+    @Test func `a reboot restarts the uptime under a new boot id, and keeps the clock setting`()
         async throws
     {
         let stage = try await stage()
@@ -67,7 +67,7 @@ import Testing
         "{}", #"{"set":"2026-03-01T08:00:00Z","back":"P1D"}"#, #"{"set":"2327-01-01T00:00:00Z"}"#,
         #"{"automatic":false}"#,
     ])
-    func `a change that is not clear leaves the clock alone`(body: String) async throws {
+    func `an ambiguous change leaves the clock unchanged`(body: String) async throws {
         let stage = try await stage()
         let clock = clock
         try await stage.withClient { client in

@@ -3,7 +3,8 @@ import Testing
 
 @testable import Simulator
 
-/// The errors of StoreKit, ordered as with `SKTestSession`, and the verdicts on documents.
+/// The errors of StoreKit, which a test sets as with `SKTestSession`, and the verification results
+/// of documents.
 @Suite struct DeviceErrorTests {
     private let device = "/_sim/devices/anna-1"
 
@@ -13,9 +14,7 @@ import Testing
         return stage
     }
 
-    @Test func `every error of StoreKit can be ordered for a purchase, until it is disarmed`()
-        async throws
-    {
+    @Test func `every StoreKit error can be set for purchases, until it is cleared`() async throws {
         let device = device
         try await stage().withClient { client in
             for failure in DeviceCall.purchase.failures {
@@ -38,9 +37,7 @@ import Testing
         #expect(DeviceCall.purchase.failures.count == 15)
     }
 
-    @Test func `each call fails with the error ordered for it, and no other call does`()
-        async throws
-    {
+    @Test func `a call fails with the error set for it, and no other call fails`() async throws {
         let device = device
         try await stage().withClient { client in
             let calls: [(String, String, String?)] = [
@@ -60,7 +57,9 @@ import Testing
         }
     }
 
-    @Test func `the sheets for managing, refunds and codes know their errors`() async throws {
+    @Test func `the sheets for subscriptions, refunds and codes throw the errors set for them`()
+        async throws
+    {
         let stage = try await stage()
         let simulator = stage.simulator
         for call in [DeviceCall.manage, .refund, .redeem] {
@@ -76,7 +75,7 @@ import Testing
         #expect(!DeviceCall.manage.failures.contains(.duplicateRequest))
     }
 
-    @Test func `an error that a call does not have is refused`() async throws {
+    @Test func `an error that a call cannot throw is refused`() async throws {
         let device = device
         try await stage().withClient { client in
             for body in [
@@ -89,7 +88,7 @@ import Testing
         }
     }
 
-    @Test func `each document has its verdict beside it`() async throws {
+    @Test func `each document is listed with its verification result`() async throws {
         let stage = try await stage()
         let device = device
         try await stage.withClient { client in
@@ -115,7 +114,7 @@ import Testing
         }
     }
 
-    @Test func `a spoiled document is found out, one for another app is left to the server`()
+    @Test func `a spoiled document fails verification; one for another app is left to the server`()
         async throws
     {
         let stage = try await stage()
@@ -136,7 +135,7 @@ import Testing
         let other = try await stage.simulator.transactions(on: "anna-2")[0]
         let verdict = await stage.simulator.verdict(on: other, by: "anna-1")
         #expect(verdict == .invalidDeviceVerification)
-        // One that was made for the server.
+        // A document that was made for the server.
         let sent = try await stage.letters()[0].notification.data?.signedTransactionInfo
         let unbound = await stage.simulator.verdict(on: sent ?? "", by: "anna-1")
         #expect(unbound == .missingRequiredProperties)

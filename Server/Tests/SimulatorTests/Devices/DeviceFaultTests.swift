@@ -4,7 +4,7 @@ import Testing
 @testable import Simulator
 
 @Suite struct DeviceFaultTests {
-    /// Anna with three periods of a monthly subscription.
+    /// A device of anna's with three periods of a monthly subscription.
     private func stage(next faults: DeviceFault...) async throws -> Stage {
         let stage = try Stage()
         try await stage.buy("pro.monthly")
@@ -21,7 +21,7 @@ import Testing
         }
     }
 
-    @Test func `a list may be empty, reversed, doubled or short, and is right the next time`()
+    @Test func `a list may be empty, reversed, duplicated or short, and is correct the next time`()
         async throws
     {
         let stage = try await stage(
@@ -33,13 +33,15 @@ import Testing
         }
     }
 
-    @Test func `the statuses may be empty, and are right the next time`() async throws {
+    @Test func `the statuses may be empty, and are correct the next time`() async throws {
         let stage = try await stage(next: .emptyRead)
         #expect(try await stage.simulator.statuses(on: "anna-1").isEmpty)
         #expect(try await stage.simulator.statuses(on: "anna-1").map(\.status) == [.active])
     }
 
-    @Test func `the last of a list may be none of Apple's, while the others are`() async throws {
+    @Test func `the last document of a list may be forged or foreign while the others are genuine`()
+        async throws
+    {
         let stage = try await stage(next: .forged, .wrongApp)
         let leaf = try Stage.authority.get().certificates[0]
         let forged = try await stage.simulator.transactions(on: "anna-1")
@@ -50,16 +52,14 @@ import Testing
         #expect(foreign == [ExampleShop.bundleID, ExampleShop.bundleID, "com.example.other"])
     }
 
-    @Test func `what comes twice has two signatures`() async throws {
+    @Test func `a transaction that is listed twice has two signatures`() async throws {
         let stage = try await stage(next: .latestTwice)
         let shown = try await stage.simulator.transactions(on: "anna-1")
         let dates = try shown.suffix(2).map { try decode(TransactionPayload.self, $0).signedDate }
         #expect(dates[0] != dates[1])
     }
 
-    @Test func `at a renewal the status is expired for a moment, with renewal on or off`()
-        async throws
-    {
+    @Test func `at a renewal the status is briefly expired, with renewal on or off`() async throws {
         let stage = try await stage(next: .expiredAtRenewal, .lapsedAtRenewal)
         for renews in [AutoRenewStatus.on, .off] {
             let status = try await stage.simulator.statuses(on: "anna-1")[0]
@@ -68,11 +68,13 @@ import Testing
         }
         let after = try await stage.simulator.statuses(on: "anna-1")[0]
         #expect(after.status == .active)
-        // The world has not noticed.
+        // The simulator's books are not affected.
         #expect(try await stage.truth().state == .paid)
     }
 
-    @Test func `what is in retry is listed by mistake, and only then`() async throws {
+    @Test func `a fault waits for a subscription in retry, and lists it as an entitlement once`()
+        async throws
+    {
         let stage = try await stage(next: .listedInRetry)
         let simulator = stage.simulator
         #expect(try await simulator.entitlements(on: "anna-1").count == 1)
@@ -84,7 +86,7 @@ import Testing
         #expect(try await simulator.entitlements(on: "anna-1").isEmpty)
     }
 
-    @Test func `who buys again after a lapse may be given the old transaction`() async throws {
+    @Test func `a purchase after a lapse may return the old transaction`() async throws {
         let stage = try await stage(next: .heldTransaction)
         let simulator = stage.simulator
         let id = try await stage.truth().originalTransactionID
@@ -97,7 +99,7 @@ import Testing
         #expect(answer.transactionID == held.transactionId)
     }
 
-    @Test func `what is unfinished may come newest first, twice, and with what was finished`()
+    @Test func `unfinished transactions may come newest first, twice, and with finished ones`()
         async throws
     {
         let stage = try await stage(next: .newestFirst, .finishedAgain, .latestTwice)
@@ -112,13 +114,15 @@ import Testing
         }
     }
 
-    @Test func `what was never finished cannot come again`() async throws {
+    @Test func `a transaction that was never finished cannot come again`() async throws {
         let stage = try await stage(next: .finishedAgain)
         #expect(try await days(stage.simulator.unfinished(on: "anna-1")).count == 3)
         #expect(await stage.simulator.faults.devices.ordered == [.finishedAgain])
     }
 
-    @Test func `a device may keep to its first answer about the introductory offer`() async throws {
+    @Test func `a device may repeat its first answer about introductory offer eligibility`()
+        async throws
+    {
         let stage = try Stage()
         try await stage.simulator.addDevice(account: "anna")
         await stage.simulator.setFaults { $0.devices.odds[.stickyEligibility] = 1 }
@@ -143,7 +147,7 @@ import Testing
         #expect(await stage.simulator.faults.devices.struck == [.stickyEligibility: 2])
     }
 
-    @Test func `who buys the same once more may be given what they had`() async throws {
+    @Test func `a second purchase of a product may return the first transaction`() async throws {
         let stage = try Stage(shop: try CatShop.file())
         let first = try await stage.buy("pass").transactionID
         try await stage.simulator.setFaults { try $0.devices.order([.heldTransaction]) }
@@ -155,7 +159,7 @@ import Testing
     @Test(arguments: [
         DeviceFault.forged, .truncated, .wrongApp, .wrongEnvironment,
     ])
-    func `a customer may send what is not Apple's, or not for this app`(fault: DeviceFault)
+    func `a customer may send a document that is forged or for another app`(fault: DeviceFault)
         async throws
     {
         let stage = try Stage()

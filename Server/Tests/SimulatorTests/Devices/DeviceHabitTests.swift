@@ -3,8 +3,8 @@ import Testing
 
 @testable import Simulator
 
-/// What devices do that StoreKit's documentation does not say, each until it is switched off; and
-/// what the lists of a device say besides the documents.
+/// Behaviour of devices that StoreKit's documentation does not mention. Each habit can be switched
+/// off. Also: what a device's lists contain besides documents.
 @Suite struct DeviceHabitTests {
     private let device = "/_sim/devices/anna-1"
 
@@ -49,7 +49,7 @@ import Testing
         }
     }
 
-    @Test func `with another calendar a device lists no entitlements, if it has the habit`()
+    @Test func `a device with the habit lists no entitlements under another calendar`()
         async throws
     {
         let stage = try await stage()
@@ -85,7 +85,7 @@ import Testing
         }
     }
 
-    @Test func `a second non-renewing purchase returns the first, if the device has the habit`()
+    @Test func `with the habit, a second non-renewing purchase returns the first transaction`()
         async throws
     {
         let stage = try await stage()
@@ -97,11 +97,11 @@ import Testing
             _ = try await client.json(device + "/habits", body)
         }
         #expect(try await stage.buy("pass").transactionID == first)
-        // It is charged and listed nevertheless.
+        // The purchase is charged and listed all the same.
         #expect(try await stage.simulator.transactions(on: "anna-1").count == 3)
     }
 
-    @Test func `products can be missing, as when the store does not answer`() async throws {
+    @Test func `products can be missing, as when the App Store does not respond`() async throws {
         let stage = try await stage()
         let device = device
         try await stage.withClient { client in
@@ -111,9 +111,7 @@ import Testing
         }
     }
 
-    @Test func `the first reads after a launch can be empty, as many as were ordered`()
-        async throws
-    {
+    @Test func `a test sets how many reads after a launch are empty`() async throws {
         let stage = try await stage()
         try await stage.buy("pro.monthly")
         let device = device

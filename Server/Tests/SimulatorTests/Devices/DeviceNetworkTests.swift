@@ -3,12 +3,12 @@ import Testing
 
 @testable import Simulator
 
-/// A device without a network, with a slow one, and behind a portal.
+/// A device without a network, with a slow network, and behind a captive portal.
 @Suite(.timeLimit(.minutes(5))) struct DeviceNetworkTests {
     private let device = "/_sim/devices/anna-1"
 
     @Test(arguments: [("offline", Int64(-1009)), ("captive", -1200)])
-    func `without the store its calls fail, and what the device has cached stays readable`(
+    func `without a network, calls to the App Store fail and cached data stays readable`(
         state: String, urlError: Int64
     ) async throws {
         let stage = try Stage(shop: try CatShop.file())
@@ -36,7 +36,7 @@ import Testing
                 ])
             // No sheet appears.
             #expect(try await client.json("\(device)/prompts")["prompts"] == [])
-            // The subscription renews, and the device does not know.
+            // The subscription renews, but the device does not learn of it.
             try await stage.advance("P1M")
             for (path, count) in [("transactions", 2), ("unfinished", 2), ("entitlements", 0)] {
                 let list = try await client.json("\(device)/\(path)")["signed_transactions"]
@@ -51,7 +51,9 @@ import Testing
         }
     }
 
-    @Test func `a document that is read again without a network is the same`() async throws {
+    @Test func `a document has the same bytes when it is read again without a network`()
+        async throws
+    {
         let stage = try Stage()
         try await stage.buy("pro.monthly")
         try await stage.simulator.setNetwork(.offline, slowSeconds: nil, on: "anna-1")
@@ -66,7 +68,7 @@ import Testing
         #expect(try signed < moment("2026-01-11T00:00:00Z"))
     }
 
-    @Test func `the app transaction stays as it was when the network went`() async throws {
+    @Test func `the app transaction stays as it was when the network was lost`() async throws {
         let stage = try Stage()
         let simulator = stage.simulator
         try await simulator.addDevice(account: "anna")
@@ -82,7 +84,7 @@ import Testing
         #expect(try await created() >= moment("2026-01-11T00:00:00Z"))
     }
 
-    @Test func `an app that begins to listen without a network hears of what happened before`()
+    @Test func `an app that starts offline gets earlier updates once the network is back`()
         async throws
     {
         let stage = try Stage()
@@ -100,7 +102,7 @@ import Testing
         #expect(names == ["transaction", "status", "marker"])
     }
 
-    @Test func `what happened meanwhile is announced when the network is back`() async throws {
+    @Test func `updates that were missed offline arrive when the network is back`() async throws {
         let stage = try Stage()
         try await stage.buy("pro.monthly", offer: "none")
         let simulator = stage.simulator
@@ -116,7 +118,7 @@ import Testing
         #expect(names == ["transaction", "status", "marker"])
     }
 
-    @Test func `what is finished without a network counts for the others when it is back`()
+    @Test func `transactions finished offline count on other devices once the network is back`()
         async throws
     {
         let stage = try Stage()
@@ -131,7 +133,7 @@ import Testing
         #expect(try await simulator.unfinished(on: "anna-2").isEmpty)
     }
 
-    @Test func `a slow network delays the calls to the store only`() async throws {
+    @Test func `a slow network delays only the calls to the App Store`() async throws {
         let stage = try Stage()
         try await stage.simulator.addDevice(account: "anna")
         let device = device

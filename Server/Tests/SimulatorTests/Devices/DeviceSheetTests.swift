@@ -48,7 +48,7 @@ import Testing
         }
     }
 
-    @Test func `a code that is redeemed in the sheet is heard of on the same device`()
+    @Test func `a code that is redeemed in the sheet is announced on the same device`()
         async throws
     {
         let stage = try await stage()
@@ -125,7 +125,7 @@ import Testing
         }
     }
 
-    @Test func `a purchase intent survives a cold start, and is taken once`() async throws {
+    @Test func `a purchase intent survives a cold start, and is delivered once`() async throws {
         let stage = try await stage()
         let path = device + "/purchase-intents"
         let device = device
@@ -142,7 +142,7 @@ import Testing
         }
     }
 
-    @Test func `a device that is signed out has nothing and buys nothing`() async throws {
+    @Test func `a signed-out device lists no purchases and buys nothing`() async throws {
         let stage = try await stage()
         let device = device
         try await stage.buy("book")
@@ -165,7 +165,7 @@ import Testing
         #expect(stage.letterBox.count == 1)
     }
 
-    @Test func `where restrictions forbid purchases nothing can be bought`() async throws {
+    @Test func `a device whose restrictions forbid purchases buys nothing`() async throws {
         let stage = try await stage()
         let device = device
         try await stage.withClient { client in

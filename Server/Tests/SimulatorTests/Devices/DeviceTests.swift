@@ -4,7 +4,7 @@ import Testing
 
 @testable import Simulator
 
-/// What StoreKit shows a device, over HTTP.
+/// What StoreKit shows on a device, over HTTP.
 @Suite struct DeviceTests {
     private let device = "/_sim/devices/anna-1"
 
@@ -15,9 +15,7 @@ import Testing
         return stage
     }
 
-    @Test func `what is finished is unfinished no more, on all of an account's devices`()
-        async throws
-    {
+    @Test func `a finished transaction is finished on all devices of the account`() async throws {
         let stage = try await stage()
         try await stage.simulator.addDevice(account: "anna")
         let gem = try await stage.buy("gem").transactionID
@@ -42,7 +40,9 @@ import Testing
         }
     }
 
-    @Test func `a device hears of what happens elsewhere, not of its own purchase`() async throws {
+    @Test func `a device gets updates about other devices' purchases, not about its own`()
+        async throws
+    {
         let stage = try await stage()
         try await stage.simulator.addDevice(account: "anna")
         let device = device
@@ -54,7 +54,7 @@ import Testing
             }
             try await stage.buy("pro.monthly", offer: "none")
             try await stage.advance("P1M")
-            // The buyer: the status, then the renewal and its status.
+            // The buyer gets the status, then the renewal and its status.
             #expect(try await Self.events(first.1) == ["status", "transaction", "status"])
             #expect(try await Self.events(second.1) == ["transaction", "status"])
             let text = try await second.1
@@ -72,7 +72,7 @@ import Testing
         }
     }
 
-    @Test func `a device that begins to listen is handed what is unfinished`() async throws {
+    @Test func `a device that begins to listen gets its unfinished transactions`() async throws {
         let stage = try await stage()
         try await stage.buy("gem")
         try await stage.buy("book")
@@ -120,7 +120,8 @@ import Testing
         }
     }
 
-    @Test func `products come with the device's prices and eligibility, unknown ones apart`()
+    @Test
+    func `products have the device's prices and eligibility, and unknown ids come separately`()
         async throws
     {
         let stage = try await stage()
@@ -145,7 +146,7 @@ import Testing
         }
     }
 
-    @Test func `a reset brings families, prices and what is odd in the shop`() async throws {
+    @Test func `a reset sets families, prices and the shop's unusual values`() async throws {
         let stage = try await stage()
         try await stage.withClient { client in
             let shop = CatShop.text(settings: #"{"_storefront": "DEU", "_timeRate": 77}"#)
@@ -198,7 +199,9 @@ import Testing
         ("/_sim/families/cats/join", #"{"account": "zoe"}"#, "unknown_account"),
         ("/_sim/transactions/1/stop-sharing", "{}", "unknown_subscription"),
     ])
-    func `what a body gets wrong is said`(path: String, body: String, code: String) async throws {
+    func `a bad request names what is wrong with its body`(
+        path: String, body: String, code: String
+    ) async throws {
         let stage = try await stage()
         try await stage.withClient { client in
             let (status, text) = try await client.text(path, body)
@@ -207,7 +210,7 @@ import Testing
         }
     }
 
-    @Test func `codes, winning back and the end of sharing have their routes`() async throws {
+    @Test func `codes, win-back offers and the end of sharing have routes`() async throws {
         let stage = try await stage()
         try await stage.withClient { client in
             for name in ["anna", "ben"] {

@@ -5,9 +5,9 @@ import Testing
 
 @testable import Simulator
 
-/// That a document belongs to the device that got it.
+/// A document belongs to the device that got it.
 @Suite(.timeLimit(.minutes(5))) struct DeviceVerificationTests {
-    /// As an app checks it, by StoreKit's documentation.
+    /// Verifies as an app does, by StoreKit's documentation.
     private func isBound(_ verification: String?, _ nonce: String?, to id: String) -> Bool {
         guard let nonce, UUID(uuidString: nonce) != nil, nonce == nonce.lowercased() else {
             return false
@@ -16,7 +16,7 @@ import Testing
         return verification == hash.base64EncodedString()
     }
 
-    @Test func `documents of a device fit it, and no other`() async throws {
+    @Test func `the documents of a device match it and no other device`() async throws {
         let stage = try Stage()
         let bought = try await stage.buy("pro.monthly").signedTransaction
         try await stage.simulator.addDevice(account: "anna")
@@ -43,7 +43,7 @@ import Testing
         #expect(isBound(app.deviceVerification, app.deviceVerificationNonce, to: ids[1]))
     }
 
-    @Test func `each device of a stream gets documents of its own, the server gets others`()
+    @Test func `each device on a stream gets its own documents, and the server gets others`()
         async throws
     {
         let stage = try Stage()
@@ -74,7 +74,7 @@ import Testing
             let beside = try decode(TransactionPayload.self, status.signedTransaction)
             #expect(nonce != beside.deviceVerificationNonce)
         }
-        // What the server gets belongs to no device.
+        // The server's documents belong to no device.
         #expect(try await stage.letters()[0].renewal?.deviceVerification == nil)
     }
 
@@ -89,7 +89,7 @@ import Testing
         #expect(nonces[0] != nonces[1] && nonces[0] != nil)
     }
 
-    @Test func `over HTTP the device tells its own id`() async throws {
+    @Test func `a device shows its own id over HTTP`() async throws {
         let stage = try Stage()
         try await stage.simulator.addDevice(account: "anna")
         try await stage.withClient { client in

@@ -3,14 +3,14 @@ import Testing
 
 @testable import Simulator
 
-/// Buying what one has, as it was measured on devices.
+/// Purchases of a product that the customer already has, as measured on devices.
 @Suite struct HeldPurchaseTests {
     private func stage(_ quirks: Quirk...) async throws -> (Stage, PurchasedTransaction) {
         let stage = try Stage { $0.quirks = Set(quirks) }
         return (stage, try await stage.buy("pro.monthly", offer: "none"))
     }
 
-    @Test func `buying what one has succeeds with the transaction held, and costs nothing`()
+    @Test func `buying an owned product returns the existing transaction, and costs nothing`()
         async throws
     {
         let (stage, first) = try await stage()
@@ -21,7 +21,7 @@ import Testing
         #expect(await stage.simulator.notifications.count == sent)
     }
 
-    @Test func `buying what one has is refused where the habit is on`() async throws {
+    @Test func `buying an owned product is refused if the habit is on`() async throws {
         let (stage, _) = try await stage(.alreadySubscribedRefused)
         let problem = await #expect(throws: SimulatorProblem.self) {
             try await stage.buy("pro.monthly")
@@ -29,7 +29,9 @@ import Testing
         #expect(problem?.code == "already_subscribed")
     }
 
-    @Test func `in retry a purchase is refused, or gives the transaction held`() async throws {
+    @Test func `in billing retry a purchase is refused, or returns the existing transaction`()
+        async throws
+    {
         let cases: [Set<Quirk>] = [[], [.retryPurchaseReturnsHeld]]
         for quirks in cases {
             let stage = try Stage { $0.quirks = quirks }
@@ -50,7 +52,7 @@ import Testing
         }
     }
 
-    @Test func `after a lapse a purchase is new, or gives the old transaction`() async throws {
+    @Test func `after a lapse a purchase is new, or returns the old transaction`() async throws {
         let cases: [Set<Quirk>] = [[], [.lapsePurchaseReturnsHeld]]
         for quirks in cases {
             let stage = try Stage { $0.quirks = quirks }

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Simulator
 
-/// The app on a device is updated, deleted, and exchanged for another copy.
+/// The app on a device is updated, deleted, and replaced by another build or app.
 @Suite struct InstalledAppTests {
     private let app = "/_sim/devices/anna-1/app"
 
@@ -18,7 +18,7 @@ import Testing
             AppTransactionPayload.self, try await stage.simulator.appTransaction(on: "anna-1"))
     }
 
-    @Test func `an update shows in the documents, and not as the version that was had first`()
+    @Test func `an update shows in the documents, but the original app version stays`()
         async throws
     {
         let stage = try await stage()
@@ -43,7 +43,7 @@ import Testing
         #expect(payload.applicationVersion == "2.5")
     }
 
-    @Test func `who reinstalls the app keeps the app transaction, and gets a new installation`()
+    @Test func `reinstalling the app keeps the app transaction and changes the installation`()
         async throws
     {
         let stage = try await stage()
@@ -60,7 +60,7 @@ import Testing
         #expect(try await stage.simulator.entitlements(on: "anna-1").count == 1)
     }
 
-    @Test func `from TestFlight to the App Store nothing is taken along`() async throws {
+    @Test func `nothing carries over from TestFlight to the App Store`() async throws {
         let stage = try await stage()
         let app = app
         try await stage.withClient { client in
@@ -69,7 +69,7 @@ import Testing
             let signed = try await stage.buy("pro.monthly", offer: "none").signedTransaction
             let bought = try decode(TransactionPayload.self, signed)
             #expect(bought.environment == .sandbox)
-            // A day instead of a month.
+            // The period lasts a day instead of a month.
             #expect(
                 (bought.expiresDate?.milliseconds ?? 0) - (bought.purchaseDate?.milliseconds ?? 0)
                     == 86_400_000)
@@ -81,7 +81,7 @@ import Testing
         #expect(try decode(TransactionPayload.self, signed).environment == .production)
     }
 
-    @Test func `what is bought in Xcode says so, and the server is not told`() async throws {
+    @Test func `a purchase in Xcode says so, and causes no notification`() async throws {
         let stage = try await stage()
         let app = app
         try await stage.withClient { client in
@@ -118,7 +118,7 @@ import Testing
             AppTransactionPayload.self, try await stage.simulator.appTransaction(on: "anna-2"))
         #expect(second.bundleId == "com.example.dogs")
         #expect(second.appTransactionId != first.appTransactionId)
-        // The server of the first app is not told.
+        // The server of the first app gets no notification.
         #expect(stage.letterBox.count == 1)
         #expect(try await stage.simulator.transactions(on: "anna-1").count == 1)
     }

@@ -19,7 +19,7 @@ import Testing
     @Test(arguments: [
         ("### Sheets and prompts", "next-sheet", 3), ("### Errors of StoreKit", "errors", 2),
     ])
-    func `the bodies of the page are accepted`(
+    func `the request bodies of the page are accepted`(
         heading: String, route: String, count: Int
     ) async throws {
         let bodies = try section(heading).filter { $0.hasPrefix("{") }
@@ -49,7 +49,7 @@ import Testing
         for word in words { #expect(errors.contains("`\(word)`"), "\(word)") }
     }
 
-    @Test func `the limits of the page are those of the code`() throws {
+    @Test func `the limits on the page are those of the code`() throws {
         let sheets = try section("### Sheets and prompts").joined(separator: " ")
         for (limit, text) in [
             (SheetQueue.waitingMax, "at most \(SheetQueue.waitingMax) may wait"),

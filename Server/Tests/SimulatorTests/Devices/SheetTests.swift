@@ -3,7 +3,7 @@ import Testing
 
 @testable import Simulator
 
-/// Sheets and password prompts: what an app cannot say in its purchase call.
+/// Payment sheets and password prompts, whose outcome an app's purchase call cannot choose.
 @Suite struct SheetTests {
     private let device = "/_sim/devices/anna-1"
 
@@ -13,7 +13,7 @@ import Testing
         return stage
     }
 
-    @Test func `the choice of the next sheet is set before an app buys without one`() async throws {
+    @Test func `a test chooses the outcome of the next sheet before the app buys`() async throws {
         let device = device
         try await stage().withClient { client in
             let bodies = [
@@ -24,7 +24,7 @@ import Testing
                 let answer = try await client.json("\(device)/next-sheet", body)
                 #expect(answer["waiting"]?.integer == Int64(index + 1))
             }
-            // A purchase that says what the customer does uses none of them up.
+            // A purchase that says what the customer does uses up none of the outcomes.
             let path = "\(device)/purchases"
             let own = try await client.json(path, #"{"product_id":"gem","choice":"cancel"}"#)
             #expect(own["result"] == "cancelled")
@@ -41,7 +41,7 @@ import Testing
         }
     }
 
-    @Test func `a held purchase is made when it is let go, and not before`() async throws {
+    @Test func `a held purchase is made when it is released, and not before`() async throws {
         let stage = try await stage()
         let device = device
         try await stage.withClient { client in
@@ -50,7 +50,7 @@ import Testing
             let open = try await client.json("\(device)/prompts?count=1")["prompts"]?.array
             #expect(open?.map { $0["held"] } == [true])
             #expect(try await stage.simulator.groundTruth(of: "anna").purchases.isEmpty)
-            // A second tap meanwhile has a sheet of its own.
+            // Meanwhile, a second tap has a sheet of its own.
             let tap = try await client.json(
                 "\(device)/purchases", #"{"product_id":"gem","choice":"cancel"}"#)
             #expect(tap["result"] == "cancelled")
@@ -63,7 +63,7 @@ import Testing
         #expect(try await stage.simulator.groundTruth(of: "anna").purchases.count == 1)
     }
 
-    @Test func `a sheet that nobody lets go is an error after its limit, and nothing is bought`()
+    @Test func `a sheet that is never released fails after its limit, and nothing is bought`()
         async throws
     {
         let stage = try await stage()
@@ -80,7 +80,7 @@ import Testing
         #expect(try await stage.simulator.groundTruth(of: "anna").purchases.isEmpty)
     }
 
-    @Test func `a reset sends a held purchase away`() async throws {
+    @Test func `a reset cancels a held purchase`() async throws {
         let stage = try await stage()
         let device = device
         try await stage.withClient { client in
@@ -93,7 +93,7 @@ import Testing
         }
     }
 
-    @Test func `sheets that are set and sheets that are held have a limit`() throws {
+    @Test func `the numbers of prepared and held sheets are limited`() throws {
         var queue = SheetQueue()
         for _ in 0..<SheetQueue.waitingMax { try queue.append(NextSheet()) }
         #expect(throws: SimulatorProblem.self) { try queue.append(NextSheet()) }
@@ -141,7 +141,7 @@ import Testing
         }
     }
 
-    @Test func `a password that is refused cancels the sync`() async throws {
+    @Test func `a refused password cancels the sync`() async throws {
         let device = device
         try await stage().withClient { client in
             _ = try await client.json("\(device)/next-sheet", #"{"choice":"cancel"}"#)

@@ -5,8 +5,7 @@ import Testing
 
 /// Two Apple accounts on one device, one after the other.
 @Suite(.timeLimit(.minutes(5))) struct SignInTests {
-    @Test func `a device shows the purchases of who is signed in, and buys for them`() async throws
-    {
+    @Test func `a device lists and buys for the account that is signed in`() async throws {
         let stage = try Stage(shop: try CatShop.file())
         try await stage.simulator.addDevice(account: "anna", appAccountToken: "t")
         try await stage.withClient { client in
@@ -43,14 +42,14 @@ import Testing
         )
         #expect(anna.purchases.map(\.productID) == ["book"])
         #expect(ben.purchases.map(\.productID) == ["pass"])
-        // What the app gave the device stays with it, whoever is signed in.
+        // Data that the app stored on the device stays there, whichever account is signed in.
         let pass = await stage.simulator.world.oneTimePurchases.values.first {
             $0.product.id == "pass"
         }
         #expect(pass?.appAccountToken == "t" && pass?.storefront.country == "DEU")
     }
 
-    @Test func `an open stream goes on with the other account`() async throws {
+    @Test func `an open stream continues with the new account`() async throws {
         let stage = try Stage()
         for name in ["anna", "ben"] { try await stage.simulator.addDevice(account: name) }
         let stream = try await stage.simulator.updates(on: "anna-1", limit: 1)
@@ -58,7 +57,7 @@ import Testing
         try await stage.simulator.purchase(PurchaseOrder("pro.monthly"), on: "ben-1")
         let key = Account.Key(name: "ben", environment: .production)
         let ben = await stage.simulator.world.accounts[key]?.appTransactionID
-        // Ends the stream, should nothing have come.
+        // Ends the stream if no update has arrived.
         try await stage.simulator.reset(stage.simulator.settings)
         var owners: [String?] = []
         for await event in stream {

@@ -8,18 +8,18 @@ import Testing
 
 @testable import Simulator
 
-/// The stream of updates as an app uses it: it connects again, and it starts again.
+/// The stream of updates as an app uses it: the app reconnects, and starts again.
 @Suite(.timeLimit(.minutes(5))) struct UpdateStreamTests {
     private let device = "/_sim/devices/anna-1"
 
-    /// Values of one field of a text of events.
+    /// The values of one field in the text of an event stream.
     private static func values(_ field: String, _ text: String) -> [String] {
         text.split(separator: "\n").filter { $0.hasPrefix("\(field): ") }.map {
             String($0.dropFirst(field.count + 2))
         }
     }
 
-    /// The products and purchase dates that a start of the app announces.
+    /// The products and purchase dates that are announced when the app starts.
     private func news(_ stage: Stage, on device: String) async throws -> [String] {
         let first = try await stage.simulator.updateStream(on: device, limit: nil).first
         return try first.map { event in
@@ -29,7 +29,7 @@ import Testing
         }
     }
 
-    @Test func `a client that lost its connection goes on after its last event`() async throws {
+    @Test func `a client that lost its connection continues after its last event`() async throws {
         let stage = try Stage(shop: try CatShop.file())
         for product in ["gem", "gem", "book"] { try await stage.buy(product) }
         let device = device
@@ -38,13 +38,13 @@ import Testing
             let ids = Self.values("id", first)
             #expect(ids.count == 3 && Set(ids).count == 3)
             #expect(ids.compactMap { Int64($0) } == ids.compactMap { Int64($0) }.sorted())
-            // Nobody listens while the device is told something.
+            // Nobody listens while the device gets an update.
             await stage.simulator.appendEvent("storefront", ["country_code": "DEU"], to: "anna-1")
             let (_, rest) = try await client.text(
                 "\(device)/updates?limit=3", lastEventID: ids[0])
             #expect(Self.values("event", rest) == ["transaction", "transaction", "storefront"])
             #expect(Self.values("id", rest).prefix(2) == ids.suffix(2))
-            // An id that is not known begins anew.
+            // An unknown id starts the stream anew.
             let (_, anew) = try await client.text(
                 "\(device)/updates?limit=3", lastEventID: "999999")
             #expect(Self.values("event", anew) == Array(repeating: "transaction", count: 3))
@@ -69,7 +69,7 @@ import Testing
         }
     }
 
-    @Test func `an id of an earlier world begins anew`() async throws {
+    @Test func `an id of an earlier world starts the stream anew`() async throws {
         let stage = try Stage(shop: try CatShop.file())
         try await stage.buy("gem")
         let device = device
@@ -83,7 +83,7 @@ import Testing
         }
     }
 
-    @Test func `events that are no longer kept cannot be continued`() async throws {
+    @Test func `a stream cannot continue from events that are no longer kept`() async throws {
         let stage = try Stage()
         try await stage.simulator.addDevice(account: "anna")
         let stream = try await stage.simulator.updateStream(on: "anna-1", limit: 1)
@@ -105,7 +105,7 @@ import Testing
         #expect(try await !resumes())
     }
 
-    @Test func `a silent stream has comments, which keep it open`() async throws {
+    @Test func `a silent stream sends comments, which keep the connection open`() async throws {
         let stage = try Stage()
         try await stage.simulator.addDevice(account: "anna")
         await stage.simulator.addComments(every: .milliseconds(5))
@@ -113,7 +113,7 @@ import Testing
         try await stage.withClient { client in
             async let text = client.text("\(device)/updates?limit=1").1
             try await eventually("the stream listens") { await stage.simulator.listeners.count > 0 }
-            // Time in which nothing happens, also on a machine that is busy.
+            // Virtual time passes without an event, even on a busy machine.
             try await Task.sleep(for: .seconds(3))
             await stage.simulator.appendEvent("last", [:], to: "anna-1")
             let received = try await text
@@ -122,7 +122,9 @@ import Testing
         }
     }
 
-    @Test func `a renewal that the phone finished is announced on the iPad once`() async throws {
+    @Test func `a renewal that was finished on the phone is announced once on the iPad`()
+        async throws
+    {
         let stage = try Stage()
         let simulator = stage.simulator
         for _ in 1...2 { try await simulator.addDevice(account: "anna") }
@@ -136,17 +138,17 @@ import Testing
         #expect(try await simulator.unfinished(on: "anna-2").isEmpty)
         #expect(try await news(stage, on: "anna-2") == ["2026-01-10", "2026-02-10"])
         #expect(try await news(stage, on: "anna-2") == [])
-        // On the phone only what it did not learn from its own purchase call.
+        // The phone gets only what its own purchase call did not return.
         #expect(try await news(stage, on: "anna-1") == ["2026-02-10"])
-        // A refund is news again.
+        // A refund is announced again.
         try await simulator.change(transaction: bought, .refund())
         #expect(try await news(stage, on: "anna-2") == ["2026-01-10"])
-        // A device that is added later learns of nothing that is finished.
+        // A device that is added later gets no finished transactions.
         try await simulator.addDevice(account: "anna")
         #expect(try await news(stage, on: "anna-3") == [])
     }
 
-    @Test func `what happens after the app's connection has ended is news at its next start`()
+    @Test func `events after the app's connection ended are announced at its next start`()
         async throws
     {
         let stage = try Stage(shop: try CatShop.file())
@@ -167,7 +169,7 @@ import Testing
         #expect(try await news(stage, on: "anna-1").count == 1)
     }
 
-    @Test func `whether a finish counts for the account or for the device is a habit`()
+    @Test func `a habit decides whether a finish counts for the account or for one device`()
         async throws
     {
         let cases: [(Set<Quirk>, Int)] = [([], 0), ([.finishCountsPerDevice], 1)]
@@ -182,7 +184,7 @@ import Testing
         }
     }
 
-    @Test func `an own subscription is announced where the habit of macOS is on, but in no view`()
+    @Test func `with the macOS habit a device announces its own purchase, unless made in a view`()
         async throws
     {
         let cases: [(Set<Quirk>, Bool, [String])] = [
@@ -207,7 +209,7 @@ import Testing
 }
 
 extension AppStoreSimulator {
-    /// Whether an event reaches an app that listens on a device.
+    /// Returns whether an event reaches an app that listens on the device.
     fileprivate func reaches(_ deviceID: String) -> Bool {
         listeners.append(ServerSentEvent(name: "probe", content: [:]), to: deviceID)
     }

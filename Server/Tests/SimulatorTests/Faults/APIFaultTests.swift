@@ -6,7 +6,7 @@ import Testing
 @testable import Simulator
 
 @Suite struct APIFaultTests {
-    /// A request with a good token.
+    /// Makes a request with a good token.
     private func request(
         _ path: String, at now: AppStoreDate, query: [(String, String)] = []
     ) throws -> APIRequest {
@@ -39,7 +39,7 @@ import Testing
         (.rateLimit, 429, 4_290_000), (.error, 500, 5_000_000),
         (.retryableError, 500, 5_000_001),
     ])
-    func `a fault that is ordered happens once, to a good request`(
+    func `a fault set for the next request occurs once, on a valid request`(
         fault: APIFault, status: Int, code: Int64?
     ) async throws {
         let stage = try Stage()
@@ -52,7 +52,9 @@ import Testing
         #expect(await stage.simulator.faults.api.struck == [fault: 1])
     }
 
-    @Test func `a rate limit says when to come back, in milliseconds since 1970`() async throws {
+    @Test func `a rate limit names the time of the next try, in milliseconds since 1970`()
+        async throws
+    {
         let stage = try Stage()
         let id = try await stage.buy("pro.monthly").originalTransactionID
         try await stage.simulator.setFaults { faults in
@@ -63,7 +65,8 @@ import Testing
         #expect(answer.retryAfter == (try moment("2026-01-10T20:01:30Z")))
     }
 
-    @Test func `a stale answer is the earlier one to the same question, while it is young enough`()
+    @Test
+    func `a stale answer repeats the last one to the same question, while it is recent enough`()
         async throws
     {
         let stage = try Stage()
@@ -72,7 +75,7 @@ import Testing
             faults.api.odds[.stale] = 1
             faults.staleSeconds = 3600
         }
-        // Nothing was asked before: the answer is true.
+        // The question is new, so the answer is true.
         let first = try await statuses(stage, id)
         try await stage.simulator.change(id, .cancel)
         try await stage.advance("PT1H")
@@ -82,7 +85,7 @@ import Testing
         #expect(later.status == 200 && later != first)
     }
 
-    @Test func `in an outage nobody answers, until it is over`() async throws {
+    @Test func `during an outage no request is answered, until the outage ends`() async throws {
         let stage = try Stage()
         let id = try await stage.buy("pro.monthly").originalTransactionID
         let (from, until) = try (moment("2026-01-11T00:00:00Z"), moment("2026-01-19T00:00:00Z"))
@@ -94,7 +97,7 @@ import Testing
         #expect(try await statuses(stage, id).status == 200)
     }
 
-    @Test func `a slow answer comes, and is true`() async throws {
+    @Test func `a slow answer arrives, and is true`() async throws {
         let stage = try Stage()
         let id = try await stage.buy("pro.monthly").originalTransactionID
         try await stage.simulator.setFaults { faults in
@@ -106,7 +109,7 @@ import Testing
         #expect(ContinuousClock.now - began >= .milliseconds(200))
     }
 
-    @Test func `a fault waits for a request that it can strike`() async throws {
+    @Test func `a fault waits for a request that it can affect`() async throws {
         let stage = try Stage()
         let id = try await stage.buy("pro.monthly").originalTransactionID
         try await stage.simulator.setFaults { try $0.api.order([.expiredToken]) }

@@ -5,7 +5,7 @@ import X509
 
 @testable import Simulator
 
-/// Whether a signature is that of the given leaf certificate.
+/// Returns whether the signature was made with the key of the given leaf certificate.
 func isSigned(_ text: String, byLeaf leaf: [UInt8]) throws -> Bool {
     let jws = try require(CompactJWS(text), "no JWS")
     let certificate = try Certificate(derEncoded: leaf)
@@ -20,7 +20,7 @@ func isSigned(_ text: String, byLeaf leaf: [UInt8]) throws -> Bool {
         let stage = try Stage()
         try await stage.simulator.setFaults { try $0.notifications.order([fault]) }
         try await stage.buy("pro.monthly")
-        // The true one comes, too.
+        // The genuine notification arrives, too.
         #expect(stage.letterBox.count == 2)
         #expect(await stage.simulator.notifications.count == 1)
         return await stage.simulator.strays
@@ -31,7 +31,7 @@ func isSigned(_ text: String, byLeaf leaf: [UInt8]) throws -> Bool {
     }
 
     @Test(arguments: [NotificationFault.forged, .tampered])
-    func `what is forged has the true certificates and no good signature`(
+    func `a forged document has genuine certificates and an invalid signature`(
         fault: NotificationFault
     ) async throws {
         let stray = try require(await strays(fault).first, "no stray")
@@ -42,12 +42,12 @@ func isSigned(_ text: String, byLeaf leaf: [UInt8]) throws -> Bool {
         #expect(try !isSigned(stray.signedPayload, byLeaf: chain[0]))
     }
 
-    @Test func `what is truncated is no document`() async throws {
+    @Test func `a truncated document is not a JWS`() async throws {
         let stray = try require(await strays(.truncated).first, "no stray")
         #expect(CompactJWS(stray.signedPayload)?.signature == nil)
     }
 
-    @Test func `what is expired was signed after its certificates had ended`() async throws {
+    @Test func `an expired document was signed after its certificates had expired`() async throws {
         let stray = try require(await strays(.expired).first, "no stray")
         let leaf = try Stage.authority.get().certificates[0]
         #expect(try isSigned(stray.signedPayload, byLeaf: leaf))
@@ -56,7 +56,7 @@ func isSigned(_ text: String, byLeaf leaf: [UInt8]) throws -> Bool {
         #expect(Double(signed.milliseconds) > end)
     }
 
-    @Test func `what is for another app or environment is truly signed`() async throws {
+    @Test func `a document for another app or environment has a valid signature`() async throws {
         let app = try require(await strays(.wrongApp).first, "no stray")
         let content = try require(notification(app.signedPayload).data, "no data")
         #expect(content.bundleId == "com.example.other" && content.appAppleId == 999_999_999)
@@ -67,7 +67,7 @@ func isSigned(_ text: String, byLeaf leaf: [UInt8]) throws -> Bool {
         #expect(try isSigned(local.signedPayload, byLeaf: leaf))
     }
 
-    @Test func `a stray is posted once, whatever the answer`() async throws {
+    @Test func `a stray notification is posted once, whatever the response`() async throws {
         let stage = try Stage()
         try await stage.simulator.setFaults { try $0.notifications.order([.forged]) }
         stage.letterBox.answer(otherwise: PostResult(status: 500))

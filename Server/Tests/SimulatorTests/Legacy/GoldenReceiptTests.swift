@@ -7,7 +7,7 @@ import _CryptoExtras
 
 @testable import Simulator
 
-/// Receipts that Apple has signed, and what Apple answered about them.
+/// Receipts that Apple signed, and Apple's answers about them.
 @Suite struct GoldenReceiptTests {
     private func receipt(_ name: String) throws -> AppReceipt {
         let file = try LegacyVectors.decoded("receipts/app-receipts/\(name).b64")
@@ -20,10 +20,11 @@ import _CryptoExtras
         "revenuecat-base64encodedreceiptsample1",
     ]
 
-    /// By nature not in a receipt: `request_date`, which is taken over, and at the top `status`,
-    /// `environment` and `latest_…`. All else is equal, with the order of rows and of keys.
+    /// These fields are not in a receipt: `request_date`, which is copied from the answer, and at
+    /// the top level `status`, `environment` and `latest_…`. All else is equal, including the order
+    /// of rows and keys.
     @Test(.enabled(if: LegacyVectors.arePresent), arguments: pairs)
-    func `a receipt decoded is what Apple answered, key for key and in order`(name: String) throws {
+    func `a decoded receipt equals Apple's answer, key for key and in order`(name: String) throws {
         let answered = try LegacyVectors.json("receipts/expected/\(name).verifyReceipt.json")
         let apple = try require(answered["receipt"], "no receipt")
         let date = try require(apple["request_date_ms"]?.string.flatMap { Int64($0) }, "no date")
@@ -48,7 +49,7 @@ import _CryptoExtras
     }
 
     @Test(.enabled(if: LegacyVectors.arePresent))
-    func `Apple's receipts come back byte for byte, in the order of DER`() throws {
+    func `Apple's receipts are encoded to the same bytes, in the order of DER`() throws {
         let files = LegacyVectors.files("receipts/app-receipts", ending: ".b64")
         #expect(files.count > 10)
         for path in files where !path.contains("xcode") {
@@ -60,7 +61,7 @@ import _CryptoExtras
     }
 
     @Test(.enabled(if: LegacyVectors.arePresent))
-    func `the signature is of the content's bytes, by the first certificate`() throws {
+    func `the signature is over the content's bytes, by the first certificate`() throws {
         let files = LegacyVectors.files("receipts/app-receipts", ending: ".b64")
         #expect(!files.isEmpty)
         for path in files {
@@ -85,7 +86,7 @@ import _CryptoExtras
     }
 
     @Test(.enabled(if: LegacyVectors.arePresent))
-    func `Xcode's receipts are read, and are not taken for real ones`() throws {
+    func `Xcode's receipts are read, and are not accepted as genuine`() throws {
         let authority = try Stage.authority.get().receipts
         let files = LegacyVectors.files("receipts/app-receipts", ending: ".b64")
         #expect(!files.isEmpty)
@@ -101,7 +102,9 @@ import _CryptoExtras
     }
 
     @Test(.enabled(if: LegacyVectors.arePresent))
-    func `the device hash is of the identifier, the opaque value and the bundle id's DER`() throws {
+    func `the device hash covers the identifier, the opaque value and the bundle id's DER`()
+        throws
+    {
         let receipt = try receipt("tpinappreceipt-receipt-sandbox-g5")
         let guid = "956328D9CC6A47F4BE406953FB0AB6C7"
         let bytes = stride(from: 0, to: 32, by: 2).compactMap { place in
@@ -131,7 +134,7 @@ import _CryptoExtras
         }
     }
 
-    /// Of 1024 bits, which X509 does not read.
+    /// The key has 1024 bits, which X509 does not read.
     private func publicKey(of certificate: [UInt8]) throws -> _RSA.Signing.PublicKey {
         func children(_ node: ASN1Node) -> [ASN1Node] {
             guard case .constructed(let nodes) = node.content else { return [] }
@@ -143,7 +146,7 @@ import _CryptoExtras
     }
 
     @Test(.enabled(if: LegacyVectors.arePresent))
-    func `a transaction receipt's answer has the keys of the receipt, with underscores`() throws {
+    func `a transaction receipt's answer has the receipt's keys, with underscores`() throws {
         let name = "mbaasy-transaction_sandbox"
         let path = "receipts/transaction-receipts/\(name).b64"
         let file = try TransactionReceiptFile(parsing: LegacyVectors.decoded(path))

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Simulator
 
-/// The older documents over HTTP.
+/// Receipts and version 1 notifications over HTTP.
 @Suite struct LegacyRouteTests {
     private struct Client {
         let client: any TestClientProtocol
@@ -34,7 +34,7 @@ import Testing
 
     private static let secret = SimulatorSettings.wellKnownSecret
 
-    @Test func `a purchase, a restore and a device give the receipt that verifyReceipt takes`()
+    @Test func `a purchase, a restore and a device return a receipt that verifyReceipt accepts`()
         async throws
     {
         try await withClient(try Stage()) { client in
@@ -57,7 +57,9 @@ import Testing
     }
 
     @Test(arguments: ["", "[", "[]", "1"])
-    func `what is no request is 21000, with HTTP's 200`(body: String) async throws {
+    func `an invalid request is answered with status 21000 and HTTP 200`(
+        body: String
+    ) async throws {
         try await withClient(try Stage()) { client in
             for path in ["/verifyReceipt", "/sandbox/verifyReceipt"] {
                 let answer = try await client.answer(path, body)
@@ -68,7 +70,7 @@ import Testing
         }
     }
 
-    @Test func `a transaction has a receipt of before iOS 7`() async throws {
+    @Test func `a transaction has a receipt in the format used before iOS 7`() async throws {
         let stage = try Stage()
         let id = try await stage.buy("pro.monthly").transactionID
         try await withClient(stage) { client in
@@ -82,7 +84,7 @@ import Testing
         }
     }
 
-    @Test func `the receipt root is served, and is another than the root`() async throws {
+    @Test func `the receipt root is served, and is not the root of signed data`() async throws {
         let stage = try Stage()
         try await withClient(stage) { client in
             let served = try await client.answer("/_sim/receipt-root.cer").body
@@ -119,7 +121,7 @@ import Testing
         #expect(ReceiptEnvelope(parsing: file)?.digest == .sha1)
     }
 
-    @Test func `a test notification is of version 2, also where only version 1 is wanted`()
+    @Test func `a test notification is of version 2, even if only version 1 is enabled`()
         async throws
     {
         let stage = try Stage { settings in
@@ -137,7 +139,9 @@ import Testing
         #expect(payload.notificationType == .test)
     }
 
-    @Test func `trouble that is ordered comes, and what is no status is refused`() async throws {
+    @Test func `a status set for verifyReceipt is returned, and an invalid one is refused`()
+        async throws
+    {
         try await withClient(try Stage()) { client in
             let ordered = try await client.json(
                 "/_sim/verify-receipt", #"{"status":21199,"is_retryable":false,"times":2}"#)

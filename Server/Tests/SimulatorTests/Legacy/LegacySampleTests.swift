@@ -3,10 +3,11 @@ import Testing
 
 @testable import Simulator
 
-/// Answers and notifications that others have published, read with our types: what Apple writes
-/// must be known, and must be written as it was read.
+/// Reads responses and notifications that others have published. Our types must know every key that
+/// Apple writes, and must write it as it was read.
 @Suite struct LegacySampleTests {
-    /// Edited by who published them, or of other mock servers: these are read, and not compared.
+    /// These were edited by their publishers, or come from other mock servers: they are read, but
+    /// not compared.
     private static let edited = [
         "01-", "02-", "03-", "05-", "06-", "08-", "11-", "13-early", "15-", "16-", "23-", "37-",
     ]
@@ -23,8 +24,8 @@ import Testing
         }
     }
 
-    /// Every object and list with its keys in order of the alphabet: the order of keys differs
-    /// between Apple's own machines.
+    /// Sorts the keys of every object, at every depth: the order of keys differs between Apple's
+    /// own machines.
     private func sorted(_ json: JSON) -> JSON {
         switch json {
         case .object(let members):
@@ -38,7 +39,7 @@ import Testing
     private func isOfTransaction(_ json: JSON) -> Bool { json["receipt"]?["bid"] != nil }
 
     @Test(.enabled(if: LegacyVectors.arePresent))
-    func `answers of verifyReceipt come back as they were read`() throws {
+    func `answers of verifyReceipt are written as they were read`() throws {
         let paths = unedited(Self.answers)
         #expect(paths.count > 45)
         for path in paths {
@@ -55,12 +56,12 @@ import Testing
     }
 
     private func check(_ answer: VerifyReceiptResponse, _ json: JSON, _ path: String) throws {
-        // Middle boxes write the flag in three ways; we write one.
+        // Intermediaries write the flag in three ways; we write one.
         let isLoose = path.contains("E21104") || path.contains("E21105")
         if !isLoose { #expect(sorted(answer.json) == sorted(json), "\(path)") }
         let unknown = answer.unknown.map(\.key).filter { $0 != "_comment" }
         #expect(unknown.isEmpty, "\(path)")
-        // A null is not a number.
+        // Null is not a number.
         let unknownOfApp = answer.receipt?.unknown.map(\.key).filter { $0 != "download_id" }
         #expect(unknownOfApp ?? [] == [], "\(path)")
         let rows = (answer.latestRows ?? []) + (answer.receipt?.purchases ?? [])
@@ -69,9 +70,9 @@ import Testing
     }
 
     @Test(.enabled(if: LegacyVectors.arePresent))
-    func `V1 notifications come back as they were read`() throws {
+    func `version 1 notifications are written as they were read`() throws {
         #expect(Self.notifications.count > 25)
-        // The last was published in part.
+        // The last one was published only in part.
         for path in Self.notifications where !path.contains("/15-") {
             let json = try LegacyVectors.json(path)
             let notification = try require(V1Notification(json: json), path)
@@ -83,7 +84,7 @@ import Testing
         }
     }
 
-    /// The one key whose type differs between publications: we write the type of production.
+    /// The type of this one key differs between publications; we write the type of production.
     private func typed(_ json: JSON) -> JSON {
         .object(
             (json.members ?? []).map { member in
@@ -95,7 +96,7 @@ import Testing
     }
 
     @Test(.enabled(if: LegacyVectors.arePresent))
-    func `edited answers are read, too, and their milliseconds count`() throws {
+    func `edited answers are read too, and their milliseconds count`() throws {
         for path in Self.answers {
             #expect(VerifyReceiptResponse(json: try LegacyVectors.json(path)) != nil, "\(path)")
         }

@@ -1,8 +1,8 @@
 import AppStoreFormats
 import Foundation
 
-/// Receipts, answers and notifications that others have published. Tests that need them say
-/// "skipped: no vectors" where they are absent.
+/// Receipts, answers and notifications that others have published. If they are absent, the tests
+/// that need them print "skipped: no vectors".
 enum LegacyVectors {
     static let directory = URL(
         filePath: ProcessInfo.processInfo.environment["PERENNIAL_VECTORS"] ?? "../shared/vectors",
@@ -12,7 +12,8 @@ enum LegacyVectors {
         url.deletingLastPathComponent()
     }
 
-    /// The files of a folder whose name ends in a certain way, in order. Empty where there is none.
+    /// Returns the files of a folder whose names end in a given way, in order. Returns an empty
+    /// list if the folder is absent.
     static func files(_ folder: String, ending: String) -> [String] {
         let path = directory.appending(path: folder).path
         let names = (try? FileManager.default.contentsOfDirectory(atPath: path)) ?? []
@@ -26,7 +27,7 @@ enum LegacyVectors {
 
     static func json(_ path: String) throws -> JSON { try JSON(parsing: bytes(path)) }
 
-    /// A file of Base64.
+    /// Reads a file of Base64.
     static func decoded(_ path: String) throws -> [UInt8] {
         let text = try bytes(path).filter { $0 > 0x20 }
         return try require(Base64.standard.decode(text), "\(path) is no Base64")

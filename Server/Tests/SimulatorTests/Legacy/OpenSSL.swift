@@ -1,7 +1,7 @@
 import Eventually
 import Foundation
 
-/// The command, as a judge that knows nothing of us.
+/// Runs the command `openssl`, which verifies independently of our code.
 enum OpenSSL {
     private static let path = "/usr/bin/openssl"
 
@@ -19,7 +19,7 @@ enum OpenSSL {
     }
 }
 
-/// A folder that goes when nobody holds it any more.
+/// A folder that is deleted when its last reference is released.
 final class TemporaryFolder: Sendable {
     private let url: URL
 

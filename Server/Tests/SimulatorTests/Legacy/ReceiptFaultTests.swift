@@ -3,7 +3,7 @@ import Testing
 
 @testable import Simulator
 
-/// The faults of the API, as verifyReceipt has them.
+/// The API's faults as verifyReceipt shows them.
 @Suite struct ReceiptFaultTests {
     private func request(_ stage: Stage, secret: Bool = true) async throws -> [UInt8] {
         try await stage.buy("pro.monthly")
@@ -21,7 +21,9 @@ import Testing
             #"{"environment":"Production","status":21100,"is-retryable":true}"#
         ),
     ])
-    func `a fault that is ordered is a status, once`(fault: APIFault, text: String) async throws {
+    func `a fault set for the next request becomes a status, once`(
+        fault: APIFault, text: String
+    ) async throws {
         let stage = try Stage()
         let body = try await request(stage)
         try await stage.simulator.setFaults { try $0.api.order([fault]) }
@@ -34,17 +36,19 @@ import Testing
     }
 
     @Test(arguments: [APIFault.notFound, .expiredToken, .unauthorized])
-    func `a fault waits that verifyReceipt has no word for`(fault: APIFault) async throws {
+    func `a fault that verifyReceipt cannot express waits`(fault: APIFault) async throws {
         let stage = try Stage()
         let body = try await request(stage, secret: false)
         try await stage.simulator.setFaults { try $0.api.order([fault]) }
         let answer = try await stage.simulator.verifyReceipt(body, at: .production)
-        // There was no secret to refuse: that is the truth.
+        // The request has no secret, so this refusal is the true answer.
         #expect(answer["status"] == 21004)
         #expect(await stage.simulator.faults.api.ordered == [fault])
     }
 
-    @Test func `in an outage it is unavailable, until that is over`() async throws {
+    @Test func `during an outage verifyReceipt is unavailable, until the outage ends`()
+        async throws
+    {
         let stage = try Stage()
         let body = try await request(stage)
         let (from, until) = try (moment("2026-01-11T00:00:00Z"), moment("2026-01-19T00:00:00Z"))
@@ -58,7 +62,7 @@ import Testing
         #expect(try await simulator.verifyReceipt(body, at: .production)["status"] == 0)
     }
 
-    @Test func `a stale answer is the earlier one about the same receipt, late where both strike`()
+    @Test func `a stale answer repeats the last one about the receipt, late if both faults occur`()
         async throws
     {
         let stage = try Stage()
@@ -74,14 +78,14 @@ import Testing
         try await stage.advance("P1M")
         #expect(try await simulator.verifyReceipt(body, at: .production) == first)
         #expect(first["latest_receipt_info"]?.array?.count == 1)
-        // Another store is another question.
+        // A request to the other store is a different question.
         #expect(try await simulator.verifyReceipt(body, at: .sandbox)["status"] == 21008)
         try await stage.advance("P2M")
         let later = try await simulator.verifyReceipt(body, at: .production)
         #expect(later["latest_receipt_info"]?.array?.count == 4)
     }
 
-    @Test func `what was ordered of verifyReceipt comes before faults`() async throws {
+    @Test func `statuses set for verifyReceipt come before faults`() async throws {
         let stage = try Stage()
         let body = try await request(stage)
         try await stage.simulator.setFaults { try $0.api.order([.error]) }

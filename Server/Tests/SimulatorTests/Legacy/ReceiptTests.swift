@@ -6,7 +6,7 @@ import X509
 
 @testable import Simulator
 
-/// What receipts say about the world, and that others believe them.
+/// What receipts contain, and that other programs accept them.
 @Suite struct ReceiptTests {
     private func receipt(
         _ stage: Stage, on device: String = "anna-1", guid: [UInt8]? = nil
@@ -31,7 +31,7 @@ import X509
             ], groups: try ExampleShop.file().groups)
     }
 
-    @Test func `a receipt holds every period and everything bought once`() async throws {
+    @Test func `a receipt holds every period and every one-time purchase`() async throws {
         let stage = try Stage(shop: Self.shop())
         for product in ["pro.yearly", "gems", "map", "season"] { try await stage.buy(product) }
         try await stage.advance("P1W")
@@ -47,7 +47,9 @@ import X509
         }
     }
 
-    @Test func `a receipt has the attributes of Apple's, the values of its store`() async throws {
+    @Test func `a receipt has Apple's attributes, with the values of its environment`()
+        async throws
+    {
         let stage = try Stage()
         try await stage.buy("pro.monthly")
         let known = Set([8, 20, 1, 3, 11, 15, 16, 25, 10, 14, 13, 19, 9, 4, 0, 5, 2, 12, 18, 7, 6])
@@ -72,7 +74,7 @@ import X509
     }
 
     @Test(arguments: SimulatedEnvironment.allCases)
-    func `an app transaction says of the app what the receipt says`(
+    func `an app transaction has the same app details as the receipt`(
         environment: SimulatedEnvironment
     ) async throws {
         let stage = try Stage()
@@ -88,7 +90,7 @@ import X509
         let first = try moment(isSandbox ? "2013-08-01T07:00:00Z" : Stage.noon)
         #expect(app.originalPurchaseDate == first)
         #expect(app.originalApplicationVersion == (isSandbox ? "1.0" : "1"))
-        // Where the receipt has zeros the app transaction has nothing.
+        // Where the receipt has zeros, the app transaction omits the field.
         let version = receipt[.versionExternalIdentifier]?.integer
         #expect((app.versionExternalIdentifier ?? 0) == version)
         #expect((app.versionExternalIdentifier == nil) == isSandbox)
@@ -106,7 +108,7 @@ import X509
         #expect(refunded.first?[.cancellationReason]?.integer == 0)
     }
 
-    @Test func `the device hash is of the device's identifier, or of the given one`() async throws {
+    @Test func `the device hash covers the device's identifier, or a given one`() async throws {
         let stage = try Stage()
         try await stage.buy("pro.monthly")
         let own = try await stage.simulator.vendorIdentifier(of: "anna-1")
@@ -119,7 +121,9 @@ import X509
         }
     }
 
-    @Test func `to look at a receipt changes nothing, and gives the same again`() async throws {
+    @Test func `reading a receipt changes nothing, and returns the same bytes again`()
+        async throws
+    {
         let stage = try Stage()
         try await stage.buy("pro.monthly")
         let one = try await stage.simulator.receipt(on: "anna-1")
@@ -129,7 +133,7 @@ import X509
     }
 
     @Test(arguments: ReceiptDigest.allCases)
-    func `OpenSSL believes a receipt under the receipt root alone`(
+    func `OpenSSL accepts a receipt under the receipt root alone`(
         digest: ReceiptDigest
     ) async throws {
         let stage = try Stage { $0.receiptDigest = digest }
@@ -167,7 +171,8 @@ import X509
         let file = try require(Base64.standard.decode(Array(text.utf8)), "no Base64")
         let authority = try stage.simulator.authority.receipts
         let content = try require(ReceiptEnvelope(parsing: file), "no envelope").content
-        // Content and signature; not the certificates that only help others.
+        // Changes the content and the signature, but not the certificates that are not part of the
+        // chain.
         let places = Array(stride(from: 70, to: content.count, by: 7)) + [file.count - 1]
         for place in places {
             var changed = file
@@ -178,7 +183,7 @@ import X509
         #expect(throws: ReceiptRefusal.notAuthentic) { try stranger.receipt(in: file) }
     }
 
-    @Test func `a stored authority comes back and believes its receipts`() async throws {
+    @Test func `a restored authority accepts its own receipts`() async throws {
         let stage = try Stage()
         try await stage.buy("pro.monthly")
         let text = try await stage.simulator.receipt(on: "anna-1")
@@ -188,7 +193,7 @@ import X509
         #expect(try again.receipts.rootDER == stage.simulator.authority.receipts.rootDER)
     }
 
-    @Test func `the certificates have Apple's marks`() throws {
+    @Test func `the certificates have Apple's marker extensions`() throws {
         let authority = try Stage.authority.get().receipts
         let chain = try (authority.certificates + [authority.transactionCertificate]).map {
             try Certificate(derEncoded: $0)
@@ -201,7 +206,9 @@ import X509
         }
     }
 
-    @Test func `a transaction receipt of before iOS 7 is one transaction, signed`() async throws {
+    @Test func `a transaction receipt in the format used before iOS 7 is one signed transaction`()
+        async throws
+    {
         let stage = try Stage()
         let id = try await stage.buy("pro.monthly").transactionID
         let text = try await stage.simulator.transactionReceipt(of: id)

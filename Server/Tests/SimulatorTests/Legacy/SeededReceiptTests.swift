@@ -6,9 +6,10 @@ import X509
 
 @testable import Simulator
 
-/// Receipts of a seed: the same bytes in every process.
+/// Receipts made from a seed: the same bytes in every process.
 @Suite struct SeededReceiptTests {
-    /// By another program, with Python's integers: text, highest and lowest 64 bits of the prime.
+    /// Computed by another program, with Python's integers: the text, and the highest and lowest 64
+    /// bits of the prime.
     private static let primes: [(String, UInt64, UInt64)] = [
         ("one", 0xCF7D_1BF4_81BB_F782, 0xA5C3_F3E1_5748_4C83),
         ("two", 0xD9E3_2BB9_7B1C_C102, 0x8B3B_C869_2526_B265),
@@ -16,7 +17,7 @@ import X509
     ]
 
     @Test(arguments: primes)
-    func `a text has one prime, the first after the number that it is hashed to`(
+    func `a text gives one prime: the first one after its hash`(
         text: String, high: UInt64, low: UInt64
     ) {
         let prime = SeededPrime(text)
@@ -24,7 +25,7 @@ import X509
         #expect(prime.limbs.last == high && prime.limbs.first == low)
     }
 
-    @Test func `a key of two primes signs what everybody can check`() throws {
+    @Test func `other programs can verify signatures of a key made from two primes`() throws {
         let (one, other) = (SeededPrime("one"), SeededPrime("two"))
         let key = try SeededRSAKey(one, other).key
         #expect(key.keySizeInBits == 2048)
@@ -53,13 +54,15 @@ import X509
         ]
     }
 
-    @Test func `one seed has the same receipts, bytes and root, another has others`() async throws {
+    @Test func `equal seeds give equal receipts, bytes and roots, and different seeds differ`()
+        async throws
+    {
         let (one, same, other) = try await (receipts(7), receipts(7), receipts(8))
         #expect(one == same)
         #expect(zip(one, other).allSatisfy { $0 != $1 })
     }
 
-    @Test func `OpenSSL takes the chain of a seed for one, and each number is another`() throws {
+    @Test func `OpenSSL accepts the chain of a seed, and the serial numbers differ`() throws {
         let authority = try ReceiptAuthority(seed: 7)
         let chain = try (authority.certificates + [authority.transactionCertificate]).map {
             try Certificate(derEncoded: $0)
@@ -76,7 +79,7 @@ import X509
         #expect(try OpenSSL.run(root + [files[0]]) != 0)
     }
 
-    @Test func `a reset to the same seed keeps the keys that were made`() async throws {
+    @Test func `a reset to the same seed keeps the keys`() async throws {
         let stage = try Stage()
         var settings = await stage.simulator.settings
         settings.isDeterministic = true
@@ -89,7 +92,7 @@ import X509
         #expect(!stage.simulator.authority.sharesReceiptKeys(as: before))
     }
 
-    @Test func `who answers for a seed's certificates has keys of the seed, too`() throws {
+    @Test func `the OCSP responder of a seed has keys from the seed, too`() throws {
         let url = "http://127.0.0.1:1/ocsp"
         let desks = try [7, 7, 8].map { seed in
             try SigningAuthority(seed: seed, ocspURL: url).revocationResponder?.stored.text

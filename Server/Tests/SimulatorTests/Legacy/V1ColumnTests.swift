@@ -3,11 +3,11 @@ import Testing
 
 @testable import Simulator
 
-/// The column of version 1 in Apple's table of turns: what it says of each row, since 2021.
+/// The version 1 column of Apple's table: the notifications of each row, since 2021.
 @Suite struct V1ColumnTests {
     private static let status = "DID_CHANGE_RENEWAL_STATUS"
 
-    /// Rows that are not named are told in version 2 alone.
+    /// Rows that are not listed cause notifications of version 2 only.
     private static let column: [LifecycleRow: [String]] = [
         .firstPurchase: ["INITIAL_BUY"], .firstPurchaseTrial: ["INITIAL_BUY"],
         .firstPurchasePayAsYouGo: ["INITIAL_BUY"], .firstPurchasePayUpFront: ["INITIAL_BUY"],
@@ -23,7 +23,7 @@ import Testing
         .downgradeReverted: ["DID_CHANGE_RENEWAL_PREF"],
         .crossgradeOtherDuration: ["DID_CHANGE_RENEWAL_PREF"],
         .offerDowngrade: ["DID_CHANGE_RENEWAL_PREF"], .refund: ["CANCEL", status],
-        // That renewal went off with the request is a turn of its own.
+        // Switching renewal off together with the request is a separate row.
         .refundProrated: ["CANCEL", status], .refundRequestGranted: ["CANCEL"],
         .refundOfPastPeriod: ["CANCEL"], .priceRiseToBeAgreed: ["PRICE_INCREASE_CONSENT"],
         .priceRiseDeclined: [status], .offerAfterLapse: [status],
@@ -34,7 +34,9 @@ import Testing
     ]
 
     @Test(arguments: LifecycleTableTests.rows)
-    func `each row is told as Apple's table has it`(row: LifecycleTableTests.Row) async throws {
+    func `each row sends the version 1 notifications of Apple's table`(
+        row: LifecycleTableTests.Row
+    ) async throws {
         let stage = try Stage(shop: TableShop.file()) { settings in
             settings.notificationURL = nil
             settings.v1NotificationURL = "box"

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Simulator
 
-/// V1 notifications: which are sent for what, and what they say.
+/// Version 1 notifications: which events cause them, and what they contain.
 @Suite struct V1Tests {
     private func stage(
         _ era: V1Era = .year2021, shop: StoreKitFile? = nil, now: String = Stage.noon
@@ -23,7 +23,7 @@ import Testing
         try posted(stage).map { $0.notificationType?.rawValue ?? "?" }
     }
 
-    /// A life, and what is told of it in each year.
+    /// A life, and the notifications of it in each year.
     struct Life: Sendable, CustomTestStringConvertible {
         let testDescription: String
         var graceDays = 16
@@ -131,7 +131,7 @@ import Testing
     ]
 
     @Test(arguments: lives)
-    func `each turn is told as it was in its year`(life: Life) async throws {
+    func `each event causes the version 1 notifications of its year`(life: Life) async throws {
         for (era, told) in life.told {
             let stage = try Stage { settings in
                 settings.notificationURL = nil
@@ -152,7 +152,7 @@ import Testing
         }
     }
 
-    @Test func `what is no subscription is told of when its money goes back`() async throws {
+    @Test func `the refund of a one-time purchase causes a notification`() async throws {
         let gems = StoreKitProduct(id: "gems", referenceName: "", type: .consumable, price: 990)
         for era in [V1Era.year2020, .year2021] {
             let stage = try stage(era, shop: StoreKitFile(oneTimeProducts: [gems]))
@@ -166,7 +166,9 @@ import Testing
         }
     }
 
-    @Test func `the secret, the app and both spellings of the store are told`() async throws {
+    @Test func `a notification has the secret, the app and both spellings of the environment`()
+        async throws
+    {
         let stage = try stage()
         try await stage.buy("pro.monthly")
         let told = try require(try posted(stage).first, "nothing posted")
@@ -180,7 +182,7 @@ import Testing
         #expect(json["deprecation"]?.string != nil)
     }
 
-    @Test func `a cancellation says when, of which order, and when renewal was switched`()
+    @Test func `a cancellation names its time, its order, and when renewal was switched`()
         async throws
     {
         let stage = try stage()
@@ -196,7 +198,8 @@ import Testing
         #expect(told[2].cancelled == nil)
     }
 
-    @Test func `before 2021 the latest transaction stands at the top, under its keys`() async throws
+    @Test func `before 2021 the latest transaction is at the top level, under its own keys`()
+        async throws
     {
         let stage = try stage(.year2020)
         let id = try await stage.buy("pro.monthly").originalTransactionID
@@ -227,7 +230,7 @@ import Testing
         #expect(try dates.first == moment("2035-01-10T20:00:00Z"))
     }
 
-    @Test func `production tries again after 6, 24 and 48 hours, each time with a new receipt`()
+    @Test func `production retries after 6, 24 and 48 hours, each time with a new receipt`()
         async throws
     {
         let stage = try stage()
@@ -262,7 +265,7 @@ import Testing
         #expect(await stage.simulator.v1Notifications.count == 1)
     }
 
-    /// The keys at the top and of each object within, as far as they are about the same thing.
+    /// The keys at the top level and of each nested object, if both are about the same thing.
     private func keys(_ json: JSON?) -> Set<String> { Set((json?.members ?? []).map(\.key)) }
 
     @Test(.enabled(if: LegacyVectors.arePresent))

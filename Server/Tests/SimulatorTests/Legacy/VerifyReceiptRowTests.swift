@@ -3,7 +3,7 @@ import Testing
 
 @testable import Simulator
 
-/// What the rows and renewals of verifyReceipt say of offers, upgrades, prices and families.
+/// What the rows and renewals of verifyReceipt contain about offers, upgrades, prices and families.
 @Suite struct VerifyReceiptRowTests {
     typealias Step = LifecycleTableTests.Step
 
@@ -11,7 +11,7 @@ import Testing
         let testDescription: String
         let steps: [Step]
         var device = "anna-1"
-        /// Members of the answer, by their path; null for what must be absent.
+        /// Members of the answer by their path, with null for members that must be absent.
         let says: [String: JSON]
     }
 
@@ -93,7 +93,7 @@ import Testing
     ]
 
     @Test(arguments: turns)
-    func `each turn shows where Apple shows it`(turn: Turn) async throws {
+    func `each event shows in the fields where Apple shows it`(turn: Turn) async throws {
         let stage = try Stage(shop: TableShop.file())
         try await stage.play(turn.steps)
         var request = VerifyReceiptRequest()

@@ -42,7 +42,7 @@ import Testing
         #expect(answer.receipt?.requested == stage.simulator.clock.now)
     }
 
-    @Test func `the latest receipt has all, and still fits the device`() async throws {
+    @Test func `the latest receipt has all purchases, and still matches the device`() async throws {
         let stage = try Stage()
         try await stage.buy("pro.monthly")
         let text = try await stage.simulator.receipt(on: "anna-1")
@@ -60,7 +60,7 @@ import Testing
         return try authority.receipt(in: file)
     }
 
-    @Test func `without old transactions the newest of each subscription is left`() async throws {
+    @Test func `excluding old transactions keeps the newest of each subscription`() async throws {
         let stage = try Stage()
         try await stage.buy("pro.monthly")
         try await stage.advance("P2M")
@@ -70,7 +70,7 @@ import Testing
         #expect(answer.receipt?.purchases?.count == 3)
     }
 
-    @Test func `without subscriptions there is nothing about the account`() async throws {
+    @Test func `without subscriptions the answer has no fields about the account`() async throws {
         let gems = StoreKitProduct(id: "gems", referenceName: "", type: .consumable, price: 990)
         let stage = try Stage(shop: StoreKitFile(oneTimeProducts: [gems]))
         try await stage.buy("gems")
@@ -79,7 +79,7 @@ import Testing
         #expect(json.members?.map(\.key) == ["environment", "receipt", "status"])
     }
 
-    @Test func `failing payments show in the renewal, stage by stage`() async throws {
+    @Test func `a failing payment shows in the renewal, stage by stage`() async throws {
         let stage = try Stage()
         let id = try await stage.buy("pro.monthly").originalTransactionID
         let receipt = try await stage.simulator.receipt(on: "anna-1")
@@ -98,7 +98,7 @@ import Testing
         #expect(seen == ["--1", "121 grace", "121", "020"])
     }
 
-    @Test func `each refusal has its status, bare or with the environment`() async throws {
+    @Test func `each refusal has its status, alone or with the environment`() async throws {
         let stage = try Stage()
         try await stage.buy("pro.monthly")
         try await stage.simulator.addDevice(account: "ben", environment: .sandbox)
@@ -122,14 +122,14 @@ import Testing
         #expect(try await ask(stage, sandbox, at: .sandbox)["status"] == 0)
     }
 
-    /// With another last byte: that of the signature.
+    /// The last byte, part of the signature, is changed.
     private func changed(_ receipt: String) throws -> String {
         var file = try require(Base64.standard.decode(Array(receipt.utf8)), "no Base64")
         file[file.count - 1] ^= 1
         return String(decoding: Base64.standard.encode(file), as: UTF8.self)
     }
 
-    /// Of another world under the same root, whose account this one does not know.
+    /// From another world under the same root, whose account this world does not know.
     private func foreignReceipt() async throws -> String {
         let stage = try Stage { $0.seed = 77 }
         try await stage.buy("pro.monthly")
@@ -144,7 +144,9 @@ import Testing
         #expect(try await ask(stage, receipt)["status"] == 0)
     }
 
-    @Test func `an ordered answer is given once, and then the true one`() async throws {
+    @Test func `an answer set by a test is given once; then the true answer follows`()
+        async throws
+    {
         let stage = try Stage()
         try await stage.buy("pro.monthly")
         let receipt = try await stage.simulator.receipt(on: "anna-1")
@@ -155,7 +157,7 @@ import Testing
         #expect(try await ask(stage, receipt)["status"] == 0)
     }
 
-    @Test func `the old style says 21006 once the subscription is over`() async throws {
+    @Test func `the old style says 21006 once the subscription has ended`() async throws {
         let stage = try Stage()
         let id = try await stage.buy("pro.monthly").transactionID
         let receipt = try await stage.simulator.transactionReceipt(of: id)
@@ -178,7 +180,7 @@ import Testing
 
     private func keys(_ json: JSON?) -> Set<String> { Set((json?.members ?? []).map(\.key)) }
 
-    /// Each object's keys, and whether its values are text, numbers, lists or objects.
+    /// The keys of each object, and whether their values are text, numbers, lists or objects.
     private func shape(_ json: JSON?) -> [String: String] {
         let pairs = (json?.members ?? []).map { member in
             let kind =
@@ -196,7 +198,7 @@ import Testing
     }
 
     @Test(.enabled(if: LegacyVectors.arePresent))
-    func `our answer has the shape of one that Apple gave in 2023`() async throws {
+    func `our answer has the shape of an answer of Apple's from 2023`() async throws {
         let path = "verify-receipt-samples/20-production-intro-offer-1.json"
         let theirs = try LegacyVectors.json(path)
         let stage = try Stage()
@@ -225,7 +227,7 @@ import Testing
         let consumable = try LegacyVectors.json(
             "verify-receipt-samples/22-ios6-consumable-production-2018.json")
         #expect(keys(bought) == keys(consumable))
-        // Ours of 2026 say more of a subscription than those of 2019: its group.
+        // Our answers of 2026 contain the subscription's group, which those of 2019 lack.
         #expect(keys(consumable["receipt"]).subtracting(keys(bought["receipt"])) == [])
         let id = try await stage.buy("pro.yearly").transactionID
         try await stage.simulator.change(id, .cancel)

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Simulator
 
-/// Twelve months that are promised and paid one by one.
+/// A commitment of twelve months, paid month by month.
 @Suite struct CommitmentTests {
     private let monthly = LifecycleTableTests.monthly
 
@@ -14,7 +14,7 @@ import Testing
         return (stage, bought.originalTransactionID)
     }
 
-    @Test func `what is cancelled goes on for the months that were promised`() async throws {
+    @Test func `a cancelled commitment continues for the committed months`() async throws {
         let (stage, id) = try await stage()
         try await stage.simulator.change(id, .cancel)
         #expect(try await stage.truth().willRenew)
@@ -28,7 +28,7 @@ import Testing
             try await stage.truth().charges.map(\.amount) == [Int64](repeating: 8330, count: 12))
     }
 
-    @Test func `another twelve months follow of their own accord`() async throws {
+    @Test func `another twelve months follow automatically`() async throws {
         let (stage, _) = try await stage()
         try await stage.advance("P12M")
         let last = try require(try await stage.letters().last, "no letter").transaction
@@ -39,7 +39,7 @@ import Testing
     }
 
     @Test(arguments: [(Pace.monthly(.fiveMinutes), 12), (.testFlight, 6)])
-    func `where time is short the months end with the renewals`(
+    func `at a shortened pace the commitment ends with the last renewal`(
         pace: Pace, count: Int
     ) async throws {
         let stage = try Stage(shop: TableShop.file())
@@ -54,7 +54,7 @@ import Testing
         #expect(renewals[count].autoRenewStatus == .off)
     }
 
-    @Test func `a cheaper product waits for the end of the promise`() async throws {
+    @Test func `a cheaper product waits for the end of the commitment`() async throws {
         let (stage, id) = try await stage()
         try await stage.simulator.change(id, .changeProduct("plus"))
         let renewal = try require(try await stage.letters().last?.renewal, "no renewal")
@@ -67,7 +67,7 @@ import Testing
         #expect(try await stage.truth().commitment == nil)
     }
 
-    @Test func `a dearer product ends the promise`() async throws {
+    @Test func `a more expensive product ends the commitment`() async throws {
         let (stage, id) = try await stage()
         try await stage.simulator.change(id, .changeProduct("premium"))
         let last = try require(try await stage.letters().last, "no letter")
@@ -75,7 +75,9 @@ import Testing
         #expect(last.transaction.commitmentInfo == nil && last.renewal?.commitmentInfo == nil)
     }
 
-    @Test func `a refused month is tried again for ninety days, without grace`() async throws {
+    @Test func `a refused monthly payment is retried for ninety days, without grace`()
+        async throws
+    {
         let (stage, id) = try await stage()
         try await stage.simulator.change(id, .failBilling)
         try await stage.advance("P1M")
@@ -87,14 +89,16 @@ import Testing
         #expect(month?.billingPeriodNumber == 2)
     }
 
-    @Test func `an extension moves the promise too`() async throws {
+    @Test func `an extension moves the commitment too`() async throws {
         let (stage, id) = try await stage()
         try await stage.simulator.change(id, .extend(ExtensionOrder(days: 10)))
         let info = try await stage.letters().last?.renewal?.commitmentInfo
         #expect(try info?.commitmentRenewalDate == moment("2027-01-20T20:00:00Z"))
     }
 
-    @Test func `after a refund nothing says that the months go on, unless they do`() async throws {
+    @Test func `after a refund with renewal still on, a cancellation switches it off`()
+        async throws
+    {
         let stage = try Stage(shop: TableShop.file()) { $0.quirks = [.refundKeepsRenewalOn] }
         try await stage.simulator.addDevice(account: "anna")
         let bought = try await stage.simulator.purchase(monthly, on: "anna-1")

@@ -3,7 +3,8 @@ import Testing
 
 @testable import Simulator
 
-/// What the store does with each habit on; the table of turns shows what it does without.
+/// The App Store's notifications with each habit on. The lifecycle table shows those without
+/// habits.
 @Suite struct HabitTests {
     struct Case: Sendable, CustomTestStringConvertible {
         let habit: Quirk
@@ -96,7 +97,7 @@ import Testing
     ]
 
     @Test(arguments: cases)
-    func `a habit is told in its own way`(each: Case) async throws {
+    func `a habit changes notifications in its own way`(each: Case) async throws {
         for isOn in [true, false] {
             let stage = try Stage(shop: TableShop.file()) { settings in
                 each.set(&settings)
@@ -111,13 +112,13 @@ import Testing
                     LifecycleTableTests.member(path, of: last, after: letters.dropLast())
                         == expected
                 }
-            // The other id of a renewal shows only beside the books.
+            // Notifications alone do not show the other id of a renewal; only the books do.
             let isSeen = each.habit != .renewalHasAnotherID
             #expect(isAsHabit == (isOn || !isSeen), "on: \(isOn), \(letters.map(\.line))")
         }
     }
 
-    @Test func `a renewal told under another id is the same order`() async throws {
+    @Test func `a renewal whose notification has another id is the same order`() async throws {
         let stage = try Stage { $0.quirks = [.renewalHasAnotherID] }
         try await stage.buy("pro.monthly")
         try await stage.advance("P1M")
@@ -130,7 +131,8 @@ import Testing
         try await checkIsKnown(try require(told.transactionId, "no id"), as: held, by: stage)
     }
 
-    @Test func `a renewal that a fault tells under another id is known by both, too`() async throws
+    @Test func `a renewal whose notification gets another id by a fault is found by both, too`()
+        async throws
     {
         let stage = try Stage()
         try await stage.simulator.setFaults { try $0.notifications.order([.otherTransactionID]) }
@@ -144,7 +146,7 @@ import Testing
         try await checkIsKnown(try require(told.transactionId, "no id"), as: held, by: stage)
     }
 
-    /// Apple's API takes the other id of a renewal for the renewal; and so does the control plane.
+    /// Apple's API accepts the other id of a renewal, and so does the control plane.
     private func checkIsKnown(
         _ other: String, as held: TransactionPayload, by stage: Stage
     ) async throws {
@@ -165,7 +167,9 @@ import Testing
         #expect(refunded.map(\.transactionId) == [held.transactionId])
     }
 
-    @Test func `receipts of the sandbox may count the first transaction otherwise`() async throws {
+    @Test func `with the habit sandbox receipts have another original transaction id`()
+        async throws
+    {
         for (environment, shift) in [(SimulatedEnvironment.sandbox, Int64(1)), (.production, 0)] {
             let stage = try Stage { $0.quirks = [.sandboxReceiptsShiftOriginalID] }
             try await stage.simulator.addDevice(account: "anna", environment: environment)
@@ -192,7 +196,7 @@ import Testing
         }
     }
 
-    @Test func `in the sandbox of former years a purchase comes to six periods`() async throws {
+    @Test func `in the sandbox of former years a purchase has six periods`() async throws {
         let stage = try Stage { $0.quirks = [.sandboxHasSixPeriods] }
         try await stage.simulator.addDevice(account: "anna", environment: .sandbox)
         try await stage.buy("pro.monthly")

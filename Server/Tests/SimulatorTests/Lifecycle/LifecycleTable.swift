@@ -2,7 +2,7 @@ import AppStoreFormats
 
 @testable import Simulator
 
-// Rows 1 to 35, of one subscriber and the own purchases.
+// Rows 1 to 35, about one subscriber's own purchases.
 
 extension LifecycleTableTests {
     static let rows =

@@ -2,7 +2,7 @@ import AppStoreFormats
 
 @testable import Simulator
 
-// Rows of prices, endings, families, single purchases and the newer kinds.
+// Rows about prices, endings, families, one-time purchases and the newer kinds.
 
 extension LifecycleTableTests {
     private static let rise = PriceRise.Order(price: 12_990, needsConsent: true)

@@ -3,19 +3,19 @@ import Testing
 
 @testable import Simulator
 
-/// Apple's table of turns, row by row: what is done, what is told in which order, and what the last
-/// documents say.
+/// Apple's table of lifecycle events, row by row: the steps, the notifications in their order, and
+/// the contents of the last documents.
 @Suite struct LifecycleTableTests {
-    /// One thing done to what anna bought last, or time gone by.
+    /// One act on anna's latest purchase, or time that passes.
     enum Step: Sendable {
         case buy(String)
         case order(PurchaseOrder)
         case does(SubscriptionAct)
-        /// To the transaction bought last, which need not be a subscription's.
+        /// Acts on the latest transaction, which need not belong to a subscription.
         case transaction(TransactionAct)
         case waits(String)
         case massExtension(MassExtension)
-        /// Anna and ben are a family from now on.
+        /// From now on anna and ben are a family.
         case household
         case announces(
             @Sendable (inout World, AppStoreDate) throws(SimulatorProblem) -> NotificationDraft)
@@ -25,18 +25,18 @@ import Testing
         let row: LifecycleRow
         var set: @Sendable (inout SimulatorSettings) -> Void = { _ in }
         let steps: [Step]
-        /// As ``Letter/line`` has it, after the first purchase.
+        /// In the form of ``Letter/line``, after the first purchase.
         let told: [String]
-        /// Members of the last notification's documents: `tx.` of the transaction, `ri.` of the
-        /// renewal information, `data.` and others of the notification itself. Dates as text; null
-        /// for what must be absent.
+        /// Members of the last notification's documents: `tx.` for the transaction, `ri.` for the
+        /// renewal information, `data.` and others for the notification itself. Dates are text;
+        /// null means that the member must be absent.
         var says: [String: JSON] = [:]
 
         var testDescription: String { "\(row.rawValue): \(row)" }
     }
 
     @Test(arguments: rows)
-    func `each row is told in Apple's order and words`(row: Row) async throws {
+    func `each row sends Apple's notifications in Apple's order`(row: Row) async throws {
         let stage = try Stage(shop: TableShop.file(), row.set)
         try await stage.play(row.steps)
         let story = try await stage.story()

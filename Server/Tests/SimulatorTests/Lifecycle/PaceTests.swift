@@ -3,9 +3,10 @@ import Testing
 
 @testable import Simulator
 
-/// Time in the sandbox and in TestFlight.
+/// The pace of time in the sandbox and in TestFlight.
 @Suite struct PaceTests {
-    /// Apple's table: minutes of a month, and of a week, two, three, six months and a year.
+    /// Apple's table: the minutes that stand for a month, and for a week, two, three, six months
+    /// and a year.
     @Test(arguments: [
         (Pace.Speed.threeMinutes, [3, 3, 6, 9, 18, 36]), (.fiveMinutes, [3, 5, 10, 15, 30, 60]),
         (.fifteenMinutes, [5, 15, 30, 45, 90, 180]), (.thirtyMinutes, [10, 30, 60, 90, 180, 360]),
@@ -32,7 +33,7 @@ import Testing
         #expect(Pace.realTime.retryLength(days: 60) == nil)
     }
 
-    @Test func `a payment fails in the sandbox in minutes`() async throws {
+    @Test func `a failing payment takes minutes in the sandbox`() async throws {
         let stage = try Stage()
         try await stage.simulator.addDevice(account: "anna", environment: .sandbox)
         let id = try await stage.buy("pro.monthly").originalTransactionID
@@ -58,7 +59,7 @@ import Testing
         #expect(try letters[1].transaction.expiresDate == moment("2026-01-12T20:00:00Z"))
     }
 
-    @Test func `ten minutes of interruption begin the time of subscription anew in the sandbox`()
+    @Test func `in the sandbox a gap of ten minutes restarts the subscription's start date`()
         async throws
     {
         for (wait, restarts) in [("PT14M", false), ("PT16M", true)] {
@@ -74,7 +75,7 @@ import Testing
         }
     }
 
-    @Test func `grace for paid periods only leaves out the end of a trial`() async throws {
+    @Test func `grace that is limited to paid periods excludes the end of a trial`() async throws {
         for (isPaidOnly, status) in [
             (true, "DID_FAIL_TO_RENEW 3"), (false, "DID_FAIL_TO_RENEW/GRACE_PERIOD 4"),
         ] {

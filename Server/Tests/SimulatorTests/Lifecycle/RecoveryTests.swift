@@ -3,7 +3,7 @@ import Testing
 
 @testable import Simulator
 
-/// A payment that is made good late, and refunds of what has ended.
+/// Payments that succeed late, and refunds of purchases that have ended.
 @Suite struct RecoveryTests {
     /// Anna's subscription, whose payment is being retried.
     private func retried() async throws -> (stage: Stage, id: String) {
@@ -15,7 +15,7 @@ import Testing
     }
 
     @Test(arguments: [true, false])
-    func `a higher price that waits for an answer is not charged when the bank accepts`(
+    func `a price rise without consent is not charged when the payment recovers`(
         agrees: Bool
     ) async throws {
         let (stage, id) = try await retried()
@@ -37,14 +37,16 @@ import Testing
         }
     }
 
-    @Test func `what is no longer for sale is not charged when the bank accepts`() async throws {
+    @Test func `a product that is no longer for sale is not charged when the payment recovers`()
+        async throws
+    {
         let (stage, id) = try await retried()
         try await stage.simulator.change(id, .removeFromSale)
         try await stage.simulator.change(id, .recoverBilling)
         #expect(try await stage.story().last == "EXPIRED/PRODUCT_NOT_FOR_SALE 2 pro.monthly")
     }
 
-    @Test func `a refund taken back leaves what had ended for want of payment as it was`()
+    @Test func `a reversed refund keeps billing as the reason why a subscription ended`()
         async throws
     {
         let (stage, id) = try await retried()

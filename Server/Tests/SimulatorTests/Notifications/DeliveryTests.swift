@@ -25,7 +25,9 @@ import Testing
             ])
     }
 
-    @Test func `what is new is found by its number, though the oldest has gone`() async throws {
+    @Test func `new notifications are found by number, even if the oldest were dropped`()
+        async throws
+    {
         let stage = try Stage()
         try await stage.buy("pro.yearly")
         let sent = try require(await stage.simulator.notifications.first, "nothing was sent")
@@ -38,7 +40,7 @@ import Testing
         #expect(deliveries.made(from: 0).count == DeliveryQueue.storedMax)
     }
 
-    @Test func `a retry is the same document`() async throws {
+    @Test func `a retry sends the same document`() async throws {
         let stage = try Stage()
         stage.letterBox.answer([PostResult(error: "timed out")])
         try await stage.buy("pro.monthly")
@@ -62,7 +64,7 @@ import Testing
         #expect(next == step)
     }
 
-    @Test func `where 400 does not end the attempts it is a failure like others`() {
+    @Test func `if 400 does not end the attempts, it is a failure like others`() {
         let next = DeliveryQueue.step(
             after: PostResult(status: 400), attempt: 2, in: .production, stopsAt400: false,
             at: AppStoreDate(milliseconds: 0))
@@ -88,7 +90,7 @@ import Testing
         #expect(stage.letterBox.count == 13)
     }
 
-    @Test func `without a URL nothing is posted, and all is kept`() async throws {
+    @Test func `without a URL notifications are stored but not posted`() async throws {
         let stage = try Stage { $0.notificationURL = nil }
         try await stage.buy("pro.monthly")
         try await stage.advance("P1M")

@@ -22,7 +22,7 @@ import Testing
         (.delay, 0, ["SUBSCRIBED", "DID_RENEW", "DID_RENEW"]),
         (.unknownType, 1, ["SOMETHING_NEW", "DID_RENEW", "DID_RENEW"]),
     ])
-    func `a fault that is ordered happens once`(
+    func `a fault set for the next notification occurs once`(
         fault: NotificationFault, atOnce: Int, types: [String]
     ) async throws {
         let stage = try await stage(next: fault)
@@ -33,7 +33,7 @@ import Testing
         #expect(await stage.simulator.faults.notifications.struck == [fault: 1])
     }
 
-    @Test func `what is held back goes after the next, or after an hour where none comes`()
+    @Test func `a held notification is sent after the next, or after an hour without one`()
         async throws
     {
         for (wait, isOvertaken) in [("PT59M", true), ("PT1H", false)] {
@@ -48,7 +48,7 @@ import Testing
         }
     }
 
-    @Test func `a renewal is told under another id, with the same order`() async throws {
+    @Test func `the notification of a renewal has another id, and the same order`() async throws {
         let stage = try await stage(next: .otherTransactionID)
         try await stage.buy("pro.monthly")
         try await stage.advance("P1M")
@@ -56,14 +56,14 @@ import Testing
         let device = try await stage.simulator.transactions(on: "anna-1")
             .map { try decode(TransactionPayload.self, $0) }
         let (told, held) = (letters[1].transaction, device[1])
-        // The purchase could not be struck: the fault waited for the renewal.
+        // The fault could not affect the purchase, so it waited for the renewal.
         #expect(letters[0].transaction.transactionId == device[0].transactionId)
         #expect(told.transactionId != held.transactionId && told.transactionId != nil)
         #expect(told.webOrderLineItemId == held.webOrderLineItemId)
         #expect(told.originalTransactionId == held.originalTransactionId)
     }
 
-    @Test func `values that nobody knows are truly signed, and all else is as it was`()
+    @Test func `unknown values are validly signed, and all other values stay the same`()
         async throws
     {
         let stage = try await stage(
@@ -79,7 +79,7 @@ import Testing
         #expect(letters[2].renewal?.unknown.map(\.key) == ["fieldOfTomorrow"])
         #expect(letters[2].transaction.unknown.map(\.key) == ["fieldOfTomorrow"])
         #expect(letters[2].transaction.transactionReason?.rawValue == "SOMETHING_NEW")
-        // No later transaction has an offer: the fault goes on waiting.
+        // No later transaction has an offer, so the fault keeps waiting.
         #expect(await stage.simulator.faults.notifications.ordered == [.unknownOfferType])
         let key = try require(Stage.authority.get().certificates.first, "no leaf")
         for sent in await stage.simulator.notifications {
@@ -87,17 +87,17 @@ import Testing
         }
     }
 
-    @Test func `an offer can be of a kind that nobody knows`() async throws {
+    @Test func `an offer can be of an unknown kind`() async throws {
         let stage = try await stage(next: .unknownOfferType)
         try await stage.buy("pro.yearly")
         let letter = try await stage.letters()[0]
         #expect(letter.transaction.offerType?.rawValue == 99)
         #expect(letter.transaction.offerPeriod == "P1W")
-        // The next period has none, so there is nothing to alter.
+        // The next period has no offer, so there is nothing to alter.
         #expect(letter.renewal?.offerType == nil)
     }
 
-    @Test func `the next period's offer can be of a kind that nobody knows, too`() async throws {
+    @Test func `the next period's offer can be of an unknown kind, too`() async throws {
         let stage = try Stage(shop: TableShop.file())
         try await stage.simulator.setFaults { try $0.notifications.order([.unknownOfferType]) }
         try await stage.buy("discounted")
@@ -106,7 +106,9 @@ import Testing
         #expect(renewal.offerDiscountType?.rawValue == "SOMETHING_NEW")
     }
 
-    @Test func `what is ordered comes alone, whatever is certain`() async throws {
+    @Test func `a fault set for the next notification comes alone, whatever the odds of others`()
+        async throws
+    {
         let stage = try await stage(next: .unknownSubtype)
         await stage.simulator.setFaults { $0.notifications.odds = [.unknownType: 1, .drop: 1] }
         try await stage.buy("pro.monthly")
@@ -116,7 +118,7 @@ import Testing
         #expect(await stage.simulator.notifications[0].faults == [.unknownSubtype])
     }
 
-    @Test func `a body that is cut arrives whole at the next attempt`() async throws {
+    @Test func `a truncated body arrives whole at the next attempt`() async throws {
         let stage = try await stage(next: .truncate)
         stage.letterBox.answer([PostResult(status: 500)])
         try await stage.buy("pro.monthly")
@@ -128,7 +130,7 @@ import Testing
         #expect(try JSON(parsing: bodies[1])["signedPayload"] != nil)
     }
 
-    @Test func `in an outage nothing is sent, and after it everything`() async throws {
+    @Test func `during an outage nothing is sent, and after it everything is sent`() async throws {
         let stage = try Stage()
         let (from, until) = try (moment("2026-02-01T00:00:00Z"), moment("2026-04-01T00:00:00Z"))
         await stage.simulator.setFaults { $0.notificationOutage = Outage(from: from, until: until) }
@@ -140,7 +142,7 @@ import Testing
         #expect(await stage.simulator.notifications[1].attempts.map(\.at) == [until])
     }
 
-    @Test func `a delay of certain length holds a notification back for it`() async throws {
+    @Test func `a fixed delay holds a notification back for its length`() async throws {
         let stage = try Stage()
         await stage.simulator.setFaults { faults in
             faults.notifications.odds[.delay] = 1
@@ -152,7 +154,7 @@ import Testing
         #expect(attempts == ["2026-01-10T20:01:00.000Z"])
     }
 
-    @Test func `a delay up to a length is another each time`() async throws {
+    @Test func `a random delay differs each time, within its limit`() async throws {
         let stage = try Stage()
         await stage.simulator.setFaults { faults in
             faults.notifications.odds[.delay] = 1
@@ -168,7 +170,7 @@ import Testing
     }
 
     @Test(arguments: NotificationFault.allCases)
-    func `a fault that is certain strikes each time, and the world does not notice`(
+    func `a fault with odds of one occurs each time, and leaves the books unchanged`(
         fault: NotificationFault
     ) async throws {
         var stories: [[String]] = []
@@ -185,7 +187,7 @@ import Testing
         #expect(stories[0] == stories[1] && stories[0].count == 4)
     }
 
-    @Test func `odds of one fault change nothing about another`() async throws {
+    @Test func `the odds of one fault do not affect another`() async throws {
         var dropped: [[String]] = []
         for others in [[:], [NotificationFault.forged: 0.5]] {
             let stage = try Stage()

@@ -13,7 +13,7 @@ import X509
     private static let url = "http://127.0.0.1:8090/_sim/ocsp"
     private static let authority = Result { try SigningAuthority(ocspURL: url) }
 
-    /// Brings a verifier's questions to the desk, without a network.
+    /// Passes a verifier's requests to the responder, without a network.
     private struct Messenger: OCSPRequester {
         let desk: RevocationResponder
         let revoked: Set<RevocationResponder.Subject>
@@ -25,7 +25,8 @@ import X509
         }
     }
 
-    /// Whether swift-certificates accepts the chain, asking about each certificate of it.
+    /// Returns whether swift-certificates accepts the chain after an OCSP request for each
+    /// certificate.
     private func isAccepted(
         _ authority: SigningAuthority, revoked: Set<RevocationResponder.Subject> = [],
         answering desk: RevocationResponder? = nil
@@ -43,7 +44,7 @@ import X509
         return false
     }
 
-    @Test func `a verifier that asks accepts what holds, and refuses what is revoked`()
+    @Test func `a verifier with OCSP accepts valid certificates, and refuses revoked ones`()
         async throws
     {
         let authority = try Self.authority.get()
@@ -52,12 +53,12 @@ import X509
         #expect(try await !isAccepted(authority, revoked: [.intermediate]))
     }
 
-    @Test func `another authority's desk is not believed`() async throws {
+    @Test func `the responder of another authority is not trusted`() async throws {
         let other = try SigningAuthority(ocspURL: Self.url)
         #expect(try await !isAccepted(Self.authority.get(), answering: other.revocationResponder))
     }
 
-    @Test func `a stored desk answers as before`() async throws {
+    @Test func `a restored responder answers as before`() async throws {
         let authority = try Self.authority.get()
         let again = try SigningAuthority(stored: authority.stored)
         #expect(again.ocspURL == Self.url)
@@ -65,7 +66,7 @@ import X509
         #expect(try await !isAccepted(again, revoked: [.leaf]))
     }
 
-    @Test func `without a URL certificates name nobody to ask`() throws {
+    @Test func `certificates name a responder only if it has a URL`() throws {
         let chain = try Stage.authority.get().certificates.map { try Certificate(derEncoded: $0) }
         for certificate in chain {
             #expect(try certificate.extensions.authorityInformationAccess == nil)
@@ -79,13 +80,15 @@ import X509
     }
 
     @Test(arguments: [[], [0x30, 0x00], [0xFF], Array(repeating: 0x30, count: 20_000)])
-    func `what is no request is answered so`(bytes: [UInt8]) throws {
+    func `an invalid request is answered as invalid`(bytes: [UInt8]) throws {
         let desk = try require(Self.authority.get().revocationResponder, "no desk")
         let answer = try desk.response(to: bytes, at: Date(), revoked: [])
         #expect(answer == [0x30, 0x03, 0x0A, 0x01, 0x01])
     }
 
-    @Test func `over HTTP the desk answers only where the certificates name it`() async throws {
+    @Test func `over HTTP the responder answers only at the URL in the certificates`()
+        async throws
+    {
         let stage = try Stage()
         let app = Application(router: stage.simulator.router())
         let refused = try await app.test(.router) { client in
@@ -106,7 +109,7 @@ import X509
         #expect([UInt8](answer.body.readableBytesView) == OCSPResponder.malformedRequest)
     }
 
-    @Test func `a reset says what is revoked`() throws {
+    @Test func `a reset sets which certificates are revoked`() throws {
         var settings = SimulatorSettings(shop: try ExampleShop.file())
         func read(_ text: String) throws {
             let json: JSON = ["revoked_certificates": try JSON(parsing: text.utf8)]

@@ -3,9 +3,9 @@ import Testing
 
 @testable import Simulator
 
-/// Whole lives of subscriptions, as the notifications tell them: type, subtype, status, product.
+/// Whole lives of subscriptions as their notifications: type, subtype, status, product.
 @Suite struct LifeTests {
-    /// One thing done to anna's subscription, or time gone by.
+    /// One act on anna's subscription, or time that passes.
     enum Step: Sendable {
         case buy(String)
         case does(SubscriptionAct)
@@ -134,7 +134,7 @@ import Testing
     ]
 
     @Test(arguments: lives)
-    func `each life tells the story of Apple's table`(life: Life) async throws {
+    func `each life sends the notifications of Apple's table`(life: Life) async throws {
         let stage = try Stage { $0.graceDays = life.graceDays }
         var id = ""
         for step in life.steps {
@@ -147,7 +147,7 @@ import Testing
             }
         }
         #expect(try await stage.story() == life.story)
-        // All were posted at once, in the same order, and Apple has no field that we do not know.
+        // All were posted at once, in the same order, and without fields that we do not know.
         #expect(try stage.letterBox.letters.map(\.line) == life.story)
         for letter in try await stage.letters() {
             #expect(letter.notification.unknown.isEmpty && letter.transaction.unknown.isEmpty)
@@ -170,7 +170,9 @@ import Testing
         #expect(zip(known, known.dropFirst()).allSatisfy { $0 < $1 })
     }
 
-    @Test func `billing that failed and recovered before the end is no story`() async throws {
+    @Test func `billing that failed and recovered within the period sends no notification`()
+        async throws
+    {
         let stage = try Stage()
         let id = try await stage.buy("pro.monthly").originalTransactionID
         try await stage.simulator.change(id, .failBilling)
@@ -179,7 +181,7 @@ import Testing
         #expect(try await stage.story() == [Self.bought, Self.renewed])
     }
 
-    @Test func `what is no subscription is charged once, without status or renewal`() async throws {
+    @Test func `a one-time purchase is charged once, without status or renewal`() async throws {
         let shop = StoreKitFile(oneTimeProducts: [
             StoreKitProduct(id: "gem", referenceName: "Gem", type: .consumable, price: 990),
             StoreKitProduct(id: "map", referenceName: "Map", type: .nonConsumable, price: 1990),
@@ -187,7 +189,7 @@ import Testing
         let stage = try Stage(shop: shop)
         let gem = try await stage.buy("gem").transactionID
         let map = try await stage.buy("map").transactionID
-        // The second time it is given again for nothing.
+        // The second purchase is free, because the product is already owned.
         #expect(try await stage.buy("map").transactionID == map)
         #expect(try await stage.buy("gem").transactionID != gem)
         try await stage.simulator.change(transaction: map, .refund())

@@ -3,8 +3,8 @@ import Testing
 
 @testable import Simulator
 
-/// What random customers mean to do next, counted over many of them. The shares are those that were
-/// published, written here once more.
+/// What random customers plan next, counted over many of them. The expected shares are the
+/// published ones, written here independently.
 @Suite struct LifeWeightTests {
     private static let lives: UInt64 = 6000
 
@@ -33,7 +33,7 @@ import Testing
             _ = try world.apply(act, to: chain.id, at: now)
         }
 
-        /// Lets so many things happen that happen by themselves.
+        /// Processes the given number of due events.
         mutating func settle(_ count: Int = 1) throws {
             for _ in 0..<count {
                 now = try require(world.nextDue, "nothing is due")
@@ -41,7 +41,7 @@ import Testing
             }
         }
 
-        /// What many customers would do who are all in this place.
+        /// The plans of many customers in the same situation.
         func plans() -> [Life.Plan?] {
             (1...LifeWeightTests.lives).map { seed in
                 var life = Life(
@@ -61,7 +61,7 @@ import Testing
         let product: String
         var offer: String? = PurchaseOrder.noOffer
         var periods = 1
-        /// How many go on.
+        /// The share of customers who renew.
         let renewal: Double
 
         var testDescription: String { "\(product), period \(periods)" }
@@ -77,10 +77,12 @@ import Testing
     ]
 
     @Test(arguments: renewals)
-    func `as many leave as is published, most of them by switching renewal off`(odds: Odds) throws {
+    func `the published share of customers leaves, mostly by switching renewal off`(
+        odds: Odds
+    ) throws {
         var scene = try Scene(odds.product, offer: odds.offer)
         try scene.settle(odds.periods - 1)
-        // Some cancel on a whim, to resume.
+        // Some customers cancel only for a while, and resume.
         let whim = 0.015 * odds.renewal
         let cancelled = scene.share { $0?.intent == .act(.cancel) }
         let failed = scene.share { $0?.intent == .act(.failBilling) }
@@ -88,12 +90,12 @@ import Testing
         #expect(abs(failed - 0.14 * (1 - odds.renewal)) < 0.015)
     }
 
-    @Test func `of trials that are cancelled a quarter is in the first hour`() throws {
+    @Test func `more than a quarter of the cancelled trials are cancelled within an hour`() throws {
         let scene = try Scene("tiers.silver", offer: nil)
         let cancelled = scene.plans().compactMap { $0 }.filter { $0.intent == .act(.cancel) }
         let soon = cancelled.filter { $0.at.milliseconds - scene.now.milliseconds < 3_600_000 }
         let share = Double(soon.count) / Double(cancelled.count)
-        // Those of 28 %, and of the others those who act at once, or by chance early.
+        // The published 28 %, plus those of the others who act at once or early by chance.
         #expect((0.33...0.42).contains(share))
         let paid = try Scene("family.monthly")
         let others = paid.plans().compactMap { $0 }.filter { $0.intent == .act(.cancel) }
@@ -114,7 +116,7 @@ import Testing
         #expect((0.26...0.34).contains(Double(edges.count) / Double(acts.count)))
     }
 
-    @Test func `whatever is not beside an end is rather early`() throws {
+    @Test func `cancellations that are not beside an end come rather early`() throws {
         let scene = try Scene("family.monthly")
         let length = Double(try scene.chain.paidUntil.milliseconds - scene.now.milliseconds)
         let places = scene.plans().compactMap { $0 }.filter { $0.intent == .act(.cancel) }
@@ -124,13 +126,13 @@ import Testing
         #expect((0.45...0.58).contains(Double(early.count) / Double(places.count)))
     }
 
-    @Test func `what is switched off is switched on again by one in seven`() throws {
+    @Test func `one in seven switches renewal on again`() throws {
         var scene = try Scene("family.monthly")
         try scene.apply(.cancel)
         #expect(abs(scene.share { $0?.intent == .act(.resume) } - 0.15) < 0.02)
     }
 
-    @Test func `six in ten refused payments are made good, in grace or after it`() throws {
+    @Test func `six in ten refused payments recover, in grace or after it`() throws {
         var scene = try Scene("family.monthly")
         try scene.apply(.failBilling)
         try scene.settle()
@@ -143,28 +145,28 @@ import Testing
         #expect(abs(Double(recoveries.count) / Double(Self.lives) - 0.6) < 0.025)
         let late = recoveries.filter { $0.at > until }
         #expect((0.15...0.35).contains(Double(late.count) / Double(recoveries.count)))
-        // At the very end of either, too.
+        // Recoveries also occur exactly at the end of grace and of retry.
         for end in [until, retryUntil] { #expect(recoveries.contains { $0.at == end }) }
         try scene.settle()
         #expect(abs(scene.share { $0?.intent == .act(.recoverBilling) } - 0.6) < 0.025)
     }
 
     @Test(arguments: [("family.monthly", 0.2), ("years.promised", 0.05)])
-    func `of those who have left some come back`(product: String, odds: Double) throws {
+    func `some customers who have left come back`(product: String, odds: Double) throws {
         var scene = try Scene(product)
         try scene.apply(.cancel)
         try scene.settle()
         #expect(abs(scene.share { $0?.intent == .buyAgain } - odds) < 0.02)
     }
 
-    @Test func `a refund is reversed now and then, or the customer comes back`() throws {
+    @Test func `a refund is sometimes reversed, or the customer comes back`() throws {
         var scene = try Scene("family.monthly")
         try scene.apply(.refund())
         #expect(abs(scene.share { $0?.intent == .reverseRefund } - 0.2) < 0.02)
         #expect(abs(scene.share { $0?.intent == .buyAgain } - 0.16) < 0.02)
     }
 
-    @Test func `one whim in twenty is followed by another, a third of these at the same instant`()
+    @Test func `one random act in twenty is followed by another, a third of these at once`()
         throws
     {
         var scene = try Scene("family.monthly")
@@ -173,7 +175,7 @@ import Testing
         for seed in 1...4 * Self.lives {
             var life = Life(
                 name: "life", environment: .production, household: nil, seed: seed &* 0x9E37)
-            // These are followed in any case.
+            // These acts always have a successor.
             switch life.plan(in: scene.world, at: scene.now)?.intent {
             case .look?, .move?, .act(.cancel)?, .act(.advancedCommerce)?, nil: continue
             default: whims += 1
@@ -187,9 +189,9 @@ import Testing
         #expect((0.2...0.4).contains(Double(atOnce) / Double(followed)))
     }
 
-    @Test func `each whim comes as often as its weight says`() throws {
+    @Test func `each random act is as frequent as its weight says`() throws {
         var scene = try Scene("family.monthly")
-        // Not a fresh period: nobody leaves now.
+        // The period is no longer fresh, so nobody leaves now.
         scene.now = AppStoreDate(milliseconds: scene.now.milliseconds + 86_400_000)
         func isSame(_ intent: Life.Intent?, _ name: String) -> Bool {
             intent.map { String(describing: $0).contains(name) } ?? false

@@ -11,7 +11,7 @@ import Testing
         var settings = SimulatorSettings(
             seed: seed, now: try moment("2027-09-15T12:00:00Z"), shop: try shop ?? FullShop.file())
         settings.renewsEarlySeconds = 3600
-        // So that both ways a payment can fail are taken.
+        // Payments fail in both possible ways.
         settings.graceForPaidOnly = true
         if sellsSeats { settings.rules.seats = FullShop.seats }
         let run = try PopulationRun(accounts: accounts, months: months, settings)
@@ -25,7 +25,7 @@ import Testing
         return (books, letters, tally)
     }
 
-    @Test func `random lives take every turn`() throws {
+    @Test func `random lives cover every row of the table`() throws {
         let played = try run(2500).tally.rows
         let missing = LifecycleRow.allCases.filter {
             played[$0.rawValue] == nil
@@ -33,7 +33,7 @@ import Testing
         #expect(missing == [])
     }
 
-    @Test func `one seed has one population, another has another`() throws {
+    @Test func `equal seeds give equal populations, and different seeds differ`() throws {
         let authority = try SigningAuthority(seed: 7)
         let (one, other) = try (run(60, signedBy: authority), run(60, signedBy: authority))
         #expect(one.books == other.books && one.books.count == 60)
@@ -43,7 +43,9 @@ import Testing
         #expect(third.books != one.books)
     }
 
-    @Test func `districts share no id, and each life is the same in whatever crowd`() throws {
+    @Test func `districts share no id, and a life is the same in a population of any size`()
+        throws
+    {
         let (books, _, tally) = try run(2100, months: 1)
         let ids = books.flatMap { $0["purchases"]?.array ?? [] }
             .compactMap { $0["original_transaction_id"]?.string }
@@ -57,7 +59,7 @@ import Testing
         #expect(alone.first.map(withoutIDs) == books.first.map(withoutIDs))
     }
 
-    @Test func `where seats are sold, lives do with them what can be done`() throws {
+    @Test func `random lives use every seat feature where seats are sold`() throws {
         let (books, letters, _) = try run(
             900, sellsSeats: true, signedBy: try SigningAuthority(seed: 7).fast)
         let purchases = books.flatMap { $0["purchases"]?.array ?? [] }
@@ -91,7 +93,7 @@ import Testing
         #expect(tally.money.count > 3)
     }
 
-    @Test func `customers come at the edges of calendars`() throws {
+    @Test func `customers arrive at calendar edges`() throws {
         let span = try moment("2027-09-15T12:00:00Z")..<moment("2028-09-15T12:00:00Z")
         let edges = EdgeMoments.within(span, StoreCalendar()).map(RFC3339.text)
         // Noon of 29 February, and the hours that nights in March and November skip or repeat.
@@ -104,7 +106,7 @@ import Testing
         #expect(Set(arrivals.filter(edges.contains)).count > 20)
     }
 
-    @Test func `nobody comes in the last month, nor begins anything after the end`() throws {
+    @Test func `no customer arrives in the last month, and no act begins after the end`() throws {
         let span = try moment("2027-09-15T12:00:00Z")..<moment("2028-09-15T12:00:00Z")
         var population = Population(300, seed: 7, within: span, StoreCalendar())
         let edges = Set(EdgeMoments.within(span, StoreCalendar()))
@@ -116,7 +118,7 @@ import Testing
         #expect(population.nextDue == nil && world.rowCounts.contains { $0 > 0 })
     }
 
-    @Test func `a population lives in a running simulator, and two runs are the same bytes`()
+    @Test func `a population lives in a running simulator, and two runs give the same bytes`()
         async throws
     {
         let (one, other) = (try await log(), try await log())
@@ -130,7 +132,7 @@ import Testing
         var posted: [[UInt8]]
     }
 
-    /// Half a year of eighty customers with every fault of notifications.
+    /// Half a year of eighty customers, with every notification fault.
     private func log() async throws -> Run {
         let stage = try Stage(shop: FullShop.file())
         var settings = await stage.simulator.settings

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Simulator
 
-/// That random customers meet everything that can go wrong, in each layer.
+/// Random customers meet every fault, in each layer.
 @Suite struct SometimesTests {
     private static let customers = 140
     private static let months = 6
@@ -30,7 +30,7 @@ import Testing
         #expect(Set(struck.devices.struck.keys) == Set(DeviceFault.allCases))
     }
 
-    /// What an app does when it starts, and what its server asks then.
+    /// What an app does at launch, and what its server then requests.
     private func look(at name: String, _ stage: Stage) async throws {
         let simulator = stage.simulator
         let device = "\(name)-1"
@@ -49,7 +49,7 @@ import Testing
             _ = try await stage.answer(
                 Ask("POST v1/notifications/history", [("paginationToken", "x")], in: environment))
         }
-        // Something that can be bought at any time.
+        // A product that can be bought at any time.
         try await simulator.purchase(PurchaseOrder("seeds"), on: device)
     }
 }

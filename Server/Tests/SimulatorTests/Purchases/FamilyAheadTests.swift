@@ -3,8 +3,8 @@ import Testing
 
 @testable import Simulator
 
-/// Families while the purchaser's next period is charged ahead: members have what is in force now,
-/// and what follows when it begins.
+/// Families whose purchaser's next period is charged ahead: members get the product of the present
+/// period now, and that of the next period when it begins.
 @Suite struct FamilyAheadTests {
     /// Anna has bought a product, changed to another and was charged for it ahead; ben is in her
     /// family.
@@ -31,7 +31,7 @@ import Testing
         try await stage.simulator.groundTruth(of: "ben").purchases.map(\.isOpen)
     }
 
-    @Test func `who leaves loses the present period and the one to come`() async throws {
+    @Test func `a member who leaves loses the present period and the next one`() async throws {
         let stage = try await household()
         #expect(try await bensIsOpen(stage) == [true])
         let count = try await told(stage).count
@@ -43,7 +43,7 @@ import Testing
         #expect(try await bensIsOpen(stage) == [false])
     }
 
-    @Test func `who leaves when the period to come was given back loses the present one`()
+    @Test func `a member who leaves after the next period was refunded loses the present one`()
         async throws
     {
         let stage = try await household()
@@ -54,7 +54,7 @@ import Testing
         #expect(try await bensIsOpen(stage) == [false])
     }
 
-    @Test func `what is not shared ends sharing when it begins, not when it is charged`()
+    @Test func `sharing ends when an unshared product's period begins, not when it is charged`()
         async throws
     {
         let stage = try await household(changesTo: "pro.yearly")
@@ -70,7 +70,9 @@ import Testing
         #expect(ben.until == anna.period?.lowerBound && anna.productID == "pro.yearly")
     }
 
-    @Test func `what is shared is given when it begins, not when it is charged`() async throws {
+    @Test func `a shared product is shared when its period begins, not when it is charged`()
+        async throws
+    {
         let stage = try await household(buys: "pro.yearly", changesTo: "pro.monthly")
         try await stage.advance("P300D")
         #expect(try await told(stage) == [])

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Simulator
 
-/// Family Sharing: rows 43, 44 and 48, and that members follow the purchaser through everything.
+/// Family Sharing: rows 43, 44 and 48, and members' purchases that follow the purchaser's.
 @Suite struct FamilyTests {
     /// Anna buys; ben and cleo are in her family.
     private func household(_ members: [String] = ["anna", "ben", "cleo"]) async throws -> Stage {
@@ -14,7 +14,7 @@ import Testing
         return stage
     }
 
-    /// What was told to whom since an earlier count.
+    /// The notifications since an earlier count, with their accounts.
     private func told(_ stage: Stage, since count: Int = 0) async throws -> [String] {
         try await stage.simulator.notifications.dropFirst(count).map { sent in
             "\(sent.draft.account ?? "?"): \(try Letter(sent.signedPayload).line)"
@@ -24,7 +24,7 @@ import Testing
     struct Chapter: Sendable, CustomTestStringConvertible {
         let testDescription: String
         let steps: [OfferTests.Step]
-        /// What ben and cleo are both told after the beginning.
+        /// The notifications that ben and cleo both get after the first purchase.
         let members: [String]
         var rows: [LifecycleRow] = []
     }
@@ -70,7 +70,7 @@ import Testing
     ]
 
     @Test(arguments: chapters)
-    func `members follow the purchaser`(chapter: Chapter) async throws {
+    func `members' purchases follow the purchaser's`(chapter: Chapter) async throws {
         let stage = try await household()
         let id = try await stage.buy("pro.monthly", offer: "none").originalTransactionID
         #expect(
@@ -117,7 +117,7 @@ import Testing
         #expect(renewed.purchaseDate == bens.expiresDate)
     }
 
-    @Test func `a member's part has one original date, through renewals and a return`()
+    @Test func `a member's purchase has one original date, through renewals and a return`()
         async throws
     {
         let stage = try await household(["anna", "ben"])
@@ -133,7 +133,7 @@ import Testing
         #expect(bens.allSatisfy { $0.originalPurchaseDate == noon })
     }
 
-    @Test func `a member's time of subscription begins with their own part`() async throws {
+    @Test func `a member's subscription start date is when they joined`() async throws {
         let stage = try Stage(shop: try CatShop.file())
         try await stage.simulator.addDevice(account: "anna", family: "cats")
         let id = try await stage.buy("pro.monthly", offer: "none").originalTransactionID
@@ -175,7 +175,7 @@ import Testing
         #expect(family == TrueFamily(name: "cats", members: ["anna", "ben", "cleo"]))
     }
 
-    @Test func `who joins later has what is shared, and from then on only`() async throws {
+    @Test func `a member who joins later gets shared products from then on only`() async throws {
         let stage = try await household(["anna"])
         try await stage.buy("pro.monthly", offer: "none")
         try await stage.buy("book")
@@ -201,7 +201,7 @@ import Testing
         #expect(revoked.revocationDate == stage.simulator.clock.now)
     }
 
-    @Test func `48, 44: what is bought for good is shared, and a refund revokes it`() async throws {
+    @Test func `48, 44: a non-consumable is shared, and a refund revokes it`() async throws {
         let stage = try await household(["anna", "ben"])
         let id = try await stage.buy("book").transactionID
         try await stage.simulator.change(transaction: id, .refund())
@@ -218,7 +218,7 @@ import Testing
         #expect(try await stage.simulator.groundTruth(of: "ben").purchases[0].isOpen == false)
     }
 
-    @Test func `44: sharing stops for all, or for the member named`() async throws {
+    @Test func `44: sharing stops for all members, or for the named one`() async throws {
         let stage = try await household()
         let id = try await stage.buy("pro.monthly", offer: "none").originalTransactionID
         let bens = try await stage.simulator.groundTruth(of: "ben").purchases[0]
@@ -231,13 +231,15 @@ import Testing
         #expect(try await told(stage, since: 5) == ["anna: DID_RENEW 1 pro.monthly"])
     }
 
-    @Test func `consumables, passes and what is not marked so are not shared`() async throws {
+    @Test func `consumables, passes and products not marked as shareable are not shared`()
+        async throws
+    {
         let stage = try await household(["anna", "ben"])
         for product in ["gem", "pass", "basic"] { try await stage.buy(product, offer: "none") }
         #expect(try await told(stage).filter { $0.hasPrefix("ben") } == [])
     }
 
-    @Test func `a member's own subscription stands beside the shared one`() async throws {
+    @Test func `a member's own subscription exists beside the shared one`() async throws {
         let stage = try await household(["anna", "ben"])
         try await stage.buy("pro.monthly", offer: "none")
         try await stage.buy("basic", offer: "none", on: "ben-1")
@@ -247,7 +249,7 @@ import Testing
         #expect(try await stage.simulator.statuses(on: "ben-1").count == 2)
     }
 
-    @Test func `a family has six members, and nobody two families`() async throws {
+    @Test func `a family has six members, and nobody is in two families`() async throws {
         let names = ["anna", "ben", "cleo", "dora", "emil", "fay"]
         let stage = try await household(names)
         await #expect(throws: SimulatorProblem.self) {
@@ -260,7 +262,7 @@ import Testing
         #expect(await stage.simulator.notifications.count == names.count)
     }
 
-    @Test func `what a member has by sharing is changed at the purchaser's only`() async throws {
+    @Test func `a shared subscription can only be changed through the purchaser's`() async throws {
         let stage = try await household(["anna", "ben"])
         let id = try await stage.buy("pro.monthly", offer: "none").originalTransactionID
         let bens = try await stage.simulator.groundTruth(of: "ben").purchases[0]
@@ -273,7 +275,7 @@ import Testing
         }
     }
 
-    @Test func `families of the settings come together with their devices`() async throws {
+    @Test func `families in the settings are formed with their devices`() async throws {
         let stage = try Stage(shop: try CatShop.file()) {
             $0.rules.families = ["cats": ["anna", "ben"]]
         }
@@ -283,7 +285,7 @@ import Testing
             try await told(stage) == ["anna: ONE_TIME_CHARGE book", "ben: ONE_TIME_CHARGE book"])
     }
 
-    @Test func `who comes while the next period is paid ahead has the present one, and then that`()
+    @Test func `a member who joins while the next period is paid ahead gets both periods in turn`()
         async throws
     {
         let stage = try await household(["anna"])
@@ -302,7 +304,9 @@ import Testing
         #expect(ben.period?.upperBound == anna.period?.upperBound)
     }
 
-    @Test func `nobody comes in while the purchaser's payment is refused`() async throws {
+    @Test func `nobody joins a family's subscription while the purchaser's payment fails`()
+        async throws
+    {
         let stage = try await household(["anna"])
         let id = try await stage.buy("pro.monthly", offer: "none").originalTransactionID
         try await stage.simulator.change(id, .failBilling)

@@ -22,8 +22,8 @@ import Testing
         #expect(try await money([.buy("gem"), .buy("map")]) == [[990, 0], [4990, 0]])
     }
 
-    @Test func `an upgrade gives back what is left of the period`() async throws {
-        // Ten of thirty-one days are gone.
+    @Test func `an upgrade refunds the rest of the period`() async throws {
+        // Ten of thirty-one days have passed.
         let steps: [LifecycleTableTests.Step] = [
             .buy("pro"), .waits("P10D"), .does(.changeProduct("premium")),
         ]
@@ -37,7 +37,7 @@ import Testing
         #expect(try await money(steps) == [[9990, 0]])
     }
 
-    @Test func `a reversal leaves the order of the charges, and the chain's beginning`()
+    @Test func `a reversal keeps the order of the charges and the chain's first date`()
         async throws
     {
         let stage = try Stage(shop: TableShop.file())
@@ -56,7 +56,7 @@ import Testing
         #expect(try last.originalPurchaseDate == moment(Stage.noon))
     }
 
-    @Test func `a trial and a rise are charged at their prices`() async throws {
+    @Test func `a trial and a price rise are charged at their prices`() async throws {
         let rise = PriceRise.Order(price: 12_990, needsConsent: false)
         let steps: [LifecycleTableTests.Step] = [
             .buy("trial"), .waits("P1W"), .does(.raisePrice(rise)), .waits("P2M"),
@@ -64,7 +64,7 @@ import Testing
         #expect(try await money(steps) == [[0, 0], [9990, 0], [12_990, 0], [12_990, 0]])
     }
 
-    @Test func `a rise told in grace leaves what is owed as it was`() async throws {
+    @Test func `a price rise during grace does not change the amount owed`() async throws {
         let rise = PriceRise.Order(price: 12_990, needsConsent: false)
         let steps: [LifecycleTableTests.Step] = [
             .buy("pro"), .does(.failBilling), .waits("P1M"), .waits("P1D"),
@@ -73,7 +73,9 @@ import Testing
         #expect(try await money(steps) == [[9990, 0], [9990, 0], [12_990, 0]])
     }
 
-    @Test func `a rise of a later date leaves the renewals before it`() async throws {
+    @Test func `a price rise at a later date does not change the renewals before it`()
+        async throws
+    {
         let rise = PriceRise.Order(
             price: 12_990, needsConsent: true, from: try moment("2026-03-01T00:00:00Z"))
         let steps: [LifecycleTableTests.Step] = [
@@ -82,7 +84,7 @@ import Testing
         #expect(try await money(steps) == [[9990, 0], [9990, 0], [12_990, 0]])
     }
 
-    @Test func `who comes back pays the price of the day`() async throws {
+    @Test func `a customer who comes back pays the price of the day`() async throws {
         let rise = PriceRise.Order(price: 12_990, needsConsent: true)
         let steps: [LifecycleTableTests.Step] = [
             .buy("pro"), .does(.raisePrice(rise)), .waits("P2M"), .buy("pro"), .waits("P1M"),
@@ -91,7 +93,7 @@ import Testing
     }
 
     @Test(arguments: [true, false])
-    func `a rise announced for later is not for who has left and come back`(
+    func `a price rise for later does not apply to a customer who left and came back`(
         needsConsent: Bool
     ) async throws {
         let rise = PriceRise.Order(
@@ -109,7 +111,7 @@ import Testing
         #expect(truth.state == .paid)
     }
 
-    @Test func `a rise whose day has come is the price, and announced no more, of who comes back`()
+    @Test func `a past price rise is charged, but no longer announced, after a return`()
         async throws
     {
         let stage = try Stage(shop: try CatShop.file())
@@ -125,7 +127,7 @@ import Testing
         #expect(try await stage.truth().charges.map(\.amount) == [9990, 2990, 12_990])
     }
 
-    @Test func `the books say whose money it is and where it went`() async throws {
+    @Test func `the books have the payer and the purpose of all money`() async throws {
         let stage = try Stage()
         try await stage.simulator.addDevice(account: "anna", storefront: "DEU")
         let bought = try await stage.buy("pro.monthly")

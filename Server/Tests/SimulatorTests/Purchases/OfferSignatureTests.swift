@@ -5,7 +5,7 @@ import Testing
 
 @testable import Simulator
 
-/// Signatures of promotional offers, made as a server makes them and checked as the store does.
+/// Signatures of promotional offers, made as a server makes them and checked as the App Store does.
 @Suite struct OfferSignatureTests {
     private static let key = P256.Signing.PrivateKey()
     private static let token = "8D1C9A70-6B1F-4D52-9A4E-0F2B7F3C1A11"
@@ -18,7 +18,7 @@ import Testing
         return stage
     }
 
-    /// What a signature is about; each field can be made wrong.
+    /// The signed fields; a test can set each of them to a wrong value.
     struct Claim: Sendable {
         var bundleID = ExampleShop.bundleID
         var keyID = "CA75CA75"
@@ -26,11 +26,12 @@ import Testing
         var offerID = "promo.half"
         var token = OfferSignatureTests.token
         var nonce = "0F1E2D3C-4B5A-4978-8796-A5B4C3D2E1F0"
-        /// Stage.noon.
+        /// The milliseconds of ``Stage/noon``.
         var timestamp: Int64 = 1_768_075_200_000
     }
 
-    /// Apple's first form: the words joined by an invisible separator, DER in base 64.
+    /// Apple's first form: the fields joined by an invisible separator, with the DER signature in
+    /// base 64.
     private func text(_ claim: Claim, key: P256.Signing.PrivateKey = key) throws -> OfferProof {
         let words = [
             claim.bundleID, claim.keyID, claim.productID, claim.offerID, claim.token.lowercased(),
@@ -75,7 +76,7 @@ import Testing
         } throws: { ($0 as? SimulatorProblem)?.code == "invalid_offer_signature" }
     }
 
-    @Test func `both forms of a good signature are taken`() async throws {
+    @Test func `both forms of a valid signature are accepted`() async throws {
         for proof in [try text(Claim()), .compactJWS(try jws(Claim()))] {
             let stage = try await stage()
             try await redeem(proof, on: stage)
@@ -115,13 +116,13 @@ import Testing
         await expectRefusal(of: nothing, on: stage)
     }
 
-    @Test func `a nonce counts once`() async throws {
+    @Test func `a nonce is accepted once`() async throws {
         let stage = try await stage()
         try await redeem(try text(Claim()), on: stage)
         await expectRefusal(of: try text(Claim()), on: stage)
     }
 
-    @Test func `without a key nothing is checked`() async throws {
+    @Test func `without a key no signature is checked`() async throws {
         let stage = try Stage(shop: try CatShop.file())
         try await stage.buy("pro.monthly", offer: "none")
         try await redeem(.compactJWS("anything"), on: stage)
@@ -129,7 +130,7 @@ import Testing
     }
 
     @Test(arguments: [true, false, nil])
-    func `a signed word decides on the introductory offer; a bad one costs it`(word: Bool?)
+    func `a signed claim decides on the introductory offer; an invalid one loses it`(word: Bool?)
         async throws
     {
         let stored = Self.key.derRepresentation.base64EncodedString()

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Simulator
 
-/// Offers of every kind and payment, in every state of the customer: rows 1 to 4 and 36 to 40.
+/// Offers of every kind and payment mode, for customers in every state: rows 1 to 4 and 36 to 40.
 @Suite struct OfferTests {
     enum Step: Sendable {
         case buy(String, String? = nil)
@@ -16,8 +16,8 @@ import Testing
     struct Turn: Sendable, CustomTestStringConvertible {
         let testDescription: String
         let steps: [Step]
-        /// Each notification since the last step that is no waiting: its line, then offer and price
-        /// of the transaction, then those of the next period.
+        /// The notifications of each step except waiting: the line, then the offer and price of the
+        /// transaction, then those of the next period.
         let told: [String]
         var rows: [LifecycleRow?]?
     }
@@ -166,7 +166,7 @@ import Testing
     ]
 
     @Test(arguments: turns)
-    func `an offer is told as Apple tells it`(turn: Turn) async throws {
+    func `an offer causes the notifications that Apple documents`(turn: Turn) async throws {
         let stage = try Stage(shop: try CatShop.file())
         var before = 0
         for step in turn.steps {
@@ -235,7 +235,9 @@ import Testing
     ]
 
     @Test(arguments: refusals)
-    func `an offer that is not for this customer is refused`(refusal: Refusal) async throws {
+    func `an offer for which the customer is not eligible is refused`(
+        refusal: Refusal
+    ) async throws {
         let stage = try Stage(shop: try CatShop.file())
         for step in refusal.steps.dropLast() { try await play(step, stage) }
         let last = try require(refusal.steps.last, "no step")
@@ -254,7 +256,7 @@ import Testing
         #expect(try await stage.letters().last?.transaction.offerType == nil)
     }
 
-    @Test func `a trial goes before the commitment of those who pay by the month`() async throws {
+    @Test func `with monthly billing a trial comes before the commitment`() async throws {
         let stage = try Stage(shop: try CatShop.file())
         try await stage.simulator.addDevice(account: "anna")
         var order = PurchaseOrder("pro.yearly")
@@ -275,9 +277,7 @@ import Testing
         }
     }
 
-    @Test func `it is known which offers are for a customer`()
-        async throws
-    {
+    @Test func `the offers for which a customer is eligible are known`() async throws {
         let stage = try Stage(shop: try CatShop.file())
         try await stage.buy("pro.monthly")
         let world = await stage.simulator.world
@@ -292,7 +292,7 @@ import Testing
 }
 
 extension Letter {
-    /// The line, then offer and price of the transaction, then those of the next period.
+    /// The line, then the offer and price of the transaction, then those of the next period.
     var offerLine: String {
         func words(_ parts: [String?]) -> String { parts.compactMap { $0 }.joined(separator: " ") }
         let now = words([

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Simulator
 
-/// Ask to Buy, interrupted purchases, and purchases that come to nothing.
+/// Ask to Buy, interrupted purchases, and purchases that fail.
 @Suite struct PendingPurchaseTests {
     private func stage(_ change: (inout SimulatorSettings) -> Void = { _ in }) async throws -> Stage
     {
@@ -36,7 +36,7 @@ import Testing
         #expect(try await stage.simulator.groundTruth(of: "anna").pending.isEmpty)
     }
 
-    @Test func `what is approved is bought by who asked, whoever is signed in by then`()
+    @Test func `an approved purchase belongs to the account that asked, whoever is signed in`()
         async throws
     {
         let stage = try await stage { $0.rules.asksToBuy = true }
@@ -55,7 +55,7 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func `a purchase that is declined never arrives, save by habit`(arrives: Bool) async throws {
+    func `a declined purchase never arrives, unless a habit is on`(arrives: Bool) async throws {
         let stage = try await stage {
             $0.rules.asksToBuy = true
             if arrives { $0.quirks = [.declinedPurchaseArrives] }
@@ -69,7 +69,7 @@ import Testing
         }
     }
 
-    @Test func `one account asks, the other does not`() async throws {
+    @Test func `Ask to Buy applies to one account and not to the other`() async throws {
         let stage = try await stage()
         try await stage.simulator.addDevice(account: "kim", asksToBuy: true)
         let outcome = try await stage.simulator.order(PurchaseOrder("book"), on: "kim-1")
@@ -79,7 +79,7 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func `an interrupted purchase goes on when the issue is resolved`(fails: Bool) async throws {
+    func `an interrupted purchase continues when the issue is resolved`(fails: Bool) async throws {
         let stage = try await stage {
             $0.rules.interruptsPurchases = true
             if fails { $0.quirks = [.interruptedPurchaseFails] }
@@ -108,7 +108,7 @@ import Testing
         #expect(renewed?.originalTransactionID == id && renewed?.transactionID != id)
     }
 
-    @Test func `a purchase that is cancelled, or fails, leaves nothing`() async throws {
+    @Test func `a cancelled or failed purchase leaves nothing behind`() async throws {
         let stage = try await stage()
         var order = PurchaseOrder("book")
         for (choice, outcome) in [
@@ -122,7 +122,9 @@ import Testing
         #expect(books.purchases.isEmpty && books.pending.isEmpty)
     }
 
-    @Test func `what cannot be bought is refused before anybody is asked`() async throws {
+    @Test func `a product that cannot be bought is refused before the parent is asked`()
+        async throws
+    {
         let stage = try await stage { $0.rules.asksToBuy = true }
         var order = PurchaseOrder("pro.monthly", offerID: "promo.free")
         await #expect(throws: SimulatorProblem.self) {
@@ -136,7 +138,7 @@ import Testing
     }
 
     @Test(arguments: [("book", false), ("pro.monthly", false), ("gem", true), ("pass", true)])
-    func `only what can be used up, or ends by itself, is bought by the number`(
+    func `only consumables and non-renewing subscriptions can have a quantity`(
         product: String, isSold: Bool
     ) async throws {
         let stage = try await stage()
@@ -153,7 +155,7 @@ import Testing
         #expect(await stage.simulator.notifications.isEmpty)
     }
 
-    @Test func `one-time products of every kind, many at once`() async throws {
+    @Test func `one-time products of every kind can be bought together`() async throws {
         let stage = try await stage()
         for product in ["gem", "book", "pass"] {
             try await stage.simulator.purchase(

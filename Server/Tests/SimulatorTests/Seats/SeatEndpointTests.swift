@@ -3,7 +3,7 @@ import Testing
 
 @testable import Simulator
 
-/// The calls of the App Store Server API about seats and groups.
+/// The App Store Server API calls about seats and groups.
 @Suite struct SeatEndpointTests {
     private static let request = "6f2c4b0e-3b1f-4d5e-8f6a-0c9d1e2f3a4b"
 
@@ -39,7 +39,7 @@ import Testing
         return (stage, try await stage.order(seats, in: .sandbox).originalTransactionID)
     }
 
-    @Test func `a claim is made once, however often it is asked for`() async throws {
+    @Test func `a claim that is requested twice is made once`() async throws {
         let (stage, id) = try await group()
         #expect(try await info(stage, id) == [3, 3, 0])
         let first = try await stage.json(claim(id, 1))["seatClaimId"]
@@ -54,7 +54,7 @@ import Testing
         #expect(try await stage.refusal(unclaim) == Refused(404, 4_040_901))
     }
 
-    @Test func `no more seats are claimed than there are`() async throws {
+    @Test func `no more seats can be claimed than there are`() async throws {
         let (stage, id) = try await group()
         for number in 1...3 { _ = try await stage.json(claim(id, number)) }
         #expect(try await stage.refusal(claim(id, 4)) == Refused(403, 4_030_901))
@@ -104,7 +104,7 @@ import Testing
         #expect(try await info(quiet, group) == [1, 0, 1])
     }
 
-    @Test func `a renewal with fewer seats ends no claim, and the end of the group all`()
+    @Test func `a renewal with fewer seats ends no claim, and the end of the group ends all`()
         async throws
     {
         let (stage, id) = try await group()
@@ -120,7 +120,7 @@ import Testing
         #expect(try await info(stage, id) == [3, 3, 0])
     }
 
-    @Test func `the calls are for the sandbox, and for groups whose members the app invites`()
+    @Test func `the calls exist in the sandbox only, for groups whose members the app invites`()
         async throws
     {
         let (stage, id) = try await group(3, .apple)
@@ -162,7 +162,7 @@ import Testing
             refused == [Refused(400, 4_000_227), Refused(400, 4_000_227), Refused(403, 4_030_028)])
     }
 
-    @Test func `groups and their members are listed, with Apple's placeholder where there is none`()
+    @Test func `groups and members are listed; without any, Apple's placeholder is returned`()
         async throws
     {
         let (stage, id) = try await group(3, .apple)

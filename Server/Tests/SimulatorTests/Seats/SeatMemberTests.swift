@@ -50,13 +50,13 @@ import Testing
         try await stage.advance("P1M")
         #expect(try await told(stage).last == "ben: EXPIRED/VOLUNTARY 2 pro.monthly")
         #expect(try await purchase(of: "ben", stage).isOpen == false)
-        // The purchaser begins a new group, in which ben is not.
+        // The purchaser begins a new group without ben.
         try await stage.order(3)
         #expect(try await told(stage).last == "anna: SUBSCRIBED/RESUBSCRIBE 1 pro.monthly")
         #expect(try await purchase(of: "ben", stage).isOpen == false)
     }
 
-    @Test func `a member who leaves loses the seat, which another can take`() async throws {
+    @Test func `a member who leaves loses the seat, and another can take it`() async throws {
         let (stage, id) = try await group(2)
         try await stage.simulator.change(id, .joinGroup("ben"))
         await #expect(throws: SimulatorProblem.self) {
@@ -69,7 +69,8 @@ import Testing
         #expect(letter.transaction.revocationDate != nil)
         try await stage.simulator.change(id, .joinGroup("cleo"))
         #expect(try await purchase(of: "cleo", stage).isOpen)
-        // Who is not in the group, is the purchaser, or has no account cannot be added or removed.
+        // An account that is not in the group cannot be removed. The purchaser and unknown accounts
+        // cannot be added.
         for act: SubscriptionAct in [
             .leaveGroup("ben"), .joinGroup("anna"), .joinGroup("cleo"), .joinGroup("nobody"),
         ] {
@@ -82,7 +83,7 @@ import Testing
         #expect(try await told(stage).last == "ben: SUBSCRIBED/RESUBSCRIBE 1 pro.monthly")
     }
 
-    @Test func `who joined last loses the seat if fewer are left`() async throws {
+    @Test func `the last to join lose their seats if fewer are left`() async throws {
         let (stage, id) = try await group(3)
         for name in ["ben", "cleo"] { try await stage.simulator.change(id, .joinGroup(name)) }
         try await stage.simulator.change(id, .changeSeats(2))
@@ -99,26 +100,7 @@ import Testing
         #expect(try await stage.truth().seats?.members == [])
     }
 
-    /// Ben has joined when only the added seats were left, and the next period is charged ahead.
-    @Test func `a member keeps the seat while any part of the period is left`() async throws {
-        let (stage, id) = try await group(2)
-        let second = try await stage.order(4).transactionID
-        try await stage.simulator.change(transaction: id, .refund())
-        try await stage.simulator.change(id, .joinGroup("ben"))
-        let third = try await stage.order(6).transactionID
-        try await stage.simulator.change(id, .renewNow)
-        try await stage.simulator.change(transaction: second, .refund())
-        let seat = try await purchase(of: "ben", stage)
-        #expect(seat.isOpen && seat.nextBegins == seat.period?.upperBound)
-        #expect(try await stage.truth().seats?.members == ["ben"])
-        // Nothing is left of the period, and the next one has not begun.
-        try await stage.simulator.change(transaction: third, .refund())
-        let taken = try await purchase(of: "ben", stage)
-        #expect(!taken.isOpen && taken.nextBegins == seat.nextBegins)
-        #expect(try await told(stage).last == "ben: REVOKE 1 pro.monthly")
-    }
-
-    @Test func `a refund of everything ends the members, and grace keeps them`() async throws {
+    @Test func `a full refund ends the members, and grace keeps them`() async throws {
         let (stage, id) = try await group()
         try await stage.simulator.change(id, .joinGroup("ben"))
         try await stage.simulator.change(id, .failBilling)
@@ -131,14 +113,14 @@ import Testing
         #expect(try await stage.lastLetter.transaction.revocationType == .assignmentRevoke)
     }
 
-    @Test func `a habit leaves the renewal information of members out`() async throws {
+    @Test func `a habit leaves out the renewal information of members`() async throws {
         let (stage, id) = try await group(3, [.membersHaveNoRenewalInfo])
         #expect(try await stage.lastLetter.renewal != nil)
         try await stage.simulator.change(id, .joinGroup("ben"))
         #expect(try await stage.lastLetter.renewal == nil)
     }
 
-    @Test func `the app invites members of its own groups, which Apple's link does not`()
+    @Test func `Apple's link adds no member to a group whose members the app invites`()
         async throws
     {
         let stage = try Stage.withSeats(.developer)
@@ -161,7 +143,7 @@ import Testing
         #expect(try await purchase(of: "ben", stage).isOpen == false)
     }
 
-    @Test func `an organization assigns a seat, and gives it to another, while it stays unseen`()
+    @Test func `an organization moves a seat to another account without money in the books`()
         async throws
     {
         let stage = try Stage.withSeats()

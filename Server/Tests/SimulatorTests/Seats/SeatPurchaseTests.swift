@@ -4,7 +4,7 @@ import Testing
 @testable import Simulator
 
 @Suite struct SeatPurchaseTests {
-    @Test func `a purchase of seats costs what its tiers add up to`() async throws {
+    @Test func `a purchase of seats costs the sum of its tiers`() async throws {
         let stage = try Stage.withSeats()
         let bought = try await stage.order(7)
         let letter = try await stage.lastLetter
@@ -31,7 +31,7 @@ import Testing
         #expect(try await stage.truth().seats == nil)
     }
 
-    @Test func `seats that are added cost the tiers after the present ones`() async throws {
+    @Test func `added seats cost the tiers after the present ones`() async throws {
         let stage = try Stage.withSeats()
         let first = try await stage.order(4)
         try await stage.advance("P10D")
@@ -54,7 +54,7 @@ import Testing
         #expect(truth.charges.map(\.amount) == [39_960, 25_970] && truth.seats?.count == 7)
     }
 
-    @Test func `seats can be added to an ordinary subscription, which is a part from then on`()
+    @Test func `seats can be added to an ordinary subscription, which becomes the first part`()
         async throws
     {
         let stage = try Stage.withSeats(.developer)
@@ -81,7 +81,7 @@ import Testing
         #expect(other.tiers == ["2 × 4995"])
     }
 
-    @Test func `what the App Store does not sell is refused by name`() async throws {
+    @Test func `purchases that the App Store does not sell are refused by name`() async throws {
         let stage = try Stage.withSeats()
         #expect(try await stage.refusal(ofSeats: 2, "pro.yearly") == "multi_seat_purchase_disabled")
         #expect(try await stage.refusal(ofSeats: 2, "guide") == "multi_seat_purchase_disabled")
@@ -95,7 +95,7 @@ import Testing
         #expect(await stage.simulator.notifications.count == 1)
     }
 
-    @Test func `fewer seats are planned for the next period, which is one transaction`()
+    @Test func `fewer seats are planned for the next period, whose seats are one transaction`()
         async throws
     {
         let stage = try Stage.withSeats()
@@ -175,7 +175,7 @@ import Testing
         #expect(try await stage.truth().seats?.count == 7)
     }
 
-    @Test func `who subscribes again begins a new group, with the app's present invitations`()
+    @Test func `a resubscription begins a new group with the app's present invitation setting`()
         async throws
     {
         let stage = try Stage.withSeats()
@@ -196,7 +196,7 @@ import Testing
         #expect(letter.transaction.quantity == 2)
     }
 
-    @Test func `no more seats are sold after they were switched off, and the group renews`()
+    @Test func `after seats are switched off no more are sold, and the group renews`()
         async throws
     {
         let stage = try Stage.withSeats()

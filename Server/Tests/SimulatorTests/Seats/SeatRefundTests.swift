@@ -32,7 +32,7 @@ import Testing
         #expect(truth.seats?.count == 5 && truth.seats?.atRenewal == 5 && truth.isOpen)
     }
 
-    @Test func `a refund that takes more reaches over several transactions`() async throws {
+    @Test func `a larger refund covers several transactions`() async throws {
         let (stage, first, second) = try await group()
         try await stage.simulator.change(first, .refundSeats(4))
         #expect(
@@ -49,7 +49,7 @@ import Testing
         #expect(end.seats?.count == 0)
     }
 
-    @Test func `a habit tells of one transaction only, or names the percentage`() async throws {
+    @Test func `habits report only one transaction, and name its percentage`() async throws {
         let (stage, first, _) = try await group([.seatRefundToldOnce, .seatRefundNamesPercentage])
         try await stage.simulator.change(first, .refundSeats(4))
         #expect(try await told(stage, since: 2) == ["REFUND/SEATS 1 pro.monthly"])
@@ -57,25 +57,7 @@ import Testing
         #expect(try await stage.truth().charges.map(\.refunded) == [9_990, 25_970])
     }
 
-    @Test func `the share of refunded seats is named after an upgrade, too`() async throws {
-        let stage = try Stage { settings in
-            settings.quirks = [.seatRefundNamesPercentage]
-            settings.upgradeSetsRevocationDate = false
-            for product in ["pro.monthly", "premium.monthly"] {
-                settings.rules.seats.set(SeatPrices.Tiers(), of: product)
-            }
-        }
-        let bought = try await stage.order(4)
-        try await stage.simulator.change(bought.originalTransactionID, .refundSeats(1))
-        try await stage.advance("P1D")
-        try await stage.order(4, "premium.monthly")
-        let old = try await stage.transaction(bought.transactionID)
-        #expect(old.isUpgraded == true && old.revocationDate == nil)
-        #expect(old.multiSeatInfo?.revokedSeatQuantity == 1)
-        #expect(old.revocationPercentage == 25_000)
-    }
-
-    @Test func `who loses one of two transactions keeps access, and renews with the rest`()
+    @Test func `a purchaser who loses one of two transactions keeps access and renews the rest`()
         async throws
     {
         for isFirst in [true, false] {
@@ -84,7 +66,7 @@ import Testing
             let truth = try await stage.truth()
             #expect(truth.isOpen && truth.willRenew)
             #expect(truth.seats?.count == (isFirst ? 3 : 4))
-            // What Apple tells and answers is about the transaction that is left.
+            // Apple's notifications and answers are about the remaining transaction.
             try await stage.simulator.change(first, .cancel)
             #expect(
                 try await stage.lastLetter.transaction.transactionId == (isFirst ? second : first))
@@ -96,7 +78,7 @@ import Testing
         }
     }
 
-    @Test func `a refund of both transactions ends access, and its reversal gives it back`()
+    @Test func `a refund of both transactions ends access, and its reversal restores it`()
         async throws
     {
         let (stage, first, second) = try await group()
@@ -143,7 +125,7 @@ import Testing
         #expect(try await stage.truth().seats?.count == 7)
     }
 
-    @Test func `the books by day have what the tiers add up to`() async throws {
+    @Test func `the daily books have the sums of the tiers`() async throws {
         let (stage, first, _) = try await group()
         try await stage.simulator.change(first, .refundSeats(2))
         let days = try await stage.simulator.dailyBooks(
@@ -156,7 +138,7 @@ import Testing
     }
 
     @Test(arguments: [[], [Quirk.seatRefundNamesPercentage]])
-    func `the dearest seats are refunded like others`(habits: Set<Quirk>) async throws {
+    func `seats with very high prices are refunded like others`(habits: Set<Quirk>) async throws {
         let stage = try Stage { settings in
             settings.quirks = habits
             let tiers = SeatPrices.Tiers(everywhere: [.init(from: 2, price: 999_990_000_000)])

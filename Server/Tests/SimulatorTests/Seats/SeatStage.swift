@@ -18,7 +18,7 @@ extension Stage {
         }
     }
 
-    /// Anna orders seats on her first device, which is made if she has none.
+    /// Anna orders seats on her first device. Creates the device if she has none.
     @discardableResult
     func order(
         _ seats: Int64?, _ product: String = "pro.monthly",
@@ -67,7 +67,7 @@ extension AppStoreSimulator {
 }
 
 extension TransactionPayload {
-    /// The tiers as `seats × price`, the dearest first.
+    /// The tiers as `seats × price`, the most expensive first.
     var tiers: [String] { multiSeatInfo?.priceTiers.map(Self.lines) ?? [] }
 
     static func lines(_ tiers: [SeatPriceTier]) -> [String] {

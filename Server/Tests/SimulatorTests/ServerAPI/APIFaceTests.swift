@@ -13,7 +13,8 @@ import Testing
         withToken: Bool = true
     ) async throws -> TestResponse {
         var headers = HTTPFields()
-        // The face compares with the machine's time or the virtual: these tests sign by the latter.
+        // The API compares tokens with the machine's time or with virtual time: these tests sign
+        // with virtual time.
         let token = try Token(at: stage.simulator.clock.milliseconds / 1000).signed()
         if withToken { headers[.authorization] = "Bearer " + token }
         let sent = headers
@@ -24,7 +25,7 @@ import Testing
         }
     }
 
-    @Test func `production stands at the root, the sandbox below its folder`() async throws {
+    @Test func `production is at the root, the sandbox below its folder`() async throws {
         let stage = try Stage()
         let id = try await stage.buy("pro.monthly").transactionID
         let found = try await execute(stage, .get, "/inApps/v1/transactions/\(id)")
@@ -49,12 +50,12 @@ import Testing
     }
 
     @Test(arguments: [
-        // Node always appends a question mark; Python writes its booleans with a capital.
+        // Node always appends a question mark; Python capitalizes its booleans.
         "/inApps/v2/history/ID?", "/inApps/v2/history/ID?revoked=False",
         "/inApps/v2/history/ID?productId=pro.monthly&productId=pro%2Emonthly",
         "/inApps/v2/history/ID?productType=AUTO_RENEWABLE&productType=CONSUMABLE",
     ])
-    func `what Apple's clients write is understood`(uri: String) async throws {
+    func `paths and queries of Apple's client libraries are understood`(uri: String) async throws {
         let stage = try Stage()
         let id = try await stage.buy("pro.monthly").transactionID
         let answer = try await execute(stage, .get, uri.replacing("ID", with: id))
@@ -62,7 +63,7 @@ import Testing
         #expect(json["signedTransactions"]?.array?.count == 1)
     }
 
-    @Test func `Swift's capitals in a UUID are the same identifier`() async throws {
+    @Test func `a UUID in Swift's upper case is the same identifier`() async throws {
         let stage = try Stage()
         let path = "/sandbox/inApps/v1/messaging/message/"
         let upper = "0CBE3F1B-7A5C-4B5E-8E54-D7C1F2A3B4C5"
@@ -74,7 +75,7 @@ import Testing
         #expect(String(buffer: list.body).contains(upper.lowercased()))
     }
 
-    @Test func `a limit that is reached has its header`() async throws {
+    @Test func `the response at the rate limit has its header`() async throws {
         let stage = try Stage { $0.apiRateLimits = .virtual }
         let path = "/inApps/v1/notifications/test"
         #expect(try await execute(stage, .post, path).status == .ok)
@@ -91,7 +92,7 @@ import Testing
         #expect(answer.status == .contentTooLarge)
     }
 
-    @Test func `a token for calls by hand is accepted`() async throws {
+    @Test func `a token for manual calls is accepted`() async throws {
         let stage = try Stage()
         let id = try await stage.buy("pro.monthly").transactionID
         let given = try await execute(stage, .get, "/_sim/api-token?only=token", withToken: false)
@@ -106,7 +107,7 @@ import Testing
         #expect(status == .ok)
     }
 
-    @Test func `the control plane gives the key and the numbers that tests need`() async throws {
+    @Test func `the control plane returns the key and the ids that tests need`() async throws {
         let stage = try Stage()
         let id = try await stage.buy("pro.monthly").transactionID
         let key = try await execute(stage, .get, "/_sim/api-key?only=private_key")

@@ -3,11 +3,11 @@ import Testing
 
 @testable import Simulator
 
-/// What the API refuses, with which number of Apple's.
+/// The API's refusals, with Apple's error numbers.
 @Suite struct APIRefusalTests {
-    /// In a row TX is a subscription's second transaction, ORIG its first, GEM a consumable, LIFE
-    /// what is bought for good, FAM what the family shares, APP the app transaction, BOX the
-    /// sandbox's transaction.
+    /// In a row, TX is a subscription's second transaction and ORIG its first, GEM a consumable,
+    /// LIFE a non-consumable, FAM a purchase shared by the family, APP the app transaction, and BOX
+    /// the sandbox's transaction.
     private static let rows: [(Ask, Refused)] =
         transactions + histories + consumption + extensions + notifications
 
@@ -191,8 +191,8 @@ import Testing
         ),
     ]
 
-    /// Anna's month, ben's gem and for-good purchase, cleo who has it from her family, and a
-    /// sandbox.
+    /// Anna's month, ben's gem and non-consumable, cleo's share from her family, and a sandbox
+    /// purchase.
     private func stage() async throws -> (Stage, ids: [(String, String)]) {
         let stage = try Stage(shop: TableShop.file())
         let simulator = stage.simulator
@@ -234,7 +234,9 @@ import Testing
         }
     }
 
-    @Test func `no row of the table would be refused for a wrong id alone`() async throws {
+    @Test func `the ids in the table are valid, so no row is refused for its id alone`()
+        async throws
+    {
         let (stage, ids) = try await stage()
         for (name, id) in ids where !["APP", "BOX"].contains(name) {
             #expect(try await stage.answer(Ask("GET v1/transactions/\(id)")).status == 200)

@@ -17,13 +17,13 @@ struct Token {
     ]
     var pem = APIKey.wellKnownPEM
 
-    /// Of five minutes, as Apple's clients make it.
+    /// Valid for five minutes, as Apple's clients make it.
     init(at seconds: Int64 = Self.arrival) {
         claims["iat"] = .integer(seconds)
         claims["exp"] = .integer(seconds + 300)
     }
 
-    /// 2026-11-21, the machine's time in these tests: long after the virtual.
+    /// 2026-11-21, the machine's time in these tests: long after virtual time.
     static let arrival: Int64 = 1_795_240_800
 
     func signed() throws -> String {
@@ -39,7 +39,7 @@ struct Token {
     }
 }
 
-/// A request in few words: `GET v1/transactions/1`.
+/// A request in a short form: `GET v1/transactions/1`.
 struct Ask: Sendable, CustomTestStringConvertible {
     var line: String
     var query: [(String, String)] = []
@@ -77,7 +77,7 @@ extension Stage {
         try await simulator.process(ask.request())
     }
 
-    /// The body of an answer that must be 200.
+    /// The body of a response, which must have the status 200.
     func json(_ ask: Ask) async throws -> JSON {
         let answer = try await answer(ask)
         guard answer.status == 200 else {
@@ -86,13 +86,13 @@ extension Stage {
         return answer.body ?? .object([])
     }
 
-    /// Status and number of an answer.
+    /// The status and the error number of a response.
     func refusal(_ ask: Ask) async throws -> Refused {
         let answer = try await answer(ask)
         return Refused(answer.status, answer.body?["errorCode"]?.integer)
     }
 
-    /// The transactions of an answer.
+    /// The transactions of a response.
     func transactions(_ json: JSON) throws -> [TransactionPayload] {
         try (json["signedTransactions"]?.array ?? []).map { signed in
             try decode(TransactionPayload.self, require(signed.string, "no text"))

@@ -54,9 +54,9 @@ import Testing
     @Test(arguments: [
         ("FULL", nil, 100_000), ("CUSTOM", 4995, 50_000),
     ])
-    func `a refund is whole, or of an amount`(type: String, amount: Int64?, percentage: Int64)
-        async throws
-    {
+    func `a refund is full, prorated, or of an amount`(
+        type: String, amount: Int64?, percentage: Int64
+    ) async throws {
         let stage = try Stage()
         let id = try await stage.buy("pro.monthly").transactionID
         let part: JSON = [
@@ -70,7 +70,7 @@ import Testing
         #expect(transaction.revocationPercentage == percentage)
     }
 
-    @Test func `what was migrated names the subscription that it was before`() async throws {
+    @Test func `a migrated subscription names the subscription that it replaced`() async throws {
         let stage = try Stage()
         let id = try await stage.buy("pro.monthly").transactionID
         _ = try await stage.json(ask("subscription/migrate/\(id)", 0))
@@ -81,7 +81,7 @@ import Testing
         #expect(previous == [nil, id, id])
     }
 
-    @Test func `a refusal can be tried`() async throws {
+    @Test func `a request can simulate that a refund is declined`() async throws {
         let stage = try Stage()
         let id = try await stage.buy("pro.monthly").transactionID
         let part: JSON = ["refundType": "FULL", "refundReason": "SIMULATE_REFUND_DECLINE"]
@@ -115,7 +115,7 @@ import Testing
                 ask("subscription/migrate/\(id)", 5, [.init("descriptors", ["displayName": long])]),
                 4_000_089
             ),
-            // Not migrated: there is nothing of Advanced Commerce to change.
+            // The subscription was not migrated, so it has no Advanced Commerce item to change.
             (ask("subscription/changeMetadata/\(id)", 6), 4_000_000),
         ]
         for (ask, code) in rows {

@@ -50,7 +50,9 @@ import Testing
     ]
 
     @Test(arguments: refused.indices)
-    func `any other is refused without a word, and the log says why`(index: Int) async throws {
+    func `an invalid token is refused without a body, and the log says why`(
+        index: Int
+    ) async throws {
         var token = Token()
         let (reason, change) = Self.refused[index]
         change(&token)
@@ -60,13 +62,13 @@ import Testing
     }
 
     @Test(arguments: [nil, "", "Bearer", "Bearer x", "Basic YW5uYTpwdw=="])
-    func `what is no token is refused`(authorization: String?) async throws {
+    func `a header without a token is refused`(authorization: String?) async throws {
         let (answer, log) = try await answer(authorization)
         #expect(answer == APIResponse(401))
         #expect(log.contains("no bearer token"))
     }
 
-    @Test func `keys of a reset replace the one that everybody knows`() async throws {
+    @Test func `keys from a reset replace the well-known one`() async throws {
         let key = P256.Signing.PrivateKey()
         let body: JSON = [
             "api_keys": [
@@ -93,7 +95,7 @@ import Testing
         #"[{"key_id":"A","issuer_id":"B","public_key":"nonsense"}]"#,
         #"[{"key_id":"A","issuer_id":"B"}]"#, #"{}"#,
     ])
-    func `a key that is none is a problem`(list: String) throws {
+    func `an invalid key is a problem`(list: String) throws {
         var settings = SimulatorSettings(shop: try ExampleShop.file())
         let json: JSON = ["api_keys": try JSON(parsing: list.utf8)]
         let body = try RequestBody(json, known: ["api_keys"], place: "The body")

@@ -38,7 +38,7 @@ import Testing
         #expect(down.ids.flatMap(\.self) == ids.reversed())
     }
 
-    @Test func `what is bought between two pages moves nothing, in both directions`() async throws {
+    @Test func `a purchase between two pages shifts no rows, in both directions`() async throws {
         let (stage, line, ids) = try await stage(gems: 45)
         var bought: [String] = []
         let up = try await pages(stage, line) {
@@ -49,13 +49,13 @@ import Testing
         let down = try await pages(stage, line, [("sort", "DESCENDING")]) {
             try await stage.buy("gem")
         }
-        // What is newer than the first page is no part of those that follow.
+        // Transactions newer than the first page are not on the following pages.
         #expect(down.ids.flatMap(\.self) == (ids + bought).reversed())
     }
 
-    @Test func `what is refunded between two pages leaves none of the others out`() async throws {
+    @Test func `a refund between two pages omits no other transaction`() async throws {
         let (stage, line, ids) = try await stage(gems: 45)
-        // Told already, and not yet.
+        // One was already listed, the other was not.
         var waiting = [ids[0], ids[44]]
         let up = try await pages(stage, line) {
             try await stage.simulator.change(transaction: waiting.removeFirst(), .refund())
@@ -63,11 +63,11 @@ import Testing
         #expect(up.ids.flatMap(\.self) == Array(ids[..<44]) + [ids[0], ids[44]])
     }
 
-    @Test func `what changes before a descending list has shown it is shown, once and as it is`()
+    @Test func `a change before a descending list reaches its transaction is shown once`()
         async throws
     {
         let (stage, line, ids) = try await stage(gems: 45)
-        // Not told yet, and told already.
+        // One was not yet listed, the other already was.
         var waiting = [ids[0], ids[44]]
         var query = [("sort", "DESCENDING")]
         var shown: [TransactionPayload] = []
@@ -92,7 +92,7 @@ import Testing
         #expect(json["signedTransactions"]?.array?.count == 20)
     }
 
-    @Test func `a kept revision leads to what was changed since, though no time has passed`()
+    @Test func `a stored revision returns later changes, even if no time has passed`()
         async throws
     {
         let (stage, line, ids) = try await stage(gems: 3)
@@ -118,12 +118,13 @@ import Testing
         ([("revoked", "true")], 1),
         ([("revoked", "False")], 4),
         ([("excludeRevoked", "true")], 4),
-        // The first month's purchases: its start counts, its end does not.
+        // The purchases of the first month: the start is included, the end is not.
         ([("startDate", "1768075200000"), ("endDate", "1770753600000")], 4),
         ([("startDate", "1768075200001")], 1),
     ]
 
-    @Test(arguments: filters.indices) func `a filter leaves what it says`(index: Int) async throws {
+    @Test(arguments: filters.indices)
+    func `a filter returns the matching transactions`(index: Int) async throws {
         let stage = try Stage(shop: TableShop.file())
         try await stage.buy("pro")
         let gem = try await stage.buy("gem")
@@ -136,7 +137,7 @@ import Testing
         #expect(json["signedTransactions"]?.array?.count == count, "\(query)")
     }
 
-    @Test func `the first version leaves out consumables once they are finished`() async throws {
+    @Test func `version 1 of the history omits finished consumables`() async throws {
         let (stage, _, ids) = try await stage(gems: 2)
         let line = "GET v1/history/\(ids[0])"
         #expect(try await pages(stage, line).ids == [ids])
@@ -161,7 +162,7 @@ import Testing
         #expect(first["revision"] == nil)
     }
 
-    @Test func `an order is found by the number that the customer has`() async throws {
+    @Test func `an order is found by the customer's order number`() async throws {
         let stage = try Stage()
         let id = try await stage.buy("pro.monthly").transactionID
         let order = OrderID.text(of: id)
@@ -173,7 +174,7 @@ import Testing
         #expect(other == ["status": 1])
     }
 
-    @Test func `the sandbox does not tell the app's number`() async throws {
+    @Test func `the sandbox omits the app's number`() async throws {
         let stage = try Stage()
         try await stage.simulator.addDevice(account: "box", environment: .sandbox)
         let bought = try await stage.simulator.purchase(PurchaseOrder("pro.monthly"), on: "box-1")

@@ -72,7 +72,7 @@ import Testing
         ),
     ]
 
-    @Test func `a message is taken, or refused with its number`() throws {
+    @Test func `a message is accepted, or refused with its error number`() throws {
         for (body, expected) in Self.messages {
             var messaging = try messaging()
             var found: APIError?
@@ -84,7 +84,7 @@ import Testing
         }
     }
 
-    @Test func `an image in use stays, and one of no use goes`() throws {
+    @Test func `an image in use cannot be deleted, an unused one can`() throws {
         var messaging = try messaging()
         let body: JSON = ["header": "Stay", "body": "Please.", "bulletPoints": [Self.point]]
         try messaging.uploadMessage("m", body, approved: Self.now)
@@ -94,7 +94,7 @@ import Testing
         #expect(throws: APIError.imageNotFound) { try messaging.deleteImage(Self.image) }
     }
 
-    @Test func `what is not approved yet is no default`() throws {
+    @Test func `an unapproved message cannot be the default`() throws {
         let later = AppStoreDate(milliseconds: Self.now.milliseconds + 1)
         let place = RetentionMessaging.Place(productID: "pro", locale: "en-US")
         let body: JSON = ["header": "Stay", "body": "Please.", "bulletPoints": [Self.point]]
@@ -131,7 +131,7 @@ import Testing
         }
     }
 
-    @Test func `a performance test fails where answers fail`() async {
+    @Test func `a performance test fails if responses fail`() async {
         let letterBox = LetterBox()
         letterBox.answer(Array(repeating: PostResult(status: 500), count: 2))
         let bodies = Array(repeating: [UInt8]("{}".utf8), count: 20)

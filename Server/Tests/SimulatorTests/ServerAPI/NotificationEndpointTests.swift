@@ -49,7 +49,7 @@ import Testing
         #expect(refused == Refused(400, 4_000_014))
     }
 
-    @Test func `a list of failures goes on also where what it told has arrived since`()
+    @Test func `a list of failures continues even if earlier entries have since arrived`()
         async throws
     {
         let stage = try Stage(shop: TableShop.file())
@@ -71,7 +71,7 @@ import Testing
         #expect(next["hasMore"] == false)
     }
 
-    @Test func `attempts are told with Apple's words, and failures can be asked for`()
+    @Test func `attempts have Apple's words, and the list can be limited to failures`()
         async throws
     {
         let stage = try Stage()
@@ -99,7 +99,7 @@ import Testing
         #expect(try await history(stage, enabled).isEmpty)
     }
 
-    @Test func `a customer's notifications are found by any transaction`() async throws {
+    @Test func `a customer's notifications are found by any of their transactions`() async throws {
         let stage = try Stage(shop: TableShop.file())
         let gem = try await stage.buy("gem").transactionID
         try await stage.buy("pro")
@@ -114,11 +114,11 @@ import Testing
         ("TLS handshake failed", "TLS_ISSUE"), ("remoteConnectionClosed", "PREMATURE_CLOSE"),
         ("too many redirects", "CIRCULAR_REDIRECT"), ("who knows", "OTHER"), ("", "NO_RESPONSE"),
     ])
-    func `what went wrong without an answer has a word`(error: String, word: String) {
+    func `each connection error has Apple's word`(error: String, word: String) {
         #expect(PostResult(error: error).sendAttemptResult == word)
     }
 
-    @Test func `a test notification can be asked for and looked up`() async throws {
+    @Test func `a test notification can be requested and looked up`() async throws {
         let stage = try Stage()
         let json = try await stage.json(Ask("POST v1/notifications/test"))
         let token = try require(json["testNotificationToken"]?.string, "no token")
@@ -134,7 +134,7 @@ import Testing
         #expect(late == Refused(404, 4_040_008))
     }
 
-    @Test func `without a URL there is no test`() async throws {
+    @Test func `without a URL there is no test notification`() async throws {
         let stage = try Stage { $0.notificationURL = nil }
         let refused = try await stage.refusal(Ask("POST v1/notifications/test"))
         #expect(refused == Refused(404, 4_040_007))

@@ -6,7 +6,7 @@ import Testing
 @testable import Simulator
 
 @Suite struct StatusTests {
-    /// Groups and statuses of an answer, in order.
+    /// The groups and statuses of a response, in order.
     private func found(_ json: JSON) -> [String] {
         (json["data"]?.array ?? []).flatMap { group -> [String] in
             let name = group["subscriptionGroupIdentifier"]?.string ?? "?"
@@ -16,7 +16,7 @@ import Testing
         }
     }
 
-    @Test func `each group tells where it stands, by any id of the customer`() async throws {
+    @Test func `each group has its status, by any id of the customer`() async throws {
         let stage = try Stage(shop: TableShop.file())
         let pro = try await stage.buy("pro")
         let trial = try await stage.buy("trial")
@@ -31,7 +31,7 @@ import Testing
     }
 
     @Test(arguments: [([1], ["tiers 1"]), ([2, 5], ["intros 2"]), ([3, 4], [])])
-    func `a filter takes any of its statuses`(statuses: [Int], expected: [String]) async throws {
+    func `a filter accepts several statuses`(statuses: [Int], expected: [String]) async throws {
         let stage = try Stage(shop: TableShop.file())
         let pro = try await stage.buy("pro")
         let trial = try await stage.buy("trial")
@@ -42,7 +42,7 @@ import Testing
         #expect(found(json) == expected)
     }
 
-    @Test func `documents of a status are of one subscription`() async throws {
+    @Test func `the documents of a status belong to one subscription`() async throws {
         let stage = try Stage()
         let bought = try await stage.buy("pro.monthly")
         try await stage.advance("P1M")
@@ -57,7 +57,7 @@ import Testing
         #expect(entry?["originalTransactionId"]?.string == bought.originalTransactionID)
     }
 
-    @Test func `an app account token stays, also on renewals`() async throws {
+    @Test func `an app account token stays the same on renewals`() async throws {
         let stage = try Stage()
         let id = try await stage.buy("pro.monthly").transactionID
         let body: JSON = ["appAccountToken": "0CBE3F1B-7A5C-4B5E-8E54-D7C1F2A3B4C5"]
@@ -72,11 +72,11 @@ import Testing
         }
     }
 
-    /// A backend that sets a token while it is told of a purchase.
+    /// A backend that sets a token while it receives the notification of a purchase.
     private final class Backend: Sendable {
         private struct State {
             var simulator: AppStoreSimulator?
-            /// What the call was answered with.
+            /// The status of the API's response to the call.
             var status: Int?
         }
 
@@ -86,9 +86,9 @@ import Testing
             state.withLock { $0.simulator = simulator }
         }
 
-        /// Answers as it was answered itself, or 500 where nothing came.
+        /// Responds with the status that the API returned, or with 500 if the API did not respond.
         func take(_ body: [UInt8]) async -> PostResult {
-            // In a task of its own: a call that waits for its turn is not to stop the test.
+            // Runs in its own task, so that a call that waits for its turn does not block the test.
             Task { await self.setToken(of: body) }
             try? await eventually("a status", within: 5) { state.withLock(\.status) != nil }
             return PostResult(status: state.withLock(\.status) ?? 500)
@@ -125,7 +125,7 @@ import Testing
         #expect(attempts.map(\.result.status) == [200])
     }
 
-    @Test func `consumption is taken, and Apple decides as the app prefers`() async throws {
+    @Test func `consumption is accepted, and Apple decides as the app prefers`() async throws {
         let stage = try Stage(shop: TableShop.file())
         let gem = try await stage.buy("gem").transactionID
         try await stage.simulator.change(transaction: gem, .requestRefund())
@@ -144,9 +144,9 @@ import Testing
     }
 
     @Test(arguments: ["v1", "v2"])
-    func `nobody is asked about what somebody else of the family has bought`(version: String)
-        async throws
-    {
+    func `the app gets no consumption request about a purchase of another family member`(
+        version: String
+    ) async throws {
         let stage = try Stage(shop: try CatShop.file())
         for name in ["anna", "ben"] {
             try await stage.simulator.addDevice(account: name, family: "cats")
@@ -165,11 +165,9 @@ import Testing
         #expect(try await stage.answer(Ask(path + own, body: body)) == APIResponse(202))
     }
 
-    /// Anna pays for a year and has the money back, comes back for a month and leaves again; then
-    /// the first refund is reversed.
-    @Test func `a reversed refund opens what it was paid for, also after a later end`()
-        async throws
-    {
+    /// Anna pays for a year and is refunded, comes back for a month and leaves again; then the
+    /// first refund is reversed.
+    @Test func `a reversed refund reopens its period, even after a later end`() async throws {
         let stage = try Stage()
         let year = try await stage.buy("pro.yearly", offer: "none").transactionID
         try await stage.advance("P1M")
@@ -198,7 +196,9 @@ import Testing
         #expect(try await stage.truth().isOpen == false)
     }
 
-    @Test func `a reversed refund leaves alone who has come back and stays`() async throws {
+    @Test func `a reversed refund does not change a customer who came back and stays`()
+        async throws
+    {
         let stage = try Stage()
         let year = try await stage.buy("pro.yearly", offer: "none").transactionID
         try await stage.simulator.change(transaction: year, .refund())
@@ -210,7 +210,9 @@ import Testing
         #expect(month.originalTransactionID == year)
     }
 
-    @Test func `an extension is told as Apple tells it, and at most twice a year`() async throws {
+    @Test func `an extension causes Apple's notification, and is allowed twice a year`()
+        async throws
+    {
         let stage = try Stage()
         let id = try await stage.buy("pro.monthly").transactionID
         let body: JSON = [
@@ -231,7 +233,7 @@ import Testing
         #expect(try await stage.answer(ask).status == 200)
     }
 
-    @Test func `an extension for all is done some time later`() async throws {
+    @Test func `an extension for all subscribers completes some time later`() async throws {
         let stage = try Stage()
         try await stage.buy("pro.monthly")
         let request = "758883e8-151b-47b7-abd0-60c4d804c2f5"

@@ -2,7 +2,7 @@ import AppStoreFormats
 
 @testable import Simulator
 
-/// A shop with everything: each kind of product, of offer and of payment, and things to share.
+/// A shop with everything: each kind of product, offer and payment mode, and products to share.
 enum CatShop {
     static func file(offersKey: String? = nil, settings: String = "{}") throws -> StoreKitFile {
         try StoreKitFile(parsing: text(offersKey: offersKey, settings: settings).utf8)

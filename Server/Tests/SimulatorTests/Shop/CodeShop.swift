@@ -2,7 +2,7 @@ import AppStoreFormats
 
 @testable import Simulator
 
-/// The cats' shop, with codes for one-time products, and names in two languages.
+/// The cat shop, with codes for one-time products, and names in two languages.
 enum CodeShop {
     static func file() throws -> StoreKitFile {
         var text = CatShop.text()
@@ -12,7 +12,7 @@ enum CodeShop {
         return try StoreKitFile(parsing: text.utf8)
     }
 
-    /// Each with the place that it follows in the file.
+    /// Each insertion with the place in the file that it follows.
     private static let gem = (
         #"{"productID": "gem", "type": "Consumable", "#,
         """

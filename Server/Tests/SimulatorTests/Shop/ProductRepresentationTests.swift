@@ -3,7 +3,7 @@ import Testing
 
 @testable import Simulator
 
-/// Products as StoreKit has them on a device.
+/// Products as StoreKit shows them on a device.
 @Suite struct ProductRepresentationTests {
     private func stage(_ storefront: String) async throws -> Stage {
         let stage = try Stage(shop: try CodeShop.file())
@@ -73,7 +73,7 @@ import Testing
         }
     }
 
-    @Test func `what is not sold is left out, and a locale that is none is refused`()
+    @Test func `products that are not sold are omitted, and an invalid locale is refused`()
         async throws
     {
         let stage = try await stage("USA")

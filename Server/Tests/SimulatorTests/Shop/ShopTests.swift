@@ -3,7 +3,7 @@ import Testing
 
 @testable import Simulator
 
-/// What a shop brings with it: its file's settings, its lint, its prices and storefronts.
+/// A shop's file: its settings, its lint findings, its prices and storefronts.
 @Suite struct ShopTests {
     private func lint(_ text: String) throws -> [String] {
         ShopLint(try JSON(parsing: text.utf8)).findings.map(\.description)
@@ -31,7 +31,7 @@ import Testing
         group(subscription(#""introductoryOffer": {\#(members)}"#))
     }
 
-    /// Each file with the one finding that it has.
+    /// Each file with its one finding.
     static let odd: [(String, String)] = [
         (product(#""displayPrice": "0,99""#), "product a: displayPrice is \"0,99\""),
         (product(#""type": "RecurringSubscription""#), "product a: a recurring subscription"),
@@ -107,7 +107,9 @@ import Testing
     ]
 
     @Test(arguments: odd)
-    func `what Xcode would refuse is named, with its place`(file: String, finding: String) throws {
+    func `mistakes that Xcode would refuse are named, with their place`(
+        file: String, finding: String
+    ) throws {
         let findings = try lint(file)
         #expect(findings.count == 1, "\(findings)")
         #expect(findings.first?.hasPrefix(finding) == true, "\(findings)")
@@ -125,7 +127,7 @@ import Testing
         #expect(findings.allSatisfy { $0.isFatal })
     }
 
-    @Test func `a file's settings are the world's, and what it does not name stays`() throws {
+    @Test func `a file's settings are applied, and other settings stay`() throws {
         let text = """
             {"_storefront": "GBR", "_timeRate": 1003, "_askToBuyEnabled": true,
              "_billingGracePeriodEnabled": false, "_renewalBillingIssuesEnabled": true,
@@ -142,7 +144,7 @@ import Testing
         #expect(plain.rules == ShopRules())
     }
 
-    @Test func `the rates of Xcode are Apple's table`() {
+    @Test func `Xcode's renewal rates are Apple's table`() {
         let month = BillingPeriod(1, .month)
         let week = BillingPeriod(1, .week)
         for (number, monthSeconds, weekSeconds) in [
@@ -157,7 +159,7 @@ import Testing
         #expect(Pace(timeRate: 0) == nil && Pace(timeRate: 77) == nil)
     }
 
-    @Test func `renewals fail from the beginning where the file says so`() async throws {
+    @Test func `renewals fail from the beginning if the file says so`() async throws {
         let stage = try Stage(
             shop: try CatShop.file(settings: #"{"_renewalBillingIssuesEnabled": true}"#))
         try await stage.buy("pro.monthly", offer: "none")
@@ -180,7 +182,7 @@ import Testing
     }
 
     @Test
-    func `a price is that of the storefront and the day, else of everywhere, else the file's`()
+    func `a price is that of the storefront and day, else the general one, else the file's`()
         throws
     {
         var prices = PriceList()
@@ -202,7 +204,7 @@ import Testing
     }
 
     @Test(arguments: [nil, "promo.basic"])
-    func `what waits for the renewal has the price of the country that it is charged in`(
+    func `a change at renewal has the price of the country that pays for the renewal`(
         offer: String?
     ) async throws {
         var prices = PriceList()
@@ -217,7 +219,7 @@ import Testing
         #expect(last.productId == "basic" && last.currency == "USD" && last.price == 4990)
     }
 
-    @Test func `who is subscribed keeps the price of the day of purchase`() async throws {
+    @Test func `a subscriber keeps the price of the day of purchase`() async throws {
         var prices = PriceList()
         try prices.set(8990, of: "pro.monthly", in: "DEU", from: moment("2026-01-01T00:00:00Z"))
         try prices.set(12_990, of: "pro.monthly", in: "DEU", from: moment("2026-02-01T00:00:00Z"))

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Simulator
 
-/// Files of other projects, read where they are at hand. Skipped: no vectors.
+/// StoreKit files of other projects, if they are present. Otherwise skipped: no vectors.
 private enum Vectors {
     static let folder: URL? = {
         let environment = ProcessInfo.processInfo.environment["PERENNIAL_VECTORS"]
@@ -56,7 +56,7 @@ private enum Vectors {
 
     // Skipped: no vectors.
     @Test(.enabled(if: Vectors.folder != nil))
-    func `nothing is odd about what Xcode wrote but keys that were blacked out`() throws {
+    func `Xcode's files have no findings except redacted private keys`() throws {
         var odd: [String] = []
         for (name, text) in try Vectors.texts() {
             let findings = ShopLint(try JSON(parsing: text)).findings
@@ -67,7 +67,7 @@ private enum Vectors {
 
     // Skipped: no vectors.
     @Test(.enabled(if: Vectors.folder != nil))
-    func `codes say whose they are, and plans what they cost`() throws {
+    func `offer codes name their customers, and billing plans their prices`() throws {
         let terms = try Vectors.files().flatMap(\.1.products).compactMap(\.subscription)
         let codes = terms.flatMap(\.codeOffers)
         #expect(codes.count == 11 && codes.filter(\.isStackable).count == 7)
@@ -117,7 +117,7 @@ private enum Vectors {
         #expect(StoreKitFile.milliunits(text) == nil)
     }
 
-    @Test func `a file with such a price names the product`() {
+    @Test func `the error about an invalid price names the product`() {
         let text = """
             {"products": [{"productID": "gem", "type": "Consumable", "displayPrice": "0,99"}]}
             """
@@ -136,7 +136,7 @@ private enum Vectors {
         } throws: { "\($0)".contains("subscriptionGroups") }
     }
 
-    @Test func `the list of introductory offers goes before the single one`() throws {
+    @Test func `the list of introductory offers takes precedence over the single one`() throws {
         let text = """
             {"subscriptionGroups": [{"id": "g", "subscriptions": [{"productID": "pro",
              "displayPrice": "1.00", "recurringSubscriptionPeriod": "P1M",

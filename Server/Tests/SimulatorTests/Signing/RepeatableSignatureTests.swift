@@ -51,7 +51,7 @@ import X509
         #expect(try signature == bytes(r + s))
     }
 
-    @Test func `every signature is one that swift-crypto takes`() throws {
+    @Test func `swift-crypto accepts every signature`() throws {
         let key = P256.Signing.PrivateKey()
         let sign = DeterministicSignature(key)
         for number in 0..<64 {
@@ -62,7 +62,7 @@ import X509
         }
     }
 
-    @Test func `numbers at the edges of the order are reduced and divided right`() {
+    @Test func `numbers at the edges of the order are reduced and divided correctly`() {
         let field = ScalarField.p256
         let one: [UInt64] = [1, 0, 0, 0]
         let greatest = [field.modulus[0] - 1] + field.modulus[1...]
@@ -70,14 +70,14 @@ import X509
         #expect(field.scalar([UInt8](repeating: 0xFF, count: 32))[0] == ~field.modulus[0])
         #expect(field.sum(greatest, one) == [0, 0, 0, 0])
         #expect(field.sum(greatest, greatest) == [field.modulus[0] - 2] + field.modulus[1...])
-        // The greatest is −1: its square is 1, and so it is its own inverse.
+        // The greatest is −1: its square is 1, so it is its own inverse.
         #expect(field.product(greatest, greatest) == one)
         #expect(field.quotient(one, by: greatest) == greatest)
         let seven = field.quotient(greatest, by: [7, 0, 0, 0])
         #expect(field.product(seven, [7, 0, 0, 0]) == greatest)
     }
 
-    @Test func `one seed has one chain of certificates and one signature, another has others`()
+    @Test func `equal seeds give equal certificates and signatures, and different seeds differ`()
         throws
     {
         let (one, same) = (try SigningAuthority(seed: 7), try SigningAuthority(seed: 7))
@@ -99,7 +99,7 @@ import X509
         #expect(repeating.rootDER == authority.rootDER)
     }
 
-    @Test func `hasty signatures are true ones, and the same each time`() throws {
+    @Test func `fast signatures are valid, and the same each time`() throws {
         let key = P256.Signing.PrivateKey()
         let sign = PooledSignature(key)
         for number in 0..<512 {

@@ -26,7 +26,7 @@ import X509
         }
     }
 
-    @Test func `what strict verifiers want critical is critical`() throws {
+    @Test func `extensions that strict verifiers require as critical are critical`() throws {
         for certificate in try chain() {
             let constraints = certificate.extensions[oid: .X509ExtensionID.basicConstraints]
             let usage = certificate.extensions[oid: .X509ExtensionID.keyUsage]
@@ -64,7 +64,7 @@ import X509
         #expect(header.algorithm == "none" && header.certificates == nil && header.keyID == "x")
     }
 
-    @Test func `a stored authority comes back and still signs`() throws {
+    @Test func `a restored authority still signs`() throws {
         let authority = try Stage.authority.get()
         let again = try SigningAuthority(stored: authority.stored)
         #expect(again.rootDER == authority.rootDER)
@@ -75,7 +75,7 @@ import X509
         #expect(key.isValidSignature(signature, for: jws.signedBytes))
     }
 
-    @Test func `a damaged authority is refused with what to do`() {
+    @Test func `a damaged authority is refused with a remedy`() {
         #expect {
             try SigningAuthority(stored: Array("{}".utf8))
         } throws: { "\($0)".contains("Remove the file") }

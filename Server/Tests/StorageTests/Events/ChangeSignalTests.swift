@@ -3,7 +3,7 @@ import Testing
 
 @testable import Storage
 
-/// Who waits for a customer is woken by a commit, and not before.
+/// A commit wakes those who wait for a customer; nothing else does.
 @Suite(.timeLimit(.minutes(5))) struct ChangeSignalTests {
     private func entry(about id: CustomerID, in app: AppID = "birds") -> EventEntry {
         EventEntry(
@@ -12,7 +12,7 @@ import Testing
             knownAt: Instant(milliseconds: 0), cause: .request, other: "Other")
     }
 
-    @Test func `a commit wakes those who wait for its customer, and nobody else`() async {
+    @Test func `a commit wakes those who wait for its customer, and no others`() async {
         let signals = ChangeSignals()
         let lane = signals.addLane()
         let anna = signals.signals(about: ["anna", "phone"], in: "birds")
@@ -33,7 +33,7 @@ import Testing
         #expect(signals.topicCount == 0)
     }
 
-    @Test func `any event of an app wakes those who wait for its log`() async {
+    @Test func `every event of an app wakes those who wait for the app's log`() async {
         let signals = ChangeSignals()
         let lane = signals.addLane()
         let (birds, cats) = (signals.signals(ofLogOf: "birds"), signals.signals(ofLogOf: "cats"))
@@ -50,7 +50,7 @@ import Testing
         #expect(signals.topicCount == 0)
     }
 
-    @Test func `what is not committed wakes nobody`() async {
+    @Test func `an event wakes nobody before its commit`() async {
         let signals = ChangeSignals()
         let lane = signals.addLane()
         let (stream, continuation) = signals.signals(about: ["anna"], in: "birds")
@@ -59,8 +59,8 @@ import Testing
         for await _ in stream { Issue.record("It was woken before the commit.") }
     }
 
-    /// Documents and other writes are committed at the same time.
-    @Test func `the commit of one lane leaves what another has not committed`() async {
+    /// Documents and other changes are committed at the same time, in two lanes.
+    @Test func `a commit of one lane does not signal the uncommitted events of another`() async {
         let signals = ChangeSignals()
         let (documents, others) = (signals.addLane(), signals.addLane())
         let (stream, continuation) = signals.signals(about: ["anna"], in: "birds")
@@ -74,7 +74,7 @@ import Testing
         #expect(count == 1)
     }
 
-    @Test func `what a failed transaction has collected wakes nobody`() async {
+    @Test func `the events of a failed transaction wake nobody`() async {
         let signals = ChangeSignals()
         let lane = signals.addLane()
         let (stream, continuation) = signals.signals(about: ["anna"], in: "birds")

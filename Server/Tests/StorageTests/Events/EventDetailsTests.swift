@@ -3,11 +3,11 @@ import Testing
 
 @testable import Storage
 
-/// Events as they stand in the table, where operators read them.
+/// Events as text in the table, where operators read them.
 @Suite struct EventDetailsTests {
     private static let id = PurchaseID("7", in: .production)
 
-    /// One of each kind of content.
+    /// One entry for each kind of content.
     private static let entries: [EventEntry] = {
         var expired = Change(.expired, at: now)
         expired.before = PurchaseStatus(product: "a", state: .grace, until: now, willRenew: true)
@@ -87,7 +87,7 @@ import Testing
         arguments: [
             (0, "0.00"), (5, "0.005"), (-990, "-0.99"), (1_000, "1.00"), (-1_234_560, "-1234.56"),
         ] as [(Int64, String)])
-    func `an amount of money is exact decimal text`(milliunits: Int64, text: String) {
+    func `an amount of money is stored as exact decimal text`(milliunits: Int64, text: String) {
         var change = Change(.renewed, at: now)
         change.money = Money(milliunits: milliunits, currency: "USD")
         let entry = EventEntry(
@@ -96,7 +96,7 @@ import Testing
     }
 
     @Test(arguments: Driver.allCases)
-    func `nothing of an erased person is left in any event`(driver: Driver) async throws {
+    func `an erased customer leaves no personal data in any event`(driver: Driver) async throws {
         try await driver.withStore { store in
             try await Self.fill(store)
             try await store.transaction { tx in
@@ -108,7 +108,8 @@ import Testing
                 try tx.connection.rows("SELECT customer, details FROM events", [])
             }
             let text = rows.map { "\($0.values)" }.joined()
-            // Her id, that of another, and what the app's server wrote about her.
+            // Her id, the id of another customer, and the texts that the app's server wrote about
+            // her.
             for word in ["anna", "ben", "thanks", "🐦"] { #expect(!text.contains(word), "\(text)") }
             let kept = try await Self.stored(in: store)
             #expect(kept.map(\.change.kind) == Self.entries.map(\.change.kind) + [.customerErased])
@@ -123,11 +124,11 @@ import Testing
         "{\"at\":\"\(now)\",\"cause\":{\"kind\":\"magic\"}}", "{\"at\":\"\\u12\"}", "{\"at\":\"",
         String(repeating: "{\"a\":", count: 99),
     ])
-    func `JSON that is damaged is refused, and never guessed at`(details: String) {
+    func `damaged JSON is refused`(details: String) {
         #expect(throws: StorageFailure.self) { try Self.entry(details) }
     }
 
-    @Test func `JSON that somebody has formatted anew, or has more members, is read`() throws {
+    @Test func `JSON that was reformatted or has more members can be read`() throws {
         let more =
             " { \"more\" : [ 1, 2.5, {\"x\": null} ],\n \"at\" : \"\(now)\",\n"
             + "\"account_token\":\"\\u0041\\t\\/\", \"why\": null }"

@@ -3,10 +3,10 @@ import Testing
 
 @testable import Storage
 
-/// How events get their numbers on every engine.
+/// How events get their numbers, on every kind of database.
 @Suite struct EventNumberTests {
     @Test(arguments: Driver.allCases)
-    func `events are numbered for each app and customer, in the order of commits`(
+    func `events are numbered by app and by customer, in the order of their commits`(
         driver: Driver
     ) async throws {
         try await driver.withStore { store in
@@ -57,7 +57,7 @@ import Testing
     }
 
     @Test(arguments: Driver.allCases)
-    func `a rebuild that has lost a purchase reads its last event, numbered or not`(
+    func `a rebuild finds the last event of a lost purchase, whether or not it is numbered`(
         driver: Driver
     ) async throws {
         try await driver.withStore { store in
@@ -78,7 +78,7 @@ import Testing
     }
 
     @Test(arguments: Driver.allCases)
-    func `a copy numbers what had no number, and leaves the original as it is`(
+    func `a copy numbers the events without a number, and leaves its source unchanged`(
         driver: Driver
     ) async throws {
         try await driver.withStore { source in
@@ -103,7 +103,7 @@ import Testing
     }
 
     @Test(arguments: Driver.allCases)
-    func `a transfer follows earlier ones by its number, whatever the clock says`(
+    func `transfers are numbered in their order, whatever the clock says`(
         driver: Driver
     ) async throws {
         try await driver.withStore { store in

@@ -40,14 +40,14 @@ extension Database {
     }
 }
 
-/// One after the other, from 1: no number is left out, and none comes twice.
+/// The sequence numbers start at 1, without gaps or repetitions.
 private func expectGapless(_ events: [LoggedEvent], _ comment: Comment? = nil) {
     #expect(events.map(\.sequence) == events.indices.map { Int64($0 + 1) }, comment)
 }
 
 @Suite struct EventRowsTests {
     @Test(arguments: Driver.allCases)
-    func `an event says the change, whose it is, and the document that caused it`(
+    func `an event contains the change, the account token and the document that caused it`(
         driver: Driver
     ) async throws {
         try await driver.withStore { store in
@@ -94,7 +94,7 @@ private func expectGapless(_ events: [LoggedEvent], _ comment: Comment? = nil) {
     }
 
     @Test(arguments: Driver.allCases)
-    func `what is undone leaves no gap`(driver: Driver) async throws {
+    func `a transaction that is undone leaves no gap in the numbers`(driver: Driver) async throws {
         try await driver.withStore { store in
             try await store.hear(document(1), [payment(1000, of: purchase(1000))])
             await #expect(throws: Interrupted.self) {
@@ -112,7 +112,7 @@ private func expectGapless(_ events: [LoggedEvent], _ comment: Comment? = nil) {
     }
 
     @Test(arguments: Driver.allCases)
-    func `a document that is kept again, or says nothing new, makes no event`(
+    func `a document that is repeated or says nothing new causes no event`(
         driver: Driver
     ) async throws {
         try await driver.withStore { store in
@@ -123,7 +123,9 @@ private func expectGapless(_ events: [LoggedEvent], _ comment: Comment? = nil) {
     }
 
     @Test(arguments: Driver.allCases)
-    func `an end without a word is told once, when it has come`(driver: Driver) async throws {
+    func `an expiry without a document is reported once, when it is due`(
+        driver: Driver
+    ) async throws {
         try await driver.withStore { store in
             try await store.hear(document(1), [payment(1000, of: purchase(1000))])
             let end = now + .days(30)
@@ -142,7 +144,7 @@ private func expectGapless(_ events: [LoggedEvent], _ comment: Comment? = nil) {
     }
 
     @Test(arguments: Driver.allCases)
-    func `a purchase with a past begins a customer's log with what is so`(
+    func `the log of a new owner begins with the present status of the purchase`(
         driver: Driver
     ) async throws {
         try await driver.withStore { store in
@@ -164,7 +166,7 @@ private func expectGapless(_ events: [LoggedEvent], _ comment: Comment? = nil) {
             #expect(own.map(\.customerSequence) == [1, 2])
             #expect(own.first?.entry.change.after?.state == .expired)
             #expect(own.first?.entry.evidence == .device)
-            // What time did before was nobody's.
+            // The purchase had no owner when time changed it before.
             let kinds = try await store.events().map(\.entry.change.kind)
             #expect(kinds.prefix(3) == [.purchased, .accessUnconfirmed, .expired])
             expectGapless(try await store.events())
@@ -172,7 +174,7 @@ private func expectGapless(_ events: [LoggedEvent], _ comment: Comment? = nil) {
     }
 
     @Test(arguments: Driver.allCases)
-    func `of two customers that become one the log goes on under the one`(
+    func `after a merge, further events belong to the remaining customer`(
         driver: Driver
     ) async throws {
         try await driver.withStore { store in
@@ -203,7 +205,7 @@ private func expectGapless(_ events: [LoggedEvent], _ comment: Comment? = nil) {
     }
 
     @Test(arguments: Driver.allCases)
-    func `a rebuild appends what it changes, and nothing where it changes nothing`(
+    func `a rebuild appends events only for what it changes`(
         driver: Driver
     ) async throws {
         try await driver.withStore { store in
@@ -218,19 +220,19 @@ private func expectGapless(_ events: [LoggedEvent], _ comment: Comment? = nil) {
             let rows = try await store.toldRows()
             try await store.rebuild(with: facts)
             #expect(try await store.events() == before)
-            // Its row is lost: the log itself says what was told.
+            // The row of the purchase is lost, and the log says what was reported.
             try await store.driver.write { _ = try $0.run("DELETE FROM purchases", []) }
             try await store.rebuild(with: facts)
             #expect(try await store.events() == before)
             #expect(try await store.toldRows() == rows)
-            // The refund is no fact any more.
+            // The refund is no longer a fact.
             try await store.rebuild(with: [facts[0]])
             let after = try await store.events()
             #expect(after.dropLast() == before[...])
             #expect(after.last?.entry.change.kind == .refundReversed)
             #expect(after.last?.entry.change.money?.milliunits == 9_990)
             #expect(after.last?.entry.cause == .rebuild)
-            // No document speaks of it any more.
+            // No document mentions the purchase any more.
             try await store.rebuild(with: [])
             let last = try #require(try await store.events().last?.entry.change)
             #expect(last.before?.state == .paid && last.after == nil)
@@ -244,7 +246,7 @@ private func expectGapless(_ events: [LoggedEvent], _ comment: Comment? = nil) {
 @Suite struct LogVerificationTests {
     struct Harm: CustomTestStringConvertible, Sendable {
         var sql: String
-        /// Part of what is said of it.
+        /// A part of the message about the damage.
         var told: String
 
         var testDescription: String { told }
@@ -276,7 +278,7 @@ private func expectGapless(_ events: [LoggedEvent], _ comment: Comment? = nil) {
     }
 
     @Test(arguments: Harm.all)
-    func `a log that was harmed is found out`(harm: Harm) async throws {
+    func `damage to the log is found`(harm: Harm) async throws {
         try await Driver.sqliteMemory.withStore { store in
             try await store.hear(document(1), [payment(1000, of: purchase(1000))])
             try await store.hear(document(2), [payment(5, of: purchase(5), from: now - .days(2))])
@@ -293,7 +295,7 @@ private func expectGapless(_ events: [LoggedEvent], _ comment: Comment? = nil) {
 }
 
 extension Database {
-    /// As when each fact had a document of its own.
+    /// Rebuilds as if each fact had its own document.
     fileprivate func rebuild(with facts: [Fact]) async throws {
         try await transaction { tx in
             try tx.rebuild.begin()
@@ -312,11 +314,11 @@ extension Database {
     }
 }
 
-/// Several servers on one PostgreSQL.
+/// Servers that share one PostgreSQL database.
 @Suite struct SharedLogTests {
     private static let documents: UInt8 = 240
 
-    @Test func `who reads on while three servers write misses nothing and sees all in order`()
+    @Test func `a reader misses no event while three servers write, and sees all in order`()
         async throws
     {
         try await Driver.withServers { servers in
@@ -343,7 +345,7 @@ extension Database {
                 group.addTask {
                     var read: [LoggedEvent] = []
                     while true {
-                        // Looked at before reading: what was done by then must be seen.
+                        // This is evaluated before the read, so that the last read sees everything.
                         let isLast = done.count == Self.documents
                         read += try await servers[1].events(after: read.last?.sequence ?? 0)
                         if isLast { return read }
@@ -361,7 +363,9 @@ extension Database {
         }
     }
 
-    @Test func `what time did is told once, however many servers look`() async throws {
+    @Test func `each transition caused by time is reported once, however many servers look for it`()
+        async throws
+    {
         try await Driver.withServers { servers in
             for number in 0..<60 {
                 try await servers[0].hear(

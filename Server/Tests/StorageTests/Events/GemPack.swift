@@ -2,7 +2,7 @@ import Ledger
 
 @testable import Storage
 
-/// A pack of 100 gems, which is also 5 coins.
+/// A pack of 100 gems that also has 5 coins.
 enum GemPack {
     static let rules = DatabaseRules(
         wallets: [app: WalletRules(credits: ["gems.100": ["gems": 100, "coins": 5]])],

@@ -18,7 +18,7 @@ import Testing
     }
 
     @Test(arguments: Driver.allCases)
-    func `what is credited by hand is an event of its own, and no refund takes it`(
+    func `a credit by hand is an event of its own, and a refund does not take it back`(
         driver: Driver
     ) async throws {
         try await driver.withStore(rules: GemPack.rules) { store in

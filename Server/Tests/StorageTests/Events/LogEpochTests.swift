@@ -26,7 +26,7 @@ import Testing
     }
 
     @Test(arguments: Driver.allCases)
-    func `an event keeps its name, and what comes after a restore has another`(
+    func `positions before a restore stay the same, those after it belong to another epoch`(
         driver: Driver
     ) async throws {
         try await driver.withStore { store in
@@ -34,7 +34,7 @@ import Testing
             try await tell(3, in: app, to: store)
             try await begin("aaaaaaaaaa", in: store)
             try await tell(2, in: app, to: store)
-            // Between the two nothing is told.
+            // No event is appended between these two epochs.
             try await begin("bbbbbbbbbb", in: store)
             try await begin("cccccccccc", in: store)
             let all = try await epochs(of: app, in: store)
@@ -52,7 +52,7 @@ import Testing
     }
 
     @Test(arguments: Driver.allCases)
-    func `an app that the backup does not know has the epoch from its first event on`(
+    func `an app without events in the backup has the new epoch from its first event on`(
         driver: Driver
     ) async throws {
         try await driver.withStore { store in
@@ -69,10 +69,10 @@ import Testing
         }
     }
 
-    @Test func `what has no number in a backup gets one of the new epoch`() async throws {
+    @Test func `events that have no number in a backup get one of the new epoch`() async throws {
         try await Driver.postgres.withStore { store in
             try await tell(2, in: app, to: store)
-            // As in a backup that was made in the milliseconds before it was numbered.
+            // As in a backup made in the milliseconds before this event was numbered.
             try await store.transaction { tx in
                 try tx.identity.emitIdentityEvent(
                     .aliasAdded, of: "c0", other: "other", in: app, at: now)
@@ -88,7 +88,7 @@ import Testing
     }
 
     @Test(arguments: Driver.allCases)
-    func `to begin an epoch twice begins it once, and makes asking due`(
+    func `beginning an epoch again changes nothing, and the first time makes a backfill due`(
         driver: Driver
     ) async throws {
         try await driver.withStore { store in
@@ -106,7 +106,7 @@ import Testing
     }
 
     @Test(arguments: ["0", "12", "9223372036854775807", "k3f9x2ab7c_12", "aaaaaaaaaa_0"])
-    func `a place is read as it is written`(text: String) throws {
+    func `a position is written as it was read`(text: String) throws {
         #expect(try #require(LogPosition(text)).description == text)
     }
 
@@ -115,11 +115,11 @@ import Testing
         "k3f9x2ab7_1", "k3f9x2ab7cd_1", "3k3f9x2ab7_1", "K3F9X2AB7C_1", "k3f9x2ab7c_-1",
         "k3f9x2ab7c_1_1", "k3f9x2ab7c-1", "k3f9x2äb7_1", "١",
     ])
-    func `what is no place is none`(text: String) {
+    func `any other text is not a position`(text: String) {
         #expect(LogPosition(text) == nil)
     }
 
-    @Test func `the name of an epoch can be read, and is new each time`() {
+    @Test func `the name of a new epoch is valid and unique`() {
         var random = SystemRandomNumberGenerator()
         let names = (0..<100).map { _ in LogPosition.newEpoch(by: &random) }
         #expect(Set(names).count == 100)

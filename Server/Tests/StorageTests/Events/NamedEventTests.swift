@@ -32,7 +32,7 @@ extension Database {
         _ = try await record(DocumentWithFacts(document(number), [fact]))
     }
 
-    /// What was told of purchases that named an id: `purchase kind`.
+    /// The events of purchases that name an id, as `purchase kind`.
     fileprivate func named(_ id: CustomerID, after sequence: Int64 = 0) async throws -> [String] {
         try await readingLog { try $0.accountTokens.events([id], in: app, after: sequence) }.map {
             event in
@@ -41,16 +41,16 @@ extension Database {
     }
 }
 
-/// Events that have no customer, and are somebody's by the account token in them.
+/// Events without a customer, which belong to the customer whose account token they contain.
 @Suite struct NamedEventTests {
     @Test(arguments: Driver.allCases)
-    func `what is told of a purchase while it is nobody's is theirs whom it names then`(
+    func `events of a purchase without an owner belong to the customer it named at that time`(
         driver: Driver
     ) async throws {
         try await driver.withStore(rules: rules) { store in
             try await store.hear(1, month(1, naming: token))
             try await store.hear(2, month(2, naming: otherToken))
-            // It names them only later.
+            // This purchase names the customer only later.
             try await store.hear(3, month(3, naming: nil))
             try await store.hear(4, month(3, naming: token, attestedAt: now + .seconds(1)))
             for id in [lower, upper] {
@@ -71,7 +71,7 @@ extension Database {
     }
 
     @Test(arguments: Driver.allCases)
-    func `what named somebody stays theirs when it is linked, and until they are forgotten`(
+    func `events that named a customer remain listed after a link, until the customer is erased`(
         driver: Driver
     ) async throws {
         try await driver.withStore(rules: rules) { store in
@@ -81,7 +81,7 @@ extension Database {
                 try tx.ownership.link(bought(1), to: upper, by: .token, in: app, at: now)
             }
             #expect(try await store.named(upper) == ["1 purchased"])
-            // Whoever comes with the other case is somebody else.
+            // The id in lower case is another customer.
             #expect(try await store.named(lower) == [])
             try await store.transaction { tx in
                 let person = try #require(try tx.customers.find(known: upper, in: app))

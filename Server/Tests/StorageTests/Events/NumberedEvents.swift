@@ -3,9 +3,9 @@ import Testing
 
 @testable import Storage
 
-// Events of which only the numbers matter.
+// Events that matter only for their numbers.
 
-/// An event of a customer, recognized by the time at which it was told.
+/// An event of a customer. The time in it identifies the event.
 func numberedEntry(_ number: Int, of customer: CustomerID?) -> EventEntry {
     EventEntry(
         app: app, customer: customer, purchase: nil, change: Change(.aliasAdded, at: now),
@@ -25,7 +25,7 @@ extension Database {
         try await transaction { try $0.events.append([numberedEntry(number, of: customer)]) }
     }
 
-    /// The numbered events, as they are.
+    /// The events that have a number.
     func numbered(after sequence: Int64 = 0) async throws -> [LoggedEvent] {
         try await read { try $0.events.all(of: app, after: sequence, limit: 5_000) }
     }
@@ -35,7 +35,7 @@ extension Database {
     }
 }
 
-/// No number of the app or of a customer is missing, or comes twice.
+/// The numbers of the app and of each customer have no gaps and no repetitions.
 func expectCounted(_ events: [LoggedEvent]) {
     #expect(events.map(\.sequence) == events.indices.map { Int64($0 + 1) })
     for own in Dictionary(grouping: events, by: \.entry.customer)

@@ -28,7 +28,7 @@ extension Database {
         _ = try await record(DocumentWithFacts(document, facts))
     }
 
-    /// What was told of wallets: `customer kind amount currency before → after`.
+    /// The events of wallets, as `customer kind amount: before → after`.
     fileprivate func told(_ currency: CurrencyID = "gems") async throws -> [String] {
         try await walletEvents().filter { $0.entry.change.wallet?.currency == currency }.map {
             let wallet = try #require($0.entry.change.wallet)
@@ -64,7 +64,7 @@ extension Database {
         }
     }
 
-    /// The log says of every wallet what is in it.
+    /// For every wallet, the log ends with the stored balance.
     fileprivate func expectWholeLog(_ location: SourceLocation = #_sourceLocation) async throws {
         let wrong = try await read { try $0.consistency.logDifferences() }
         #expect(wrong.first == [], sourceLocation: location)
@@ -73,7 +73,7 @@ extension Database {
 
 @Suite struct WalletEventTests {
     @Test(arguments: Driver.allCases)
-    func `what is bought, spent, refunded and given again is an event each`(
+    func `a purchase, a debit, a refund and its reversal are one event each`(
         driver: Driver
     ) async throws {
         try await driver.withStore(rules: rules) { store in
@@ -105,7 +105,8 @@ extension Database {
                 ])
             #expect(events.map(\.purchase) == [packID(1), nil, packID(1), packID(1)])
             #expect(events.map(\.change.transaction) == ["1", nil, "1", "1"])
-            // A reversal has no date of its own: it is so from when it was heard of.
+            // The reversal of a refund has no date of its own, so its event has the time of
+            // arrival.
             #expect(
                 events.map(\.change.at) == [now, now + .seconds(1), now + .days(1), now])
             let debit = try #require(events[1].change.wallet)
@@ -116,7 +117,7 @@ extension Database {
     }
 
     @Test(arguments: Driver.allCases)
-    func `what a pack does to the refund of another is not said to be about the pack`(
+    func `a wallet event about the refund of one pack does not name another pack`(
         driver: Driver
     ) async throws {
         try await driver.withStore(rules: rules) { store in
@@ -125,7 +126,8 @@ extension Database {
             try await store.spend(30, leaving: 70)
             try await store.hear(document(2), pack(1, refundedAt: now + .days(1)))
             let count = try await store.walletEvents().count
-            // Bought before all that, and hers last: now the refund could take all.
+            // This pack was bought earlier and linked later, so the refund can now take back
+            // everything.
             try await store.hear(document(3), pack(2, at: now - .days(1)))
             try await store.link(2, to: "anna")
             let events = try await store.walletEvents().dropFirst(count).map(\.entry).filter {
@@ -139,7 +141,7 @@ extension Database {
     }
 
     @Test(arguments: Driver.allCases)
-    func `documents that come together are told one after the other`(
+    func `documents of one transaction cause their events one after the other`(
         driver: Driver
     ) async throws {
         try await driver.withStore(rules: rules) { store in
@@ -166,7 +168,7 @@ extension Database {
     }
 
     @Test(arguments: Driver.allCases)
-    func `a pack that names somebody is told once, whoever comes first`(
+    func `a pack that names a customer causes one event, whether pack or customer comes first`(
         driver: Driver
     ) async throws {
         try await driver.withStore(rules: rules) { store in
@@ -174,7 +176,7 @@ extension Database {
             try await store.hear(document(2), pack(2, token: token))
             try await store.hear(document(9), pack(9))
             #expect(try await store.told() == [])
-            // Now the id that it names is somebody's.
+            // Now a customer has the id that the packs name.
             try await store.link(1, to: tokenID, by: .token)
             let name = tokenID.rawValue
             let first = [
@@ -192,7 +194,7 @@ extension Database {
     }
 
     @Test(arguments: Driver.allCases)
-    func `another id that packs name brings them`(driver: Driver) async throws {
+    func `an alias that packs name credits those packs`(driver: Driver) async throws {
         try await driver.withStore(rules: rules) { store in
             try await store.hear(document(1), pack(1, token: token))
             try await store.hear(document(2), inSandbox(pack(2, token: token)))
@@ -212,7 +214,7 @@ extension Database {
     }
 
     @Test(arguments: Driver.allCases)
-    func `of a pack that goes to another both are told`(driver: Driver) async throws {
+    func `a pack that moves causes events for both customers`(driver: Driver) async throws {
         try await driver.withStore(rules: rules) { store in
             for number in 1...2 {
                 try await store.hear(document(UInt8(number)), pack(number))
@@ -240,7 +242,9 @@ extension Database {
     }
 
     @Test(arguments: Driver.allCases)
-    func `of customers that become one the wallet is one`(driver: Driver) async throws {
+    func `merged customers have one wallet, and one event for each environment`(
+        driver: Driver
+    ) async throws {
         try await driver.withStore(rules: rules) { store in
             for (number, name) in [(1, "anna"), (2, "phone")] {
                 try await store.hear(document(UInt8(number)), pack(number))
@@ -266,7 +270,9 @@ extension Database {
     }
 
     @Test(arguments: Driver.allCases)
-    func `what was bought in the sandbox alone is told as well`(driver: Driver) async throws {
+    func `a merge also reports a wallet that exists only in the sandbox`(
+        driver: Driver
+    ) async throws {
         try await driver.withStore(rules: rules) { store in
             let pack = inSandbox(pack(1))
             try await store.hear(document(1), pack)
@@ -283,7 +289,7 @@ extension Database {
     }
 
     @Test(arguments: Driver.allCases)
-    func `of whoever is forgotten no word about a wallet is left`(driver: Driver) async throws {
+    func `no text about a wallet is left of an erased customer`(driver: Driver) async throws {
         try await driver.withStore(rules: rules) { store in
             try await store.hear(document(1), pack(1, token: token))
             try await store.link(1, to: tokenID)
@@ -298,7 +304,8 @@ extension Database {
                 .compactMap { $0.entry.change.wallet }.last
             #expect(debit?.amount == -30 && debit?.reason == "" && debit?.key == nil)
             try await store.expectWholeLog()
-            // They come again: what named them is theirs no more.
+            // The customer returns. Packs that name the old account token do not belong to the
+            // customer.
             let count = try await store.walletEvents().count
             _ = try await store.transaction { try $0.identity.customer(tokenID, in: app, at: now) }
             try await store.hear(document(2), pack(2, token: token))
@@ -308,7 +315,7 @@ extension Database {
     }
 
     @Test(arguments: Driver.allCases)
-    func `where another configuration leads to what was told, nothing is`(
+    func `a balance equal to the reported one causes no event under a new configuration`(
         driver: Driver
     ) async throws {
         try await driver.withStore(rules: rules) { store in
@@ -324,7 +331,7 @@ extension Database {
     }
 
     @Test(arguments: Driver.allCases)
-    func `another configuration is told with the next debit, or by a rebuild`(
+    func `a new configuration is reported with the next debit or by a rebuild`(
         driver: Driver
     ) async throws {
         try await driver.withStore(rules: rules) { store in
@@ -357,7 +364,7 @@ extension Database {
         }
     }
 
-    @Test func `a wallet that was harmed is found out`() async throws {
+    @Test func `damage to a wallet is found`() async throws {
         for (sql, told) in [
             (
                 "UPDATE wallets SET balance = 7",

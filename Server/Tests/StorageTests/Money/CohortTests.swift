@@ -5,12 +5,12 @@ import Testing
 
 @testable import Storage
 
-/// What became of subscriptions, by the day on which they were first paid.
+/// Cohorts: subscriptions by the day of their first payment.
 @Suite struct CohortTests {
     private static let first = WallClock.utc.dayNumber(at: now)
 
     @Test(arguments: [Driver.sqliteMemory, .postgres])
-    func `a subscription that moves to another currency began once`(
+    func `a subscription that changes its currency has begun once`(
         driver: Driver
     ) async throws {
         try await driver.withStore { store in
@@ -26,10 +26,10 @@ import Testing
             let sums = try await store.revenue(until: now + .days(200))
             #expect(
                 Set(sums) == [
-                    // One of the first day has paid in two currencies since.
+                    // One subscription of the first day has since paid in two currencies.
                     CohortSum(day: Self.first, currency: "USD", numbers: [1, 19_980]),
                     CohortSum(day: Self.first, currency: "EUR", numbers: [0, 17_980]),
-                    // The first price of another one is not known.
+                    // The first price of the other subscription is unknown.
                     CohortSum(day: Self.first, currency: "GBP", numbers: [1, 15_980]),
                     CohortSum(day: Self.first + 60, currency: "EUR", numbers: [1, 8_990]),
                 ], "\(sums)")
@@ -37,10 +37,11 @@ import Testing
     }
 
     @Test(arguments: [Driver.sqliteMemory, .postgres])
-    func `somebody who had paid before converts a later trial by coming back`(
+    func `after an earlier payment, a later trial counts as converted if the customer pays again`(
         driver: Driver
     ) async throws {
-        // Chains of months: `f` free, `p` paid, `-` none. Converted when it ended; or ever.
+        // Months: `f` free, `p` paid, `-` none. `ended`: converted when the trial ended. `ever`: at
+        // any time.
         let chains: [(months: String, ended: Int64, ever: Int64)] = [
             ("fp", 1, 1), ("f-p", 0, 1), ("p-fp", 1, 1), ("p-f", 0, 0), ("p-f-p", 0, 1),
             ("f", 0, 0), ("p", 0, 0),
@@ -68,7 +69,7 @@ import Testing
     }
 
     @Test(arguments: [Driver.sqliteMemory, .postgres])
-    func `all that was brought is in one row, and each subscription too`(
+    func `revenue by cohort adds up to all revenue, and counts each subscription once`(
         driver: Driver
     ) async throws {
         let seed = Dice.seed(announcedBy: "CohortTests", usual: 1)
@@ -110,7 +111,7 @@ extension Database {
         }
     }
 
-    /// Records months of a subscription: `f` free, `p` paid, `-` none.
+    /// Records the months of a subscription: `f` free, `p` paid, `-` none.
     fileprivate func record(_ months: String, as number: UInt8) async throws {
         let purchase = PurchaseID(TransactionID(rawValue: "t\(number)"), in: .production)
         let facts = months.enumerated().filter { $0.element != "-" }.map { index, letter in
@@ -128,11 +129,11 @@ extension Database {
         try await record((document(number), facts))
     }
 
-    /// Records months that a subscription was paid for.
+    /// Records the paid months of a subscription.
     ///
     /// - Parameters:
-    ///   - months: how many days after ``now`` each begins, and its price.
-    ///   - number: of the document that attests them.
+    ///   - months: for each, the days from ``now`` to its beginning, and its price.
+    ///   - number: the number of the document that attests them.
     fileprivate func record(
         _ months: [(days: Int, amount: Int64, currency: String?)], of name: String, as number: UInt8
     ) async throws {

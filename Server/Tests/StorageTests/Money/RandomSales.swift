@@ -3,7 +3,7 @@ import Ledger
 
 @testable import Storage
 
-/// Documents about random subscriptions, which renew, change, stop, and are refunded.
+/// Documents about random subscriptions that renew, change, stop and are refunded.
 struct RandomSales {
     private struct Chain {
         var payments: [Payment] = []
@@ -12,12 +12,12 @@ struct RandomSales {
     private var dice: Dice
     private var chains: [PurchaseID: Chain] = [:]
     private let purchases: [PurchaseID]
-    /// When the next document is received.
+    /// The time at which the next document is received.
     private(set) var clock = now
     private var documents = 0
     private let name: String
 
-    /// - Parameter name: begins every id, so that no two of them are about the same purchase.
+    /// - Parameter name: the prefix of every id, so that different names never share a purchase.
     init(seed: UInt64, name: String, purchases count: Int) {
         dice = Dice(seed: seed)
         self.name = name
@@ -27,7 +27,7 @@ struct RandomSales {
         }
     }
 
-    /// The next document, and what it says. Some are received in the same millisecond.
+    /// The next document and its facts. Some documents are received in the same millisecond.
     mutating func next() -> (document: StoredDocument, facts: [Fact]) {
         clock = clock + .seconds([0, 3_600, 86_400, 777_777].randomElement(using: &dice) ?? 0)
         let purchase = purchases.randomElement(using: &dice) ?? purchases[0]

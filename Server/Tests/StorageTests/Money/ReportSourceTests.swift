@@ -5,14 +5,14 @@ import Testing
 
 @testable import Storage
 
-/// What is behind a number, page by page.
+/// The list of sources behind a number of a report, page by page.
 @Suite struct ReportSourceTests {
     private static let columns = [
         ("mrr", "mrr"), ("active", "active"), ("revenue", "gross"), ("revenue", "refunded"),
     ]
 
     @Test(arguments: [Driver.sqliteMemory, .postgres])
-    func `pages of any length are the whole list, and add up to the number`(
+    func `pages of any length make up the whole list, and add up to the number`(
         driver: Driver
     ) async throws {
         let seed = Dice.seed(announcedBy: "ReportSourceTests", usual: 1)
@@ -51,9 +51,9 @@ import Testing
         }
     }
 
-    /// A month of pro, and from the middle of it one of premium.
+    /// A month of pro, replaced by a month of premium in its middle.
     @Test(arguments: [Driver.sqliteMemory, .postgres])
-    func `behind a number of what is there stands the product that is there`(
+    func `the list behind a number of subscriptions has the product of that moment`(
         driver: Driver
     ) async throws {
         func payment(_ id: String, _ product: ProductID, _ from: Instant) -> Payment {
@@ -96,7 +96,7 @@ import Testing
         }
     }
 
-    /// Two that rest on purchases, and two that rest on movements.
+    /// Two columns that are computed from purchases, and two from movements.
     private static func openColumns() throws -> [ReportDefinition.Column] {
         try columns.map { report, name in
             let definition = try #require(ReportCatalogue.named(report))
@@ -106,7 +106,7 @@ import Testing
 }
 
 extension Database {
-    /// All pages, one after the other.
+    /// Returns all pages, one after the other.
     fileprivate func pages(
         _ filter: MovementFilter, _ column: ReportDefinition.Column, in days: Range<Int64>,
         limit: Int

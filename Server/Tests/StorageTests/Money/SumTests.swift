@@ -5,10 +5,10 @@ import Testing
 
 @testable import Storage
 
-/// Reports from stored sums, compared with the same reports from the movements.
+/// Compares reports from stored sums with the same reports from the movements.
 @Suite struct SumTests {
     @Test(arguments: [Driver.sqliteMemory, .postgres])
-    func `a report from sums is the report from movements, at any time`(
+    func `a report from sums equals the report from movements at any time`(
         driver: Driver
     ) async throws {
         let seed = Dice.seed(announcedBy: "SumTests", usual: 1)
@@ -38,7 +38,9 @@ import Testing
         }
     }
 
-    @Test func `days of another time zone replace the former ones in the sums`() async throws {
+    @Test func `after a change of the time zone, the new days replace the old ones in the sums`()
+        async throws
+    {
         let seed = Dice.seed(announcedBy: "SumTests", usual: 2)
         var dice = Dice(seed: seed)
         try await Driver.sqliteMemory.withStore { store in
@@ -61,7 +63,7 @@ import Testing
         }
     }
 
-    @Test func `several servers write and add up, and every report is one of its moment`()
+    @Test func `while several servers write and add up, every report agrees with one snapshot`()
         async throws
     {
         let seed = Dice.seed(announcedBy: "SumTests", usual: 3)
@@ -92,7 +94,7 @@ import Testing
         }
     }
 
-    @Test func `days are put together as whole months where they can be`() {
+    @Test func `days are grouped into whole months where possible`() {
         let first = CivilDate(year: 2026, month: 1, day: 1).dayNumber
         let plan = SumPlan(first + 9..<first + 100, today: first + 70, keepsDays: false)
         #expect(plan.within.map(\.span) == [.day, .month, .day])
@@ -105,7 +107,7 @@ import Testing
         #expect(plan.sumDay(of: first + 70) == nil)
     }
 
-    @Test func `what is of today or later is not added from the changes to what was before`() {
+    @Test func `changes of today or later are not added to the sums of earlier days`() {
         let today = CivilDate(year: 2026, month: 1, day: 20).dayNumber
         for first in [today, today + 1, today + 40] {
             let plan = SumPlan(first..<first + 5, today: today, keepsDays: true)
@@ -117,7 +119,7 @@ import Testing
     }
 
     @Test(arguments: [Int64(0), 1, 40], [true, false])
-    func `a report of days to come counts today once, and no end to come`(
+    func `a report of future days counts today's movements once, and no future ends`(
         later: Int64, isAddedUp: Bool
     ) async throws {
         try await Driver.sqliteMemory.withStore { store in
@@ -143,7 +145,7 @@ import Testing
 }
 
 extension Database {
-    /// As a server does when it starts.
+    /// Derives movements and sums, as a server does when it starts.
     fileprivate func deriveMoney() async throws {
         try await transaction { try $0.money.beginFill(of: app) }
         while try await transaction({ try $0.money.continueFill(of: app, at: now) }) > 0 {}
@@ -163,7 +165,7 @@ extension Database {
         }
     }
 
-    /// Compares reports about random days on one snapshot.
+    /// Compares reports about random days within one snapshot.
     fileprivate func compare(
         at moment: Instant, _ dice: inout Dice, _ comment: String
     ) async throws {
@@ -202,7 +204,7 @@ extension Database {
 }
 
 extension ExchangeRates {
-    /// Of every day, and each different.
+    /// A rate for every day, each of them different.
     fileprivate static let some = ExchangeRates(
         base: "EUR",
         rates: Dictionary(

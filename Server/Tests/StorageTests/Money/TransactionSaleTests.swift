@@ -3,12 +3,12 @@ import Testing
 
 @testable import Storage
 
-/// Which refunds are those of upgrades, which the App Store's event reports leave out.
+/// Finds the refunds caused by upgrades, which the App Store's event reports leave out.
 @Suite struct TransactionSaleTests {
     private static let upgraded = now + .days(10)
     private static let ahead = now + .days(29)
 
-    /// A period of a month that begins at a moment.
+    /// A period of one month that begins at a moment.
     private static func payment(
         _ id: TransactionID, _ product: ProductID, from: Instant, isRenewal: Bool = false
     ) -> Payment {
@@ -30,7 +30,8 @@ import Testing
         return payment
     }
 
-    /// What the sales of a month from a moment on say, by transaction: those that were refunded.
+    /// The refunded sales of the days from a moment on, by transaction, and whether each was
+    /// replaced.
     private static func refunds(
         of payments: [Payment], from moment: Instant = now
     ) async throws -> [TransactionID: Bool] {
@@ -56,7 +57,7 @@ import Testing
         return found
     }
 
-    @Test func `a refund is an upgrade's if the documents say so, whatever the moments are`()
+    @Test func `a refund belongs to an upgrade if the documents say so, at whatever moments`()
         async throws
     {
         let first = Self.payment("1", "bronze", from: now)
@@ -73,14 +74,15 @@ import Testing
         #expect(bought == ["1": false])
     }
 
-    @Test func `a renewal that was charged ahead and replaced before it began is an upgrade's`()
+    @Test func `a renewal charged in advance and replaced before it began is an upgrade's refund`()
         async throws
     {
         let first = Self.replaced(Self.payment("1", "bronze", from: now), at: Self.ahead)
         let renewal = Self.payment("2", "bronze", from: now + .days(30), isRenewal: true)
         let other = Self.payment("3", "silver", from: Self.ahead)
         #expect(try await Self.refunds(of: [first, renewal, other]) == ["1": true, "2": true])
-        // Also if the days that are asked about begin after the other product was bought.
+        // This is also true if the days of the report begin after the purchase of the other
+        // product.
         let late = try await Self.refunds(of: [first, renewal, other], from: now + .days(30))
         #expect(late == ["2": true])
         let asked = Self.refunded(renewal, at: now + .days(28))

@@ -4,8 +4,8 @@ import Testing
 
 @testable import Storage
 
-/// A database that says it has the Citus extension. docs/scale.md says what was tried with a real
-/// one.
+/// A database that claims to have the Citus extension. docs/scale.md says what was tested with the
+/// real extension.
 @Suite struct CitusTests {
     private static let version = "13.0-1"
 
@@ -32,8 +32,8 @@ import Testing
         try await PostgresCluster.shared.drop(url)
     }
 
-    /// A plan for all values has no app, without which Citus cannot plan a join. Its database has
-    /// the setting that is right on PostgreSQL.
+    /// Citus cannot plan a join from a generic plan, because that has no value for the app. The
+    /// test sets the mode that is wrong for Citus and right for PostgreSQL.
     @Test(arguments: [(true, "auto"), (false, "force_generic_plan")])
     func `statements are planned for their values on Citus, and once on PostgreSQL`(
         hasCitus: Bool, mode: String

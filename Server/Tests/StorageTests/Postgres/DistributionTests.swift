@@ -4,8 +4,8 @@ import Testing
 
 @testable import Storage
 
-/// Every table can be distributed by the app. Citus itself is not here: its functions are replaced
-/// by ones that note what they were called with.
+/// Every table can be distributed by app. The tests need no Citus: they replace its functions by
+/// ones that record their calls.
 @Suite struct DistributionTests {
     private func withDatabase(_ body: (any DatabaseDriver) async throws -> Void) async throws {
         let url = try await PostgresCluster.shared.preparedDatabase()
@@ -29,7 +29,7 @@ import Testing
         Set(Schema.placements.filter { $0.kind == .byApp }.map(\.table))
     }
 
-    @Test func `every table has one place`() async throws {
+    @Test func `every table has exactly one placement`() async throws {
         try await withDatabase { database in
             let tables = try await texts(
                 "SELECT relname::text FROM pg_class WHERE relkind IN ('r', 'p') "
@@ -58,7 +58,7 @@ import Testing
         }
     }
 
-    @Test func `every reference is from app to app, between distributed tables`() async throws {
+    @Test func `every reference leads from app to app, between distributed tables`() async throws {
         try await withDatabase { database in
             let references = try await texts(
                 """
@@ -82,7 +82,7 @@ import Testing
         }
     }
 
-    @Test func `the statements distribute all tables together, and keep every reference`()
+    @Test func `the statements distribute all tables together and keep every reference`()
         async throws
     {
         try await withDatabase { database in
@@ -115,7 +115,7 @@ import Testing
         }
     }
 
-    /// As Citus has them, but they only note their calls.
+    /// The functions have the signatures of Citus, but only record their calls.
     private static let stubs = [
         "CREATE TABLE calls (number BIGINT GENERATED ALWAYS AS IDENTITY, relation TEXT, "
             + "colocated TEXT)",

@@ -13,7 +13,7 @@ import Testing
         return outage
     }
 
-    @Test func `at first everyone tries`() {
+    @Test func `for the first seconds of an outage, every writer tries`() {
         var outage = Outage()
         #expect(outage.refusal(at: 5) == nil && outage.seconds(at: 5) == 0)
         outage = self.outage(from: 5)
@@ -23,7 +23,7 @@ import Testing
         #expect(outage.seconds(at: 5 + Self.limit) == Self.limit)
     }
 
-    @Test func `a server that stays away is tried by one at a time, and not at once again`() {
+    @Test func `in a long outage, one writer tries at a time, with a pause between trials`() {
         var outage = outage()
         let late = Self.limit + 5
         #expect(outage.refusal(at: late) == nil)
@@ -33,7 +33,7 @@ import Testing
         #expect(outage.refusal(at: late + 2 + Outage.trialSeconds) == nil)
     }
 
-    @Test func `a trial that hangs is overtaken`() {
+    @Test func `another trial begins if one hangs`() {
         var outage = outage()
         let late = Self.limit + 5
         _ = outage.refusal(at: late)
@@ -41,7 +41,7 @@ import Testing
         #expect(outage.refusal(at: late + Outage.trialSecondsMax) == nil)
     }
 
-    @Test func `it is over with the first answer, and no older trial says otherwise`() {
+    @Test func `the first answer ends the outage, even if an earlier trial fails later`() {
         var outage = outage()
         let late = Self.limit + 5
         outage.recordResponse(at: late)

@@ -8,7 +8,7 @@ import Testing
 @testable import StoragePostgres
 
 @Suite struct PostgresDatabaseTests {
-    /// Two servers on one database: each with connections of its own.
+    /// Two servers on one database, each with its own connections.
     private func withServers(
         limits: PostgresDriver.Limits = PostgresDriver.Limits(),
         _ body: ([Database], String) async throws -> Void
@@ -20,7 +20,7 @@ import Testing
         try await PostgresCluster.shared.drop(url)
     }
 
-    @Test func `what many add to one purchase at the same moment all counts`() async throws {
+    @Test func `concurrent facts about one purchase all count`() async throws {
         try await withServers { servers, _ in
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for number in UInt8(1)...60 {
@@ -34,7 +34,7 @@ import Testing
         }
     }
 
-    @Test func `one document posted by many at once is new to one of them`() async throws {
+    @Test func `one document posted concurrently is new in only one transaction`() async throws {
         try await withServers { servers, _ in
             let news = try await withThrowingTaskGroup(of: Bool.self) { group in
                 for number in 0..<20 {
@@ -49,7 +49,7 @@ import Testing
         }
     }
 
-    @Test func `two that make the same customer at once make one`() async throws {
+    @Test func `transactions that create the same customer at once create one`() async throws {
         try await withServers { servers, _ in
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for number in 0..<20 {
@@ -67,7 +67,7 @@ import Testing
         }
     }
 
-    @Test func `of two that wait for each other, both get through`() async throws {
+    @Test func `two transactions that wait for each other both succeed`() async throws {
         try await withServers { servers, _ in
             try await servers[0].transaction { tx in
                 for id: CustomerID in ["anna", "ben"] {
@@ -100,7 +100,9 @@ import Testing
         }
     }
 
-    @Test func `more than may wait are told that it is busy, the others are served`() async throws {
+    @Test func `writers beyond the queue's limit are refused as busy, the others succeed`()
+        async throws
+    {
         var limits = PostgresDriver.Limits()
         (limits.writers, limits.waiting) = (1, 1)
         try await withServers(limits: limits) { servers, _ in
@@ -121,7 +123,7 @@ import Testing
                 var kinds: [StorageFailure.Kind?] = []
                 for await kind in group {
                     kinds.append(kind)
-                    // One runs and one waits behind it; now let them.
+                    // One writer runs and one waits. Both may continue now.
                     if kinds.count == 5 { for _ in 0..<2 { gate.signal() } }
                 }
                 return kinds
@@ -130,7 +132,7 @@ import Testing
         }
     }
 
-    @Test func `a write that waits for a lock is told that it is busy, and holds nobody up`()
+    @Test func `a write that waits too long for a lock fails as busy and blocks no other`()
         async throws
     {
         var limits = PostgresDriver.Limits()
@@ -139,7 +141,8 @@ import Testing
             let gate = DispatchSemaphore(value: 0)
             let (held, tell) = AsyncStream.makeStream(of: Void.self)
             async let holding: Void = servers[1].driver.write { connection in
-                // Else PostgreSQL ends whoever does nothing, and the other one gets through.
+                // Otherwise PostgreSQL would end this idle transaction, and the other write would
+                // succeed.
                 try connection.run("SET LOCAL idle_in_transaction_session_timeout = 0", [])
                 try connection.run("LOCK TABLE documents IN EXCLUSIVE MODE", [])
                 tell.yield()
@@ -158,7 +161,9 @@ import Testing
         }
     }
 
-    @Test func `the usual wait for a lock is longer than a paused server holds one`() async throws {
+    @Test func `the default wait for a lock is longer than a stalled server can hold one`()
+        async throws
+    {
         try await withServers { servers, _ in
             let found = try await servers[0].driver.write {
                 try $0.rows("SELECT current_setting('lock_timeout')", [])
@@ -169,7 +174,9 @@ import Testing
         }
     }
 
-    @Test func `a database that does not wait for the disk is made to`() async throws {
+    @Test func `commits wait for the disk even if the database is configured otherwise`()
+        async throws
+    {
         try await withServers { servers, url in
             let name = try #require(url.split(separator: "?")[0].split(separator: "/").last)
             try Administration.run(
@@ -181,7 +188,7 @@ import Testing
         }
     }
 
-    @Test func `of several hosts the one that answers is used`() async throws {
+    @Test func `of several hosts, one that answers is used`() async throws {
         let url = try await PostgresCluster.shared.preparedDatabase()
         let several = url.replacing("host=", with: "host=/nowhere/at/all,")
         let database = try PostgresDriver(url: several)
@@ -192,7 +199,7 @@ import Testing
         try await PostgresCluster.shared.drop(url)
     }
 
-    @Test func `a closed database says so`() async throws {
+    @Test func `a closed database fails with a clear message`() async throws {
         let database = try PostgresDriver(url: "postgres://nowhere.invalid/x")
         database.close()
         let failure = await #expect(throws: StorageFailure.self) {
@@ -208,7 +215,7 @@ import Testing
     }
 
     @Test(arguments: ["postgres", "postgresql"])
-    func `what an address says stays, and the rest is ours`(scheme: String) throws {
+    func `parameters in an address stay, and missing ones get our defaults`(scheme: String) throws {
         let plain = try PostgresAddress("\(scheme)://anna@one,two/birds?sslmode=verify-full")
         #expect(word("host", in: plain) == "one,two")
         #expect(word("sslmode", in: plain) == "verify-full")
@@ -222,7 +229,7 @@ import Testing
         "postgres://anna:secret@[one/birds", "postgres://anna:secret@one/b?x=1", "secret",
         "host='secret",
     ])
-    func `an address that cannot be read is refused without being repeated`(text: String) {
+    func `an unreadable address is refused, and the message does not repeat it`(text: String) {
         let failure = #expect(throws: StorageFailure.self) { try PostgresAddress(text) }
         #expect(failure?.message.contains("secret") == false, "\(String(describing: failure))")
     }
@@ -241,7 +248,7 @@ import Testing
         return (runs, seconds)
     }
 
-    @Test func `each kind of failure has its number of runs, and its time`() {
+    @Test func `each kind of failure has its number of runs and its time limit`() {
         #expect(runs(of: .other) == (1, 0))
         #expect(runs(of: .busy) == (1, 0))
         #expect(runs(of: .constraint).0 == Retry.constraintRunsMax)
@@ -252,7 +259,7 @@ import Testing
         #expect((4.0...10.0).contains(runs(of: .unavailable, jitter: 0).1))
     }
 
-    @Test func `runs that each take long are ended by time, not by their number`() {
+    @Test func `slow runs are limited by time, not by their number`() {
         let lost = StorageFailure("", kind: .unavailable)
         let soon = Retry.decision(after: lost, runs: 2, seconds: 9, jitter: 0)
         let late = Retry.decision(
@@ -269,7 +276,9 @@ import Testing
             ("55P03", .busy),
             ("53100", .unavailable), ("58030", .unavailable), ("42601", .other),
         ] as [(String, StorageFailure.Kind)])
-    func `a code of PostgreSQL's says what may be done`(code: String, kind: StorageFailure.Kind) {
+    func `each code of PostgreSQL has a kind, which says whether to try again`(
+        code: String, kind: StorageFailure.Kind
+    ) {
         #expect(PostgresFailure.kind(of: code) == kind)
     }
 }

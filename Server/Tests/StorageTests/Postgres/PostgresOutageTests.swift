@@ -8,7 +8,7 @@ import Testing
 
 @testable import StoragePostgres
 
-/// The server, or the connection to it, goes away at the worst moments.
+/// The server or the connection to it fails at the worst moments.
 @Suite struct PostgresOutageTests {
     private func withStore(_ body: (Database, String) async throws -> Void) async throws {
         let url = try await PostgresCluster.shared.preparedDatabase()
@@ -18,7 +18,7 @@ import Testing
         try await PostgresCluster.shared.drop(url)
     }
 
-    @Test func `a connection cut within a transaction costs nothing`() async throws {
+    @Test func `a transaction whose connection is cut runs again and succeeds`() async throws {
         try await withStore { store, url in
             let runs = Atomic<Int>(0)
             let isNew = try await store.driver.write { connection in
@@ -37,7 +37,7 @@ import Testing
         }
     }
 
-    @Test func `a connection cut while nothing runs is made anew`() async throws {
+    @Test func `an idle connection that was cut is replaced`() async throws {
         try await withStore { store, url in
             try await store.keep(1)
             try Administration.run(
@@ -48,9 +48,12 @@ import Testing
         }
     }
 
-    @Test func `a connection cut within the commit, before it stands`() async throws {
+    @Test func `a connection cut during the commit, before it is durable, loses nothing`()
+        async throws
+    {
         try await withStore { store, url in
-            // A sequence counts on when a transaction is undone: only the first commit is cut.
+            // A sequence keeps counting if its transaction is undone, so only the first commit is
+            // cut.
             try Administration.run(
                 """
                 CREATE SEQUENCE commits;
@@ -71,16 +74,19 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(10)))
-    func `a connection cut after the commit stands, before it is told`() async throws {
+    func `a connection cut after the commit is durable, but not acknowledged, repeats nothing`()
+        async throws
+    {
         let server = try await PostgresServer()
         try await server.start()
         let url = server.url(of: "postgres")
         let database = try PostgresDriver(url: url)
         let store = Database(database)
         try await store.migrate(at: now.milliseconds)
-        // A commit waits now for a standby that does not exist: it stands, and is not told.
+        // A commit now waits for a standby that does not exist: it is durable but not acknowledged.
         try Administration.run("ALTER SYSTEM SET synchronous_standby_names = 'nobody'", at: url)
-        // Read anew while it runs, the setting would count for commits only some time later.
+        // A reload of the setting would apply to commits only some time later, so the server
+        // restarts.
         try await server.stop(.immediate)
         try await server.start()
         let isDone = Atomic<Bool>(false)
@@ -88,23 +94,24 @@ import Testing
             defer { isDone.store(true, ordering: .relaxed) }
             return try await store.transaction { try $0.documents.insert(document(1)) }
         }()
-        // Until then: PostgreSQL's own work may wait for the standby, too.
+        // Repeats this until then, because PostgreSQL's own processes may also wait for the
+        // standby.
         try await eventually("the insert is done") {
             try Administration.run(
                 "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity "
                     + "WHERE wait_event = 'SyncRep'", at: url)
             return isDone.load(ordering: .relaxed)
         }
-        // The second run finds the document there: a repeat, and once all the same.
+        // The second run finds the document, so it is a repeat, stored once.
         #expect(try await isNew == false)
         #expect(try await store.read { try $0.documents.count() } == 1)
         database.close()
         try await server.remove()
     }
 
-    /// PostgreSQL then ends every other of its processes as well, and starts anew.
+    /// PostgreSQL then ends all its other processes as well, and restarts.
     @Test(.timeLimit(.minutes(10)), arguments: [false, true])
-    func `a connection whose process is killed before statements travel together costs nothing`(
+    func `statements sent together run again if the connection's process was killed`(
         isGoneBefore: Bool
     ) async throws {
         let server = try await PostgresServer()
@@ -131,7 +138,7 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(10)))
-    func `of many who ask a server that stays away, none waits for the others`() async throws {
+    func `while a server stays away, no reader waits for the others`() async throws {
         let server = try await PostgresServer()
         try await server.start()
         var limits = PostgresDriver.Limits()
@@ -151,7 +158,7 @@ import Testing
             }
             return await group.reduce(into: []) { $0.append($1) }
         }
-        // One after the other they would wait for two hundred seconds and more.
+        // One after the other, they would wait for more than two hundred seconds.
         #expect(ContinuousClock.now - start < .seconds(6 * Retry.outageSecondsMax))
         #expect(kinds.count == 30 && kinds.allSatisfy { $0 == .unavailable })
         try await server.start()
@@ -163,9 +170,9 @@ import Testing
         try await server.remove()
     }
 
-    /// Stopped it says nothing, and its machine acknowledges what it is sent.
+    /// A stopped process sends nothing, but its machine still acknowledges what it receives.
     @Test(.timeLimit(.minutes(10)))
-    func `a server that stands still is not waited for at the end`() async throws {
+    func `closing the database does not wait for a process that is stopped`() async throws {
         let server = try await PostgresServer()
         try await server.start()
         var limits = PostgresDriver.Limits()
@@ -200,7 +207,7 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(10)))
-    func `what may take its time is waited for at the end as well`() async throws {
+    func `closing the database waits for a statement without a time limit`() async throws {
         let url = try await PostgresCluster.shared.emptyDatabase()
         let database = try PostgresDriver(url: url)
         let begun = Atomic<Bool>(false)
@@ -217,7 +224,7 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(10)))
-    func `where one connection can be had, a second that cannot shuts nobody out`() async throws {
+    func `one connection is enough: a second that is refused blocks no reader`() async throws {
         let server = try await PostgresServer()
         try await server.start()
         let url = server.url(of: "postgres")
@@ -238,14 +245,14 @@ import Testing
                 }
             }
         }
-        // Whoever came to the one without a connection was told so, each after some seconds.
+        // Readers that tried the refused connection failed, each after some seconds.
         #expect(answers.count > 10 * failures.count, "\(answers.count) \(failures.count)")
         database.close()
         try await server.remove()
     }
 
     @Test(.timeLimit(.minutes(10)))
-    func `whatever was acknowledged survives a server that drops dead`() async throws {
+    func `every acknowledged commit survives crashes of the server`() async throws {
         let server = try await PostgresServer()
         try await server.start()
         let url = server.url(of: "postgres")
@@ -267,7 +274,7 @@ import Testing
                             _ = try await store.transaction { try $0.documents.insert(own) }
                             acknowledged.add(number)
                         } catch {
-                            // Not acknowledged: whoever sent it would send it again.
+                            // This write was not acknowledged, so its sender would repeat it.
                             try await eventually("the server runs again") {
                                 starts.count == stops.count
                             }
@@ -298,7 +305,7 @@ import Testing
 }
 
 extension Tally.List {
-    /// Waits until there are so many more.
+    /// Waits for the given number of further items.
     fileprivate func awaitMore(_ count: Int) async throws {
         let before = all.count
         try await eventually("\(count) more commits") { all.count >= before + count }

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Storage
 
-/// What docs/operations.md says about logical replication.
+/// Logical replication, as docs/operations.md describes it.
 @Suite struct ReplicationTests {
     private static let publication =
         "CREATE PUBLICATION warehouse FOR TABLE documents, purchases, events "
@@ -20,8 +20,8 @@ import Testing
         }
     }
 
-    /// A subscriber stops if a table is published that it does not have.
-    @Test func `documents are published as one table, also after months were added`() async throws {
+    /// A subscriber stops if a published table does not exist there.
+    @Test func `documents are published as one table, even after months were added`() async throws {
         let url = try await PostgresCluster.shared.preparedDatabase()
         let driver = try PostgresDriver(url: url)
         defer { driver.close() }

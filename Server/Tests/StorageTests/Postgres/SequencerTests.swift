@@ -7,7 +7,7 @@ import Testing
 
 @testable import Storage
 
-/// Stops a transaction between its statements and its commit.
+/// Stops a transaction between its last statement and its commit.
 private final class Gate: Sendable {
     let arrivals: AsyncStream<Void>
     private let arrived: AsyncStream<Void>.Continuation
@@ -15,7 +15,7 @@ private final class Gate: Sendable {
 
     init() { (arrivals, arrived) = AsyncStream.makeStream() }
 
-    /// Called within the transaction, whose thread waits.
+    /// Called within the transaction. Blocks its thread.
     func pass() throws {
         arrived.yield()
         try semaphore.wait(for: "the opening of the gate")
@@ -29,7 +29,7 @@ private final class Gate: Sendable {
     func open() { semaphore.signal() }
 }
 
-/// A connection that is lost before a statement.
+/// A connection that is lost after a number of statements.
 private final class LostConnection: Connection {
     private let real: any Connection
     private var statementsLeft: Int
@@ -67,14 +67,14 @@ private final class LostConnection: Connection {
     }
 }
 
-/// Several servers on one PostgreSQL.
+/// Several servers on one PostgreSQL database.
 @Suite struct SequencerTests {
-    @Test func `an event that is committed late comes behind a cursor that has passed others`()
+    @Test func `an event committed late is numbered after those that a reader has already passed`()
         async throws
     {
         try await Driver.withServers { servers in
             let gate = Gate()
-            // It has its position before the others.
+            // This event gets its position before the others.
             async let slow: Void = servers[0].transaction { tx in
                 try tx.events.append([numberedEntry(0, of: "anna")])
                 try gate.pass()
@@ -101,7 +101,7 @@ private final class LostConnection: Connection {
         async throws
     {
         try await Driver.withServers { servers in
-            // The certificates, which all documents share.
+            // This stores the certificates, which all documents share.
             try await servers[0].keep(9, about: PurchaseID("9", in: .production))
             let gate = Gate()
             async let slow: Void = servers[0].transaction { tx in
@@ -125,7 +125,7 @@ private final class LostConnection: Connection {
         }
     }
 
-    @Test func `sequencers at the same time number every event once`() async throws {
+    @Test func `concurrent sequencers number every event once`() async throws {
         try await Driver.withServers { servers in
             let done = Tally()
             let customers: [CustomerID?] = ["anna", "ben", "cleo", nil]
@@ -152,7 +152,7 @@ private final class LostConnection: Connection {
             let all = try await servers[0].numbered()
             #expect(all.map(\.number).sorted() == Array(0..<720))
             expectCounted(all)
-            // Each writer waits for each of its commits.
+            // Each writer awaits each of its commits.
             for writer in 0..<12 {
                 let own = all.map(\.number).filter { $0 / 60 == writer }
                 #expect(own == own.sorted())
@@ -161,7 +161,7 @@ private final class LostConnection: Connection {
         }
     }
 
-    @Test func `a sequencer that need not wait leaves the events to the one at work`()
+    @Test func `a sequencer that does not wait leaves the events to the one at work`()
         async throws
     {
         try await Driver.withServers { servers in
@@ -184,9 +184,7 @@ private final class LostConnection: Connection {
         }
     }
 
-    @Test func `events of transactions that follow each other are numbered in that order`()
-        async throws
-    {
+    @Test func `events of successive transactions are numbered in that order`() async throws {
         try await Driver.withServers { servers in
             for number in 0..<120 { try await servers[number % 3].tell(number, of: "anna") }
             try await servers[0].numberEvents()
@@ -194,7 +192,7 @@ private final class LostConnection: Connection {
         }
     }
 
-    @Test func `a sequencer that is killed before any of its steps leaves nothing half done`()
+    @Test func `a sequencer killed before any of its steps leaves nothing half done`()
         async throws
     {
         try await Driver.withServers { servers in
@@ -218,15 +216,15 @@ private final class LostConnection: Connection {
                 }
                 steps += 1
             }
-            // The lock, its row and the lock again; reading events, the last numbers of the app and
-            // of customers; inserting, counting, deleting.
+            // The steps: the lock, its row, and the lock again; reading the events, the last number
+            // of the app and those of the customers; inserting, counting and deleting.
             #expect(steps == 9)
             expectCounted(try await store.numbered())
             #expect(try await store.pendingCount() == 0)
         }
     }
 
-    @Test func `an event about a customer who is erased meanwhile does not name them`()
+    @Test func `an event written while its customer is erased does not name the customer`()
         async throws
     {
         try await Driver.withServers { servers in

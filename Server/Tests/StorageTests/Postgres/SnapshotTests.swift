@@ -14,7 +14,8 @@ private func bought(_ number: Int) -> PurchaseID {
     PurchaseID(TransactionID(rawValue: "\(1000 + number)"), in: .production)
 }
 
-/// A document about a purchase of its own, or about a period of another one, which number 1 begins.
+/// A document about a purchase of its own, or about a period of the given purchase, which number 1
+/// begins.
 private func notification(
     _ number: Int, about purchase: PurchaseID? = nil, token: String? = nil,
     _ product: ProductID = "pro", kind: ProductKind = .autoRenewable
@@ -38,7 +39,7 @@ private func hash(_ id: CustomerID) -> [UInt8] {
     Array((Array(id.rawValue.lowercased().utf8) + Array(repeating: 0, count: 32)).prefix(32))
 }
 
-/// A database that notes how each transaction was run.
+/// A database that records the isolation of each transaction.
 private final class NotedDriver: DatabaseDriver {
     let driver: any DatabaseDriver
     let runs = Tally.List<WriteMode.Isolation>()
@@ -63,9 +64,9 @@ private final class NotedDriver: DatabaseDriver {
     func close() { driver.close() }
 }
 
-/// Documents of different servers, recorded at the same time.
+/// Documents recorded by different servers at the same time.
 @Suite struct SnapshotTests {
-    /// Two servers on one database, and a third program that holds a table until it lets go.
+    /// Two servers on one database, and another program that holds the lock of a table.
     fileprivate struct Scene {
         let servers: [Database]
         let drivers: [NotedDriver]
@@ -73,11 +74,11 @@ private final class NotedDriver: DatabaseDriver {
         private let gate = DispatchSemaphore(value: 0)
 
         var runs: [WriteMode.Isolation] { drivers.flatMap(\.runs.all) }
-        /// Without those that number events.
+        /// The runs without those that only number events.
         var documentRuns: [WriteMode.Isolation] { runs.filter { $0 != .committed } }
 
-        /// Runs acts one after the other, each of which is then held up by a lock on a table; and
-        /// then releases the table.
+        /// Starts the acts one after the other, each of which then waits for a lock on the table.
+        /// Finally releases the table.
         func holding(
             _ table: String, _ acts: [@Sendable () async throws -> Void]
         ) async throws {
@@ -140,7 +141,7 @@ private final class NotedDriver: DatabaseDriver {
     }
 
     /// The tables are nearly empty, so all rows are on the same pages.
-    @Test func `documents about different purchases do not conflict, however near they lie`()
+    @Test func `documents about different purchases never conflict, even on the same pages`()
         async throws
     {
         try await withScene { scene in
@@ -155,7 +156,7 @@ private final class NotedDriver: DatabaseDriver {
         }
     }
 
-    @Test func `of documents about one purchase the second is recorded after the first`()
+    @Test func `of concurrent documents about one purchase, the second runs again after the first`()
         async throws
     {
         try await withScene { scene in
@@ -180,8 +181,8 @@ private final class NotedDriver: DatabaseDriver {
         }
     }
 
-    /// What is known already changes no timeline, but may change what is known of money.
-    @Test func `a document that says nothing new waits for others about its purchase, too`()
+    /// A known fact changes no timeline, but it may change what is known of money.
+    @Test func `a document that says nothing new also waits for others about its purchase`()
         async throws
     {
         try await withScene { scene in
@@ -199,9 +200,7 @@ private final class NotedDriver: DatabaseDriver {
         }
     }
 
-    @Test func `a document that meets a link of its purchase is told to whom it belongs`()
-        async throws
-    {
+    @Test func `an event of a document recorded during a link has the new owner`() async throws {
         try await withScene { scene in
             _ = try await scene.servers[0].record(notification(1, about: purchase))
             try await scene.servers[0].transaction { tx in
@@ -225,7 +224,9 @@ private final class NotedDriver: DatabaseDriver {
         }
     }
 
-    @Test func `nobody is erased while a document that names them is recorded`() async throws {
+    @Test func `an erasure waits for the recording of a document that names the customer`()
+        async throws
+    {
         try await withScene { scene in
             let id = CustomerID(rawValue: token)
             try await scene.servers[0].transaction { tx in
@@ -253,17 +254,15 @@ private final class NotedDriver: DatabaseDriver {
         }
     }
 
-    /// What a wallet has depends on more than one purchase.
-    @Test func `documents that need more than their purchases are recorded as serializable`()
-        async throws
-    {
+    /// The balance of a wallet depends on more than one purchase.
+    @Test func `documents that affect wallets are recorded as serializable`() async throws {
         let wallets = [app: WalletRules(credits: ["gems": ["gem": 10]])]
         try await withScene(rules: DatabaseRules(wallets: wallets)) { scene in
             let server = scene.servers[0]
             try await server.touchHeaders()
             _ = try await server.record(notification(1, token: token, "gem", kind: .consumable))
             #expect(scene.documentRuns == [.serializable, .serializable])
-            // No wallet has anything to do with this one, whatever customer it names.
+            // This document affects no wallet, whatever customer it names.
             _ = try await server.record(notification(2, token: token))
             _ = try await server.record(
                 notification(3, about: bought(2), token: token.replacing("b7", with: "c8")))
@@ -289,13 +288,13 @@ private final class NotedDriver: DatabaseDriver {
         ("UPDATE purchases SET reported_state = $1", ["purchases"]), ("SAVEPOINT writer", []),
         ("SELECT count(*) FROM (SELECT a FROM events ORDER BY b) AS waiting", ["events"]),
     ])
-    func `the tables of a statement are found`(sql: String, tables: [String]) {
+    func `the tables of a statement are found in its text`(sql: String, tables: [String]) {
         #expect(StatementTables.tables(in: sql) == Set(tables.map { Substring($0) }))
     }
 }
 
 extension SnapshotTests.Scene {
-    /// Each event of a purchase begins where the one before has ended.
+    /// Expects that each event of a purchase continues the one before.
     fileprivate func expectCleanLog() async throws {
         let differences = try await servers[0].readingLog { try $0.consistency.logDifferences() }
         #expect(differences.count == 0, "\(differences)")
@@ -303,7 +302,7 @@ extension SnapshotTests.Scene {
 }
 
 extension Database {
-    /// The first document of a chain stores the chain, so that the next ones only look for it.
+    /// Stores the certificate chain, so that later documents only look it up.
     fileprivate func touchHeaders() async throws {
         try await transaction { _ = try $0.documents.insert(document(0)) }
     }

@@ -6,11 +6,11 @@ import Testing
 
 @testable import Storage
 
-/// In a new database PostgreSQL knows nothing about its tables.
+/// PostgreSQL has no statistics about the tables of a new database.
 @Suite struct StatisticsTests {
     private static let purchases = 300
 
-    /// The searches for the rows of one purchase, and the key by which each must find them.
+    /// The queries for the rows of one purchase, and the key that each must use.
     private static let searches: [(sql: String, index: String)] = [
         (MovementRows.selectVersions, "money_movements_pkey"),
         (MoneyRows.selectSubscription, "money_subscriptions_pkey"),
@@ -20,7 +20,7 @@ import Testing
     ]
     private static let ofPurchase = "app = $1 AND environment = $2 AND purchase = $3"
 
-    @Test func `the rows of one purchase are found by their key as soon as there are many`()
+    @Test func `once there are many rows, those of one purchase are found by their key`()
         async throws
     {
         let url = try await PostgresCluster.shared.preparedDatabase()
@@ -30,7 +30,7 @@ import Testing
         for start in stride(from: 0, to: Self.purchases, by: 100) {
             try await store.fill(start..<start + 100)
         }
-        // PostgreSQL counts what a session has changed a moment later.
+        // PostgreSQL updates its counts shortly after the changes.
         try await eventually("the keys are used", within: 60) {
             _ = try await store.refreshStatistics()
             return try await Self.unused(driver).isEmpty
@@ -38,7 +38,7 @@ import Testing
         try await PostgresCluster.shared.drop(url)
     }
 
-    /// The keys by which the database does not search.
+    /// Returns the keys that the database does not use.
     private static func unused(_ driver: PostgresDriver) async throws -> [String] {
         try await driver.write { connection in
             try searches.filter { sql, index in
@@ -51,7 +51,7 @@ import Testing
 }
 
 extension Database {
-    /// Purchases that customers have, each with a document.
+    /// Adds linked purchases, each with a document.
     fileprivate func fill(_ numbers: Range<Int>) async throws {
         try await transaction { tx in
             for number in numbers {

@@ -19,7 +19,7 @@ import Testing
         #expect(before.adding(1) == Month(year: year, month: month))
     }
 
-    @Test func `documents of a month lie in its own table, others in the table of the rest`()
+    @Test func `documents are stored in the table of their month, others in a common table`()
         async throws
     {
         try await Driver.postgres.withStore { store in
@@ -31,7 +31,7 @@ import Testing
         }
     }
 
-    @Test func `months are made ahead, and again without harm`() async throws {
+    @Test func `tables for future months can be created repeatedly`() async throws {
         try await Driver.postgres.withStore { store in
             let later = now + .days(120)
             for _ in 0..<2 { try await store.createPartitions(around: later) }
@@ -42,7 +42,7 @@ import Testing
         }
     }
 
-    @Test func `a month that has documents among the rest stays there`() async throws {
+    @Test func `a month with documents in the common table stays there`() async throws {
         try await Driver.postgres.withStore { store in
             let later = now + .days(400)
             _ = try await store.transaction {
@@ -62,7 +62,7 @@ import Testing
         }
     }
 
-    @Test func `servers that start together make the tables once`() async throws {
+    @Test func `servers that start together create the tables once`() async throws {
         let url = try await PostgresCluster.shared.emptyDatabase()
         let stores = try (0..<4).map { _ in Database(try PostgresDriver(url: url)) }
         try await withThrowingTaskGroup(of: Void.self) { group in
@@ -80,7 +80,7 @@ import Testing
 }
 
 extension Database {
-    /// The tables that hold documents.
+    /// The tables that contain documents.
     func tables() async throws -> [String] {
         try await driver.read {
             try $0.texts(

@@ -10,7 +10,7 @@ import Testing
         (LinkRows.selectUnlinked, "purchases_by_account_token"),
         (ShareRows.selectShared, "shares_by_customer"),
     ])
-    func `what a customer has is found by an index, not by reading all`(
+    func `the purchases of a customer are found by an index`(
         select: String, index: String
     ) async throws {
         try await Driver.sqliteMemory.withStore { store in
@@ -21,9 +21,7 @@ import Testing
         }
     }
 
-    @Test func `the ids of a customer are found by their index, and lie there in order`()
-        async throws
-    {
+    @Test func `the ids of a customer are found by their index`() async throws {
         try await Driver.sqliteMemory.withStore { store in
             let plan = try await store.plan(
                 of: CustomerRows.selectIDs, [.text("birds"), .text("anna")])
@@ -93,7 +91,7 @@ import Testing
     ]
 
     @Test(arguments: lists)
-    func `forwards of a state are read in their order, and no others`(
+    func `forwards in a state are read in order, without reading others`(
         state: StoredForward.State?, index: String
     ) async throws {
         try await Driver.sqliteMemory.withStore { store in
@@ -117,7 +115,7 @@ import Testing
     ]
 
     @Test(arguments: forgotten)
-    func `what is to be forgotten is found without what is kept`(
+    func `forwards to be deleted are found without reading those that stay`(
         state: StoredForward.State, wanted: String
     ) async throws {
         try await Driver.sqliteMemory.withStore { store in
@@ -129,7 +127,7 @@ import Testing
     }
 
     @Test(arguments: [nil, Self.position])
-    func `the movements behind a number are read in their order, and few others`(
+    func `the movements behind a number are read in order, and few others with them`(
         position: SourcePosition?
     ) async throws {
         try await Driver.sqliteMemory.withStore { store in
@@ -149,7 +147,7 @@ import Testing
         day: 2, at: Instant(milliseconds: 1), purchase: "1", kind: "refund", transaction: "1",
         currency: "USD")
 
-    @Test func `what is due, and how much waits, is found by an index`() async throws {
+    @Test func `due forwards, and how many are waiting, are found by an index`() async throws {
         try await Driver.sqliteMemory.withStore { store in
             let due = try await store.plan(
                 of: LeaseQueue.forwards.selectDue(.sqlite),
@@ -164,7 +162,7 @@ import Testing
         }
     }
 
-    @Test func `what a webhook has to post is found by an index`() async throws {
+    @Test func `due deliveries of a webhook are found by an index`() async throws {
         try await Driver.sqliteMemory.withStore { store in
             let key: [Value] = [.text("birds"), .text("crm")]
             let due = try await store.plan(
@@ -209,7 +207,7 @@ import Testing
     ]
 
     @Test(arguments: eventsOfCustomer)
-    func `a customer's events are read in their order from any place on`(
+    func `a customer's events are read in order from any position`(
         condition: String, compared: String, values: [Value]
     ) async throws {
         try await Driver.sqliteMemory.withStore { store in
@@ -220,7 +218,7 @@ import Testing
         }
     }
 
-    @Test func `what was told of purchases that name somebody is found without all others`()
+    @Test func `the events of purchases that name a customer are found without reading others`()
         async throws
     {
         try await Driver.sqliteMemory.withStore { store in
@@ -238,7 +236,7 @@ import Testing
 }
 
 extension Database {
-    /// How a statement would find its rows, in SQLite's words.
+    /// Returns SQLite's plan for a statement.
     func plan(of sql: String, _ values: [Value]) async throws -> [String] {
         try await driver.read { connection in
             try connection.rows("EXPLAIN QUERY PLAN \(sql)", values) { row throws(StorageFailure) in

@@ -5,16 +5,16 @@ import Testing
 
 @testable import Storage
 
-/// The tables of a new database, and how those of an older one are changed.
+/// The tables of a new database, and the changes to the tables of an older one.
 @Suite struct SchemaTests {
     // MARK: - The two files
 
-    /// The beginnings of the statements that PostgreSQL alone has.
+    /// The beginnings of statements that exist only for PostgreSQL.
     private static let onPostgresOnly = [
         "CREATE TABLE documents_other ", "CREATE TABLE pending_events ", "CREATE TABLE recordings ",
     ]
 
-    /// What the engines write differently, and in which words it is compared.
+    /// What the two databases write differently, and the common words for the comparison.
     private static let words = [
         (" STRICT, WITHOUT ROWID", ""), (" STRICT", ""),
         (" PARTITION BY RANGE (signed_at_ms)", ""), (" COLLATE \"C\"", ""),
@@ -33,7 +33,7 @@ import Testing
         ) { "moment(\($0.1))" }
     }
 
-    @Test func `both engines have the same tables, columns, keys, indexes and views`() {
+    @Test func `both databases have the same tables, columns, keys, indexes and views`() {
         let sqlite = Schema.statements(.sqlite).map(Self.common)
         let all = Schema.statements(.postgres).map(Self.common)
         let postgres = all.filter { statement in
@@ -62,7 +62,7 @@ import Testing
     }
 
     @Test(arguments: Driver.allCases)
-    func `a step is applied once, and a failure names it and changes nothing`(
+    func `a step is applied once, and a failing step is named and changes nothing`(
         driver: Driver
     ) async throws {
         try await driver.withStore { store in
@@ -95,7 +95,7 @@ import Testing
         try await PostgresCluster.shared.drop(url)
     }
 
-    @Test func `a new database is made from the files, without the steps`() async throws {
+    @Test func `a new database is made from the files, without running the steps`() async throws {
         let store = Database(try SQLiteDriver.inMemory())
         try await store.migrate(at: 1, by: Schema.steps + [Self.wrong])
         #expect(try await Self.versions(of: store) == [Schema.version + 1])
@@ -105,7 +105,7 @@ import Testing
     // MARK: - Other programs
 
     @Test(arguments: Driver.allCases)
-    func `a database of a later program is left alone`(driver: Driver) async throws {
+    func `a database of a later version is refused`(driver: Driver) async throws {
         try await driver.withStore { store in
             try await store.migrate(at: 1, by: Schema.steps + [Self.step])
             let refusal = await #expect(throws: StorageFailure.self) {
@@ -116,7 +116,7 @@ import Testing
     }
 
     @Test(arguments: Driver.allCases, [1, 43, Schema.baseline - 1])
-    func `a database from before the first release is refused, with what to do`(
+    func `a database from before the first release is refused, with a remedy`(
         driver: Driver, version: Int
     ) async throws {
         try await driver.withStore { store in

@@ -3,12 +3,12 @@ import Testing
 
 @testable import Storage
 
-/// Claims on seats that the App Store is to be told of.
+/// Seat claims that are reported to the App Store.
 @Suite struct SeatReportRowsTests {
     private static func leased(
         by holder: String, in store: Database
     ) async throws -> [LeasedSeatReport] {
-        // Each lease is over at once, as if its server had stood still.
+        // Each lease expires at once, as if its server had stalled.
         let worker = CheckWorker(holder: holder, lease: .zero, checksPerSecond: 1)
         return try await store.transaction { tx in
             try tx.seatReports.lease(
@@ -31,7 +31,7 @@ import Testing
     }
 
     @Test(arguments: Driver.allCases)
-    fileprivate func `an answer counts although the lease was lost, a refusal does not`(
+    fileprivate func `a success counts even if the lease was lost, a refusal does not`(
         driver: Driver
     ) async throws {
         try await driver.withStore { store in

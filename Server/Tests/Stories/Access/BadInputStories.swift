@@ -2,9 +2,9 @@ import AppStoreFormats
 import Simulator
 import Testing
 
-/// Bad input gets a problem that says what to do, and changes nothing.
+/// The server answers bad input with a problem that names a remedy, and changes nothing.
 @Suite(.serialized) struct BadInputStories {
-    /// What is sent, and what comes back.
+    /// One bad input, and the expected response.
     struct Row: CustomTestStringConvertible, Sendable {
         var what: String
         var status: Int
@@ -13,8 +13,8 @@ import Testing
         var testDescription: String { what }
     }
 
-    /// Genuine documents of a purchase, and a stranger who signs as well as Apple does, under a
-    /// root of their own.
+    /// Genuine documents of a purchase, and a stranger who signs as Apple does, but under another
+    /// root.
     struct Evidence: Sendable {
         var notification: String
         var transaction: String
@@ -103,7 +103,7 @@ import Testing
     ]
 
     @Test(arguments: notifications, StoryDatabase.allCases)
-    func `a bad notification is told why, and changes nothing`(
+    func `a bad notification is refused with its reason, and changes nothing`(
         row: Row, database: StoryDatabase
     ) async throws {
         try await withShop(on: database) { shop in
@@ -116,7 +116,7 @@ import Testing
         }
     }
 
-    @Test func `what is signed ahead of our clock is counted, and the server stays ready`()
+    @Test func `documents signed ahead of our clock are counted, and the server stays ready`()
         async throws
     {
         try await withShop(on: .sqlite) { shop in
@@ -193,7 +193,7 @@ import Testing
     }
 
     @Test(arguments: purchases, StoryDatabase.allCases)
-    func `a bad posting is told why, and gives ben nothing`(
+    func `a bad posting is refused with its reason, and gives ben nothing`(
         row: Row, database: StoryDatabase
     ) async throws {
         try await withShop(on: database) { shop in
@@ -256,7 +256,7 @@ import Testing
         }
     }
 
-    /// Another character of the alphabet in the middle of a segment.
+    /// Replaces a character in the middle of a segment.
     private static func flipped(_ jws: String, inSegment number: Int) -> String {
         var segments = jws.split(separator: ".").map(Array.init)
         let middle = segments[number].count / 2
@@ -266,7 +266,7 @@ import Testing
 }
 
 extension JSON {
-    /// The object with a member different, or (null) without it.
+    /// Returns the object with another value of a member, or (null) without the member.
     func setting(_ key: String, _ value: JSON) -> JSON {
         let others = (members ?? []).filter { $0.key != key }
         return .object(others + (value == .null ? [] : [Member(key, value)]))

@@ -3,7 +3,8 @@ import Crypto
 import Ledger
 import Testing
 
-/// A device that trusts the keys of the day when it was last heard of, and judges tokens by itself.
+/// A device that trusts the keys of the day on which it was last online, and verifies tokens by
+/// itself.
 private struct PinnedDevice {
     private var keys: [String: P256.Signing.PublicKey] = [:]
 
@@ -12,7 +13,7 @@ private struct PinnedDevice {
         var claims: JSON
     }
 
-    /// Trusts the keys of a set as it is.
+    /// Trusts every key of a set.
     init(trusting set: JSON) throws {
         for key in set["keys"]?.array ?? [] { try trust(key) }
     }
@@ -24,7 +25,7 @@ private struct PinnedDevice {
         keys[try key.text("kid")] = try P256.Signing.PublicKey(rawRepresentation: point)
     }
 
-    /// What a text says, if a trusted key has signed it.
+    /// The claims of a text, if a trusted key has signed it.
     private func judge(_ text: String) throws -> Judgment? {
         let jws = try #require(CompactJWS(text))
         let header = try JSON(parsing: try #require(jws.header))
@@ -35,7 +36,7 @@ private struct PinnedDevice {
         return Judgment(header: header, claims: try JSON(parsing: try #require(jws.payload)))
     }
 
-    /// What a token says, if it is one of the example app.
+    /// The claims of a token, if it is a token of the example app.
     func claims(of token: String) throws -> JSON? {
         guard let judgment = try judge(token), judgment.header["typ"] == "JWT",
             judgment.claims["aud"] == "birds"
@@ -43,7 +44,7 @@ private struct PinnedDevice {
         return judgment.claims
     }
 
-    /// Trusts what the trusted keys introduce, link by link, and nothing else of the set.
+    /// Trusts the keys that trusted keys introduce, link by link, and no others of the set.
     mutating func follow(_ set: JSON) throws {
         for link in (set["chain"]?.array ?? []).compactMap(\.string) {
             guard let judgment = try judge(link),
@@ -59,7 +60,7 @@ private struct PinnedDevice {
     private static let keySet = "/.well-known/jwks.json"
 
     @Test(arguments: StoryDatabase.allCases)
-    func `a key rotated twice while a device was away still lets it judge its token`(
+    func `a device that missed two key rotations can still verify its token`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database) { shop in
@@ -75,7 +76,7 @@ private struct PinnedDevice {
             var device = try PinnedDevice(trusting: try await shop.server.get(Self.keySet))
             let old = try await shop.server.get("/v1/customers/anna").text("token")
 
-            // The phone is in a drawer for seven weeks.
+            // The phone is offline for seven weeks.
             try await shop.simulator.post("/_sim/clock", ["advance": "P21D"])
             let next = try await shop.engine.tokens.prepareKey(of: "birds")
             try await shop.simulator.post("/_sim/clock", ["advance": "P21D"])
@@ -94,7 +95,7 @@ private struct PinnedDevice {
                     == bought["original_transaction_id"])
             let purchase = try bought.text("original_transaction_id")
             #expect(claims["purchases"]?[purchase] == "theirs")
-            // What it kept is still the word of a key in the set, and older than the new one.
+            // The old token is still signed by a key in the set, and is older than the new one.
             let kept = try #require(try device.claims(of: old))
             #expect(try PinnedDevice(trusting: set).claims(of: old) == kept)
             let (before, after) = (kept["seq"]?.integer, claims["seq"]?.integer)
@@ -105,7 +106,7 @@ private struct PinnedDevice {
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `a chain is worth nothing to a device that trusts another key`(
+    func `a device that trusts another key does not follow the key chain`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database) { shop in
@@ -115,7 +116,7 @@ private struct PinnedDevice {
             }
             let set = try await shop.server.get(Self.keySet)
             let present = try #require(set["keys"]?.array?.first?["kid"])
-            // It even has the same id.
+            // Its key even has the same id.
             let key: JSON = [
                 "kid": present, "x": part(foreign.prefix(32)), "y": part(foreign.suffix(32)),
             ]

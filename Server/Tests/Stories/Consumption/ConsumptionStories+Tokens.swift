@@ -6,13 +6,13 @@ import Testing
 
 @testable import Program
 
-// Whose consent counts: of whom the purchase names, as long as it is nobody's.
+// The consent of the customer whom a purchase names counts, as long as the purchase has no owner.
 
 extension ConsumptionStories {
     private static let token = "0f4c7b9e-1d2a-4c3b-8e5f-6a7b8c9d0e1f"
 
     @Test(arguments: StoryDatabase.allCases)
-    func `of whoever was forgotten nothing is told, also when they come again and agree`(
+    func `an erased customer's purchases are not reported, even if they return and consent`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database, app: Self.app(Self.consenting), questions: .due) { shop in
@@ -43,7 +43,7 @@ extension ConsumptionStories {
     private static let otherToken = "5b1e0d7a-92c4-4f0e-8a31-0123456789ab"
 
     @Test(arguments: StoryDatabase.allCases)
-    func `who had agreed before a purchase came to name them, has agreed`(
+    func `the consent of a customer applies to purchases that name them later`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database, app: Self.app(Self.consenting), questions: .due) { shop in
@@ -53,7 +53,7 @@ extension ConsumptionStories {
             try await Self.askRefund(of: try bought.text("transaction_id"), in: shop)
             #expect(try await Self.received(in: shop) == [])
             #expect(try await Self.asked(Self.token, in: shop).map(\.state) == [.waiting])
-            // The store says it with what it tells next.
+            // The App Store's next notification contains the new token.
             let original = try bought.text("original_transaction_id")
             try await shop.name(Self.otherToken, in: original)
             try await shop.simulator.post("/_sim/subscriptions/\(original)/resume")
@@ -64,7 +64,7 @@ extension ConsumptionStories {
         }
     }
 
-    @Test func `who is named by a purchase that is nobody's again, and had agreed, has agreed`()
+    @Test func `a named customer's consent applies to a purchase that has no owner any more`()
         async throws
     {
         try await withShop(on: .sqlite, app: Self.app(Self.consenting), questions: .due) { shop in

@@ -7,8 +7,8 @@ import Testing
 
 @testable import Program
 
-/// Apple asks how a purchase was used, when its customer wants the money back. What it is told is
-/// compared with the simulator's own books.
+/// Apple asks how a purchase was used when its customer requests a refund. Compares our response
+/// with the simulator's own books.
 @Suite(.serialized) struct ConsumptionStories {
     static func app(_ rules: ConsumptionRules) -> AppConfiguration {
         var app = birds
@@ -57,7 +57,7 @@ import Testing
         try await pass("PT1S", in: shop)
     }
 
-    /// The simulator's books: what came in, in its order.
+    /// The responses in the simulator's books, in the order of their arrival.
     static func received(in shop: Shop) async throws -> [JSON] {
         try await shop.simulator.get("/_sim/consumption")["received"]?.array ?? []
     }
@@ -81,7 +81,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `what was spent of gems is told, once there is consent, and exactly that`(
+    func `after consent, the spent share of a consumable is reported exactly`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database, app: Self.app(Self.consenting), questions: .due) { shop in
@@ -121,7 +121,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `who had agreed before it was known whose the purchase is, has agreed`(
+    func `the consent of a customer applies to purchases that are linked later`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database, app: Self.app(Self.consenting), questions: .due) { shop in
@@ -143,7 +143,7 @@ import Testing
         }
     }
 
-    @Test func `without consent nothing is sent, and that is told when the time is over`()
+    @Test func `without consent nothing is sent, and an event says so after the deadline`()
         async throws
     {
         try await withShop(on: .sqlite, app: Self.app(Self.consenting), questions: .due) { shop in
@@ -159,7 +159,7 @@ import Testing
             for account in ["anna", "ben"] {
                 #expect(try await Self.asked(account, in: shop).map(\.state) == [.withheld])
             }
-            // Too late.
+            // The consent comes too late.
             try await Self.consent("anna", in: shop)
             #expect(try await Self.received(in: shop) == [])
             #expect(
@@ -169,7 +169,9 @@ import Testing
         }
     }
 
-    @Test func `where the policy is to tell nothing no question is kept`() async throws {
+    @Test func `no consumption request is stored if the policy is to report nothing`()
+        async throws
+    {
         try await withShop(on: .sqlite, questions: .due) { shop in
             try await shop.addDevice("anna")
             let id = try await Self.buy("seeds.100", "anna", in: shop)
@@ -182,7 +184,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `an App Store that is down is tried again until it answers`(
+    func `a response is retried until an unavailable App Store accepts it`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database, app: Self.app(Self.consenting), questions: .due) { shop in
@@ -202,7 +204,9 @@ import Testing
         }
     }
 
-    @Test func `an App Store that stays down is given up, visibly`() async throws {
+    @Test func `a response is given up, with an event, if the App Store stays unavailable`()
+        async throws
+    {
         try await withShop(on: .sqlite, app: Self.app(Self.consenting), questions: .due) { shop in
             try await shop.addDevice("anna")
             let id = try await Self.buy("seeds.100", "anna", in: shop)
@@ -223,7 +227,7 @@ import Testing
     }
 
     @Test
-    func `subscriptions have no share, seasons that of their time, and the app's word counts`()
+    func `subscriptions report no share, seasons the elapsed share, and the app's data wins`()
         async throws
     {
         try await withShop(on: .sqlite, app: Self.app(Self.consenting), questions: .due) { shop in
@@ -240,7 +244,7 @@ import Testing
                         transaction: TransactionID(rawValue: seeds), delivery: .serverOutage,
                         used: nil)
                 ], in: shop)
-            // 90 days in all; 9 of them are over, but for some seconds.
+            // 90 days in all; 9 of them have passed, except for some seconds.
             try await shop.simulator.post("/_sim/clock", ["set": "2027-02-09T12:00:00Z"])
             for id in [month, season, seeds] { try await Self.askRefund(of: id, in: shop) }
             let bodies = try await Self.received(in: shop).map { $0["body"] }
@@ -256,8 +260,8 @@ import Testing
         }
     }
 
-    /// A restore on another device shows the period under a number of its own.
-    @Test func `what is asked by one number of a period is answered when another is known since`()
+    /// A restore on another device shows the period under another transaction id.
+    @Test func `a request about one id of a period is answered after another id becomes known`()
         async throws
     {
         try await withShop(on: .sqlite, app: Self.app(Self.consenting), questions: .due) { shop in
@@ -278,10 +282,10 @@ import Testing
         }
     }
 
-    /// Of two snapshots of one moment the timeline keeps the number that is last in order of text:
-    /// of these the one is not kept, the other is.
+    /// Of two snapshots of one moment, the timeline keeps the transaction id that is last in text
+    /// order. In the first case this is the original id, in the second the other.
     @Test(arguments: ["1", "99"])
-    func `what is said under one number of a period is told where another is asked about`(
+    func `usage reported for one id of a period is sent if Apple asks about another id`(
         other: String
     ) async throws {
         try await withShop(on: .sqlite, app: Self.app(Self.consenting), questions: .due) { shop in
@@ -305,7 +309,7 @@ import Testing
         }
     }
 
-    @Test func `consent goes over HTTP, and what was asked comes back`() async throws {
+    @Test func `consent is set over HTTP, and requests can be read`() async throws {
         try await withShop(on: .sqlite, app: Self.app(Self.consenting), questions: .due) { shop in
             try await shop.addDevice("anna")
             let id = try await Self.buy("seeds.100", "anna", in: shop)
@@ -345,7 +349,7 @@ import Testing
         }
     }
 
-    @Test func `of two customers who become one both must have agreed`() async throws {
+    @Test func `two customers who are merged must both have consented`() async throws {
         try await withShop(on: .sqlite, app: Self.app(Self.consenting), questions: .due) { shop in
             try await shop.addDevice("anna")
             let id = try await Self.buy("seeds.100", "anna", in: shop)

@@ -7,13 +7,13 @@ import Testing
 
 @testable import Program
 
-/// A magazine: an issue every ten days, for whoever has `plus`; one is also sold by itself.
+/// A magazine: an issue every ten days for customers with `plus`; one issue is also sold by itself.
 @Suite(.serialized) struct ContentStories {
     private static let first = Instant(milliseconds: SimulatorSettings.defaultNow.milliseconds)
 
-    /// A folder with a file for each issue, each of a hundred bytes of the issue's letter.
+    /// A folder with a file for each issue: a hundred bytes of the issue's letter.
     ///
-    /// - Parameter file: the path of the first one's.
+    /// - Parameter file: the path of the first issue's file.
     private static func withMagazine(
         on database: StoryDatabase, opensSandbox: Bool = false, file: String = "a.txt",
         _ story: @escaping @Sendable (Shop) async throws -> Void
@@ -60,7 +60,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `what came out while one subscribed is read, also after the lapse, and not after a refund`(
+    func `issues of a subscribed time stay readable after a lapse, but not after a refund`(
         database: StoryDatabase
     ) async throws {
         try await Self.withMagazine(on: database) { shop in
@@ -74,7 +74,7 @@ import Testing
             try await shop.simulator.post("/_sim/subscriptions/\(ben)/refund", [:])
             #expect(try await Self.readable("ben", in: shop) == [])
             try await shop.simulator.post("/_sim/clock", ["advance": "P20D"])
-            // The fourth came out on day 25, and the month was over before the fifth, on day 35.
+            // The fourth came out on day 25; the month ended before the fifth, on day 35.
             #expect(try await Self.readable("anna", in: shop) == ["d", "c", "b", "a"])
             let all = try await shop.server.get("/v1/customers/anna/content?all=true")
             #expect(all["items"]?.array?.first?["readable"] == false)
@@ -84,7 +84,7 @@ import Testing
         }
     }
 
-    @Test func `a link leads to the file, in parts too, until it is over`() async throws {
+    @Test func `a link leads to the file, or parts of it, until it expires`() async throws {
         try await Self.withMagazine(on: .sqlite) { shop in
             _ = try await Self.subscribe("anna", in: shop)
             let list = try await shop.server.get("/v1/customers/anna/content")
@@ -154,7 +154,7 @@ import Testing
         }
     }
 
-    @Test func `what a tester bought for nothing opens no file, but to a server`() async throws {
+    @Test func `a tester's sandbox purchase opens files only for a server`() async throws {
         try await Self.withMagazine(on: .sqlite) { shop in
             _ = try await Self.subscribe("tess", ["environment": "sandbox"], in: shop)
             let list = "/v1/customers/tess/content?environment=sandbox"
@@ -171,7 +171,8 @@ import Testing
             let url = try linked.text("url")
             let open = Wire(base: shop.server.base)
             #expect(try await open.send("GET", url).body.count == 100)
-            // The server's word is signed, and so is the environment.
+            // The link contains a signed mark that a server asked for it, and the signed
+            // environment.
             for altered in [
                 url.replacing("&for=server", with: ""),
                 url.replacing("=sandbox", with: "=production"),
@@ -183,7 +184,7 @@ import Testing
         }
     }
 
-    @Test func `where the configuration says so testers read, too`() async throws {
+    @Test func `testers read too if the configuration allows it`() async throws {
         try await Self.withMagazine(on: .sqlite, opensSandbox: true) { shop in
             _ = try await Self.subscribe("tess", ["environment": "sandbox"], in: shop)
             let list = try await shop.server.get("/v1/customers/tess/content?environment=sandbox")
@@ -196,7 +197,7 @@ import Testing
         }
     }
 
-    @Test func `with a key a file is for a customer who may read it`() async throws {
+    @Test func `an API key opens a file only for a customer who may read it`() async throws {
         try await Self.withMagazine(on: .sqlite) { shop in
             _ = try await Self.subscribe("anna", in: shop)
             let path = "/v1/content/a/file?customer_id="
@@ -206,7 +207,7 @@ import Testing
             #expect(try ben.json["code"] == "content_not_available")
             let none = try await shop.server.send("GET", "/v1/content/z/file?customer_id=anna")
             #expect(none.status == 404)
-            // What is not out yet is not there.
+            // An issue that is not published yet does not exist.
             let early = try await shop.server.send("GET", "/v1/content/c/file?customer_id=anna")
             #expect(early.status == 404)
             let nobody = try await shop.server.send("GET", "/v1/content/a/file")
@@ -216,7 +217,7 @@ import Testing
         }
     }
 
-    @Test func `what is sold by itself is read by whoever bought it`() async throws {
+    @Test func `an issue that is sold by itself is readable for its buyers`() async throws {
         try await Self.withMagazine(on: .sqlite) { shop in
             try await shop.addDevice("cleo")
             let bought = try await shop.simulator.post(

@@ -4,11 +4,11 @@ import Ledger
 import Storage
 import Testing
 
-/// What customers may use and have, as an operator reads it at a SQL prompt, compared with what the
-/// server answers.
+/// Customers' access and purchases, as an operator reads them at a SQL prompt, compared with the
+/// server's responses.
 @Suite(.serialized) struct CustomerRowStories {
     @Test(arguments: StoryDatabase.allCases)
-    func `rows about customers say what the server answers, as it changes`(
+    func `rows about customers match the server's answers as they change`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database) { shop in
@@ -39,7 +39,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `an existing database is written from the beginning, and an erased customer is gone`(
+    func `an existing database gets all rows, and an erased customer's rows are deleted`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database) { shop in

@@ -3,7 +3,7 @@ import Engine
 import Ledger
 import Testing
 
-/// What the event log says after a customer was erased.
+/// What the event log contains after a customer was erased.
 @Suite(.serialized) struct ErasureStories {
     private typealias Copies = CopiedDocumentStories
 

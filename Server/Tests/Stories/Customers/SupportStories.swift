@@ -3,11 +3,11 @@ import Engine
 import Ledger
 import Testing
 
-/// What support gives, moves, finds, explains and forgets.
+/// Support grants, transfers, finds, explains and erases.
 @Suite(.serialized) struct SupportStories {
     private static let token = "0f4c7b9e-1d2a-4c3b-8e5f-6a7b8c9d0e1f"
 
-    /// Buys on an account's first device, and posts it as a customer.
+    /// Buys on an account's first device, and posts the purchase as a customer.
     private static func buy(
         _ account: String, _ product: String = "pro.monthly", as customer: String, in shop: Shop,
         _ more: [String: JSON] = [:]
@@ -35,7 +35,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `a grant ends at its time, and that is told`(database: StoryDatabase) async throws {
+    func `a grant ends at its time, with an event`(database: StoryDatabase) async throws {
         try await withShop(on: database) { shop in
             let support = Self.support(shop)
             try await support.post(
@@ -58,7 +58,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `a person is forgotten, and the money facts stay as nobody's`(
+    func `after a customer is erased, their purchases' facts stay without an owner`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database) { shop in
@@ -95,12 +95,13 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `whoever is forgotten stays in nobody's events, nor does what was said of them`(
+    func `no event keeps an erased customer's id, nor what support wrote about them`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database) { shop in
             let support = Self.support(shop)
-            // Nobody's purchase that named anna goes to ben; carl's to dora, who is emma later.
+            // The purchase that named anna, and had no owner, goes to ben; carl's goes to dora, who
+            // is emma later.
             try await shop.support.post(
                 "/v1/customers/anna-anderson/aliases", ["customer_id": .string(Self.token)])
             try await shop.addDevice("a", ["app_account_token": .string(Self.token)])
@@ -110,7 +111,7 @@ import Testing
             let carls = try await Self.buy("c", as: "carl-carlson", in: shop)
             try await Self.move(carls, to: "dora", support)
             try await support.post("/v1/customers/emma/aliases", ["customer_id": "dora"])
-            // What was said when fred's was blocked goes with fred.
+            // The reason why fred's purchase was blocked is erased with fred.
             let freds = try await Self.buy("f", as: "fred-fredson", in: shop)
             try await support.post(
                 "/v1/customers/fred-fredson/blocks",
@@ -146,7 +147,7 @@ import Testing
             ])
     }
 
-    @Test func `ids that only look alike are two, and both are forgotten`() async throws {
+    @Test func `ids that only look alike are different, and both are erased`() async throws {
         try await withShop(on: .sqlite) { shop in
             for id in ["zo\u{EB}", "zoe\u{308}"] {
                 try await shop.support.post(
@@ -160,7 +161,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `the order in a customer's mail finds them, also that of a renewal`(
+    func `the order id of a purchase or renewal finds its customer`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database, questions: .due) { shop in
@@ -196,9 +197,7 @@ import Testing
         }
     }
 
-    @Test func `whoever was forgotten and comes again begins with what their device shows`()
-        async throws
-    {
+    @Test func `an erased customer who returns has only what their device shows`() async throws {
         try await withShop(on: .sqlite) { shop in
             let bought = try await Self.buy(
                 "anna", as: Self.token, in: shop, ["app_account_token": .string(Self.token)])
@@ -217,7 +216,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `a history tells what was bought, decided and told, in its order`(
+    func `a history lists purchases, decisions and events in order`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database) { shop in
@@ -270,7 +269,7 @@ import Testing
         }
     }
 
-    @Test func `a term that is not to be bought twice is advised against while one runs`()
+    @Test func `a preview advises against buying a non-repeatable term while one runs`()
         async throws
     {
         var app = birds
@@ -289,9 +288,7 @@ import Testing
         }
     }
 
-    @Test func `before buying it is told that the store account pays for somebody else`()
-        async throws
-    {
+    @Test func `a preview says that the store account pays for another customer`() async throws {
         try await withShop(on: .sqlite) { shop in
             let bought = try await Self.buy("shared", as: "anna", in: shop)
             let signed: JSON = [.string(try bought.text("signed_transaction"))]
@@ -311,7 +308,7 @@ import Testing
         }
     }
 
-    @Test func `where proofs are wanted an app speaks for nobody without one`() async throws {
+    @Test func `with proofs required, an app key alone cannot act for a customer`() async throws {
         var app = birds
         app.settings.proof = .hmac(
             AppSecret("0123456789abcdef0123456789abcdef"), endless: true)

@@ -7,8 +7,8 @@ import Testing
 
 @testable import Program
 
-/// What becomes of support's word: it is kept where a person looks, taken back as it was given, and
-/// finds whom it is about.
+/// Support's decisions: they are listed for the customer, can be undone, and can be found by those
+/// whom they are about.
 @Suite(.serialized) struct SupportWordStories {
     private static let token = "0f4c7b9e-1d2a-4c3b-8e5f-6a7b8c9d0e1f"
 
@@ -29,7 +29,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `why support let somebody keep what they had is kept, each reason once`(
+    func `support's reasons to leave a purchase with its owner are stored, each once`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database) { shop in
@@ -60,7 +60,7 @@ import Testing
         }
     }
 
-    @Test func `what support moved can be taken back though they said later that it stays`()
+    @Test func `a transfer can be undone though support later confirmed its new owner`()
         async throws
     {
         try await withShop(on: .sqlite) { shop in
@@ -83,7 +83,7 @@ import Testing
         return app
     }
 
-    /// Anna buys, ben has it as a share, and support moves it to ben.
+    /// Anna buys, ben has a share, and support moves the purchase to ben.
     private static func moveWhatIsShared(in shop: Shop) async throws -> (JSON, transfer: String) {
         let bought = try await shop.buyMonth("anna")
         for name in ["anna", "ben"] {
@@ -103,7 +103,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `who had a share before support moved it to them has that again when it is taken back`(
+    func `undoing a transfer gives the new owner back the share that they had before`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database, app: Self.sharing) { shop in
@@ -120,7 +120,7 @@ import Testing
             #expect(types == ["shared", "moved", "moved_away", "shared"])
             #expect(events.last?["other_customer_id"]?.string == "anna")
             #expect(try await shop.post(bought, as: "ben") == 200)
-            // It is the same share, and ends as it would have.
+            // It is the same share, and can be ended like it.
             let kept = try await Self.list("/v1/customers/ben/transfers", in: shop)
             #expect(kept.count == 2)
             let share = try #require(kept.first).text("transfer_id")
@@ -132,14 +132,14 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `what was nobody's is nobody's again, and nobody has had a share in it meanwhile`(
+    func `undoing a first transfer leaves no owner, and nobody gained a share meanwhile`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database, app: Self.sharing) { shop in
             let bought = try await shop.buyMonth("anna")
             let moved = try await Self.transfer(bought, to: "anna", because: "ticket 7", in: shop)
             #expect(moved["from"]?.string == nil)
-            // What support has decided no policy shares.
+            // The policy does not share a purchase after support has decided.
             #expect(try await shop.post(bought, as: "ben") == 409)
             #expect(try await Self.users(shop) == ["anna"])
             let path = "/v1/customers/anna/transfers/\(try moved.text("transfer_id"))"
@@ -147,7 +147,8 @@ import Testing
                 #expect(try await shop.support.send("DELETE", path).status == 200)
                 #expect(try await Self.users(shop).isEmpty)
             }
-            // Now it is whose device shows it first, and the policy shares it with the next.
+            // Now it belongs to the customer whose device shows it first, and the policy shares it
+            // with the next.
             for (name, users) in [("ben", ["ben"]), ("anna", ["anna", "ben"])] {
                 #expect(try await shop.post(bought, as: name) == 200)
                 #expect(try await Self.users(shop) == users)
@@ -156,7 +157,9 @@ import Testing
         }
     }
 
-    @Test func `a share comes back once, and not to who had lost it before`() async throws {
+    @Test func `an undone transfer restores a share once, and not if it was lost before`()
+        async throws
+    {
         try await withShop(on: .sqlite, app: Self.sharing) { shop in
             let (bought, _) = try await Self.moveWhatIsShared(in: shop)
             try await Self.transfer(bought, to: "anna", because: "ticket 8", in: shop)
@@ -168,11 +171,11 @@ import Testing
         }
     }
 
-    @Test func `a share does not come back where the policy is another by now`() async throws {
+    @Test func `an undone transfer restores no share after the policy has changed`() async throws {
         try await withShop(on: .sqlite, app: Self.sharing) { shop in
             let (_, transfer) = try await Self.moveWhatIsShared(in: shop)
             let number = try #require(Int64(transfer.dropFirst("trf_".count)))
-            // Another server of the same app, which keeps.
+            // Another server of the same app, whose policy is `keep`.
             let server = Engine(
                 database: shop.database, apps: [birds.settings],
                 verifiers: ["birds": Verifier(roots: .apple)],
@@ -184,7 +187,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `who is known by an account token alone is found by it, and by what they bought`(
+    func `a customer known only by account token is found by it and by their purchases`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database) { shop in
@@ -213,7 +216,7 @@ import Testing
             #expect(number["app_store"]?.string == "not_configured")
             #expect(number["original_transaction_ids"] == .null)
 
-            // Once anything is kept of them they are found in both cases, by the id that is kept.
+            // Once anything is stored about them, both cases find them, by the stored id.
             let upper = Self.token.uppercased()
             try await shop.support.post(
                 "/v1/customers/\(upper)/grants", ["entitlement": "plus", "reason": "r"])
@@ -231,7 +234,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `who is known by an account token alone is told what became of what names them`(
+    func `a customer known only by account token gets the events of purchases that name them`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database) { shop in
@@ -251,7 +254,7 @@ import Testing
             let history = try await Self.list("/v1/customers/\(Self.token)/history", in: shop)
             #expect(history.count { $0["kind"] == "event" } == named.count)
 
-            // Once they have posted it nothing that was told goes, until they are forgotten.
+            // After they have posted it, no event disappears until they are erased.
             #expect(try await shop.post(bought, as: Self.token) == 200)
             let later = try await Self.list(path + Self.token, in: shop)
             #expect(Array(later.prefix(named.count)) == named)
@@ -261,7 +264,7 @@ import Testing
         }
     }
 
-    @Test func `what went to somebody else is found as theirs, and not by the token in it`()
+    @Test func `a transferred purchase is found as its owner's, and not by the token in it`()
         async throws
     {
         try await withShop(on: .sqlite) { shop in

@@ -9,7 +9,7 @@ import StorageSQLite
 import Synchronization
 import Testing
 
-/// Notifications that are sent on to other backends, as they came.
+/// Notifications that are forwarded to other backends, as they arrived.
 @Suite(.serialized) struct ForwardStories {
     private static func rules(
         _ receivers: [Receiver], _ policy: ForwardRules.Policy = .own
@@ -22,7 +22,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `what comes is sent on byte for byte, of either version, and once`(
+    func `a notification of either version is forwarded once, byte for byte`(
         database: StoryDatabase
     ) async throws {
         let receiver = try Receiver()
@@ -53,7 +53,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `an address that fails is tried again until it accepts, and the App Store waits for none`(
+    func `a failing address is retried until it accepts, and the App Store does not wait`(
         database: StoryDatabase
     ) async throws {
         let receiver = try Receiver(.status(500), .status(404), .status(201))
@@ -103,7 +103,7 @@ import Testing
         }
     }
 
-    @Test func `what is gone is given up at once, not after a week`() async throws {
+    @Test func `an address that is gone is given up at once, not after a week`() async throws {
         let receiver = try Receiver(.status(500))
         try await withShop(
             on: .sqlite, notifies: false, forwards: Self.rules([receiver])
@@ -119,7 +119,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `what was given up is sent again by hand, as it came, and once`(
+    func `a forward that was given up is sent again on request, unchanged and once`(
         database: StoryDatabase
     ) async throws {
         let receiver = try Receiver(.status(500))
@@ -132,7 +132,7 @@ import Testing
             for _ in 0..<ForwardingSettings.attemptsMax {
                 try await shop.simulator.post("/_sim/clock", ["advance": "PT6H"])
             }
-            // More than a week after it came.
+            // More than a week after it arrived.
             try await shop.simulator.post("/_sim/clock", ["advance": "P5D"])
             let lost = try #require(try await shop.forwards("?state=given_up").first)
             let path = "/v1/forwards/\(try lost.text("document_id"))/retry"
@@ -151,9 +151,7 @@ import Testing
         }
     }
 
-    @Test func `of what nobody knows nothing is sent again, and an app's key may not ask`()
-        async throws
-    {
+    @Test func `an unknown forward cannot be retried, and an app key may not ask`() async throws {
         try await withShop(on: .sqlite, notifies: false) { shop in
             let unknown = String(repeating: "0f", count: 32)
             for name in [unknown, "0f", "\(unknown)0f", "x"] {
@@ -168,7 +166,7 @@ import Testing
         }
     }
 
-    @Test func `a redirect is not followed: what is posted may hold a secret`() async throws {
+    @Test func `a redirect is not followed, because the body may contain a secret`() async throws {
         let other = try Receiver()
         let receiver = try Receiver(.redirect(to: other.url))
         try await withShop(
@@ -182,7 +180,7 @@ import Testing
         }
     }
 
-    @Test func `an address that does not answer holds up no other`() async throws {
+    @Test func `an address that does not respond delays no other`() async throws {
         let (silent, receiver) = (try Receiver(.nothing), try Receiver())
         try await withShop(
             on: .sqlite, notifies: false, forwards: Self.rules([silent, receiver])
@@ -199,7 +197,7 @@ import Testing
         }
     }
 
-    @Test func `what is of the sandbox goes to the sandbox's addresses only`() async throws {
+    @Test func `sandbox notifications go to the sandbox's addresses only`() async throws {
         let (receiver, staging) = (try Receiver(), try Receiver())
         var rules = Self.rules([receiver, staging])
         rules.targets[0].environments = [.production]
@@ -216,7 +214,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `with the policy all the App Store is answered when everybody has accepted`(
+    func `with the policy all, the App Store gets 200 after every address has accepted`(
         database: StoryDatabase
     ) async throws {
         let (quick, slow) = (try Receiver(), try Receiver(.status(503), .status(200)))
@@ -229,7 +227,7 @@ import Testing
             #expect(first.status == 503)
             #expect(try first.json["code"] == "forward_not_accepted")
             #expect(shop.engine.counts.notificationsRecorded == 1)
-            // Sent again, as the App Store does: who has it is not troubled again.
+            // Sent again, as by the App Store: an address that has it does not get it twice.
             #expect(try await shop.tell(body) == 200)
             #expect(try await shop.tell(body) == 200)
             #expect(quick.arrivals.count == 1 && slow.arrivals.count == 2)
@@ -237,7 +235,7 @@ import Testing
         }
     }
 
-    @Test func `the list of forwards is for servers, in pages`() async throws {
+    @Test func `the list of forwards needs a secret key, and has pages`() async throws {
         let receiver = try Receiver()
         try await withShop(
             on: .sqlite, notifies: false, forwards: Self.rules([receiver])
@@ -261,10 +259,10 @@ import Testing
         }
     }
 
-    // MARK: - Where we cannot keep it
+    // MARK: - Without storage
 
     @Test(arguments: ForwardRules.Policy.allCases, [true, false])
-    func `only with the policy any may another's acceptance stand for ours`(
+    func `if we cannot store a notification, an accepting address counts only with policy any`(
         policy: ForwardRules.Policy, accepts: Bool
     ) async throws {
         try await withShop(on: .sqlite, notifies: false) { shop in
@@ -297,7 +295,7 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(10)), arguments: StoryDatabase.allCases)
-    func `a server that is killed between keeping and sending on sends on when it is back`(
+    func `a server that is killed between storing and forwarding forwards after a restart`(
         database: StoryDatabase
     ) async throws {
         let receiver = try Receiver()
@@ -334,7 +332,7 @@ import Testing
     }
 }
 
-/// Which bodies were posted.
+/// The bodies that were posted.
 private final class Tally: Sendable {
     private let found = Mutex<[Bool]>([])
     var all: [Bool] { found.withLock { $0 } }
@@ -360,7 +358,7 @@ private struct RefusingDatabase: DatabaseDriver {
     func close() {}
 }
 
-/// So that each buyer without a name has a name of their own.
+/// Gives each buyer without a name a name of their own.
 private let buyers = Atomic(0)
 
 extension Shop {
@@ -385,7 +383,7 @@ extension Shop {
         return statuses
     }
 
-    /// Lets everything happen that is due.
+    /// Processes everything that is due.
     fileprivate func settle() async throws {
         try await simulator.post("/_sim/clock", ["advance": "PT1S"])
     }

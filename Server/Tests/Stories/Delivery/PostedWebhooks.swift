@@ -5,7 +5,7 @@ import Synchronization
 
 @testable import Program
 
-/// Takes webhooks in RevenueCat's form as they are posted, without HTTP.
+/// Receives webhooks in RevenueCat's form, without HTTP.
 final class PostedWebhooks: Sendable {
     private let events = Mutex<[JSON]>([])
 
@@ -13,7 +13,7 @@ final class PostedWebhooks: Sendable {
         id: "crm", settings: WebhookSettings(url: "https://example.com/", format: .revenueCat),
         secrets: [webhookSecret])
 
-    /// What was posted since the last call, in order.
+    /// The webhooks posted since the last call, in order.
     func take() -> [JSON] {
         events.withLock { events in
             defer { events = [] }

@@ -1,7 +1,8 @@
 import Foundation
 import Synchronization
 
-/// Another backend, on a port of this machine: takes what is posted, and answers as it is told to.
+/// Another backend, on a port of this machine: receives what is posted, and responds as a test
+/// says.
 final class Receiver: Sendable {
     struct Arrival: Hashable, Sendable {
         var path: String
@@ -13,9 +14,9 @@ final class Receiver: Sendable {
         case status(Int)
         case redirect(to: String)
         case answer(Int, headers: [String: String], body: String)
-        /// By what arrived.
+        /// A reply that depends on the request.
         case chosen(@Sendable (Arrival) -> Int)
-        /// Never, while the connection stays open.
+        /// Never responds, while the connection stays open.
         case nothing
     }
 
@@ -30,10 +31,12 @@ final class Receiver: Sendable {
 
     private let state: Mutex<State>
     private let port: UInt16
-    /// Bound and never listening: while nobody listens, no other process is given the port.
+    /// Bound but never listening: it reserves the port, so that no other process gets it while the
+    /// receiver is stopped.
     private let keeper: Int32
 
-    /// - Parameter replies: in turn; the last one from then on.
+    /// - Parameter replies: used one after the other; the last one is used for all further
+    ///   requests.
     init(_ replies: Reply...) throws {
         state = Mutex(State(replies: replies.isEmpty ? [.status(200)] : replies))
         (keeper, port) = try Self.bound(to: 0)
@@ -46,15 +49,15 @@ final class Receiver: Sendable {
     }
 
     var url: String { origin + "/apple" }
-    /// How the server shows it: without the path.
+    /// The address as the server shows it: without the path.
     var origin: String { "http://127.0.0.1:\(port)" }
     var arrivals: [Arrival] { state.withLock { $0.arrivals } }
-    /// The header fields of each arrival, by their names in lower case.
+    /// The header fields of each request, with names in lower case.
     var heads: [[String: String]] { state.withLock { $0.heads } }
 
     func reply(_ replies: Reply...) { state.withLock { $0.replies = replies } }
 
-    /// A socket of this machine, and its port: the wished one, or any where that is 0.
+    /// A socket of this machine, and its port: the wished one, or any port if that is 0.
     private static func bound(to port: UInt16) throws -> (socket: Int32, port: UInt16) {
         let socket = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         var yes: Int32 = 1
@@ -76,7 +79,7 @@ final class Receiver: Sendable {
         return (socket, UInt16(bigEndian: address.sin_port))
     }
 
-    /// Begins to listen, at the port that it had.
+    /// Begins to listen, at the same port as before.
     func listen() throws {
         let listener = try Self.bound(to: port).socket
         guard Foundation.listen(listener, 128) == 0 else {
@@ -93,7 +96,7 @@ final class Receiver: Sendable {
         }
     }
 
-    /// Whoever calls is turned away from now on.
+    /// Refuses connections from now on.
     func stop() {
         let listener = state.withLock { state in
             defer { state.listener = -1 }
@@ -124,7 +127,7 @@ final class Receiver: Sendable {
         case .redirect(let url):
             Self.send("HTTP/1.1 302 Told\r\nLocation: \(url)\r\n", to: connection)
         case .nothing:
-            // Until the other side has had enough.
+            // Reads until the other side has closed the connection.
             var byte: UInt8 = 0
             while read(connection, &byte, 1) > 0 {}
         }

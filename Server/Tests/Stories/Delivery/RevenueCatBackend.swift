@@ -1,11 +1,11 @@
 import AppStoreFormats
 import Ledger
 
-/// A backend that follows RevenueCat's documentation: it opens access by what is bought, until its
-/// end, and closes it by EXPIRATION and by refunds. By a TRANSFER it first opens everything for the
-/// new owner, and then closes everything for the former one. It knows nothing else.
+/// A backend that follows RevenueCat's documentation. Purchases open access until their end;
+/// EXPIRATION and refunds close it. For a TRANSFER it first opens everything for the new owner, and
+/// then closes everything for the former one. It knows nothing else.
 struct RevenueCatBackend {
-    /// What one chain of renewals, or one purchase, gives by one product.
+    /// The access that one chain of renewals, or one purchase, gives by one product.
     private struct Right {
         var entitlements: Set<String>
         /// Nil if it does not end by itself.
@@ -18,10 +18,10 @@ struct RevenueCatBackend {
     }
 
     private var rights: [String: [Place: Right]] = [:]
-    /// Ids that are one customer's, by the first of them that was seen.
+    /// The ids of each customer, grouped by the first of them that was seen.
     private var customers: [String: String] = [:]
 
-    /// Whether somebody who has these ids may use something.
+    /// The entitlements that are open for a customer with these ids.
     func open(for ids: [String], at now: Int64) -> Set<String> {
         let own = Set(ids.map { customers[$0] ?? $0 }).compactMap { rights[$0] }
         let current = own.flatMap(\.values).filter { $0.until.map { $0 > now } ?? true }

@@ -6,17 +6,15 @@ import Testing
 
 @testable import Simulator
 
-/// What webhooks, answers, the export and the simulator's books say of the same transactions, over
-/// random lives.
+/// Compares what webhooks, answers, the export and the simulator's books say about the same
+/// transactions, over random lives.
 @Suite(.serialized) struct RevenueCatLifeStories {
     private static let accounts = 80
     private static let months = 8
-    /// Moments at which the app posts what is new, and all is compared.
+    /// Times at which the app posts new purchases, and everything is compared.
     private static let samples = 10
 
-    @Test func `all outputs say the same of every transaction, and nobody who paid is shut out`()
-        async throws
-    {
+    @Test func `all outputs agree on every transaction, and every payer has access`() async throws {
         let seed = Dice.seed(announcedBy: "RevenueCatLifeStories", usual: 1)
         let webhooks = PostedWebhooks()
         let set: @Sendable (inout SimulatorSettings) -> Void = { settings in
@@ -34,7 +32,7 @@ import Testing
                 let time = ISODuration(
                     days: days - 1, milliseconds: Int64.random(in: 0..<172_800_000, using: &dice))
                 try await shop.store.advance(by: time)
-                // Some apps are opened long after Apple's notifications came.
+                // Some apps are opened long after Apple's notifications arrived.
                 let posts = sample == Self.samples ? 1 : 0.5
                 try await crowd.post { Double.random(in: 0..<1, using: &dice) < posts }
                 try await crowd.check("sample \(sample) of seed \(seed)")
@@ -45,8 +43,8 @@ import Testing
     }
 }
 
-/// The customers of a population, with an app that posts their purchases now and then, and a
-/// backend that takes webhooks.
+/// The customers of a population, with an app that posts their purchases at intervals, and a
+/// backend that receives webhooks.
 private struct RevenueCatCrowd {
     private let shop: DirectShop
     private let webhooks: PostedWebhooks
@@ -101,8 +99,8 @@ private struct RevenueCatCrowd {
 
     // MARK: - Answers
 
-    /// Whoever has something open by the answer has it at the backend, and what is over by the
-    /// answer is over there.
+    /// Everything that is open by the answer is open at the backend, and everything that has ended
+    /// by the answer is closed there.
     func check(_ place: String) async throws {
         let now = shop.store.clock.milliseconds
         for (name, ids) in ids {
@@ -127,7 +125,7 @@ private struct RevenueCatCrowd {
         }
     }
 
-    /// The answer's state and price of each present period are what its last webhook says.
+    /// The last webhook of each present period has the same state and price as the answer.
     private func checkFree(_ state: CustomerState, _ place: String) throws {
         for purchase in state.purchases {
             guard let access = purchase.access,
@@ -155,7 +153,8 @@ private struct RevenueCatCrowd {
         events.filter { types.contains($0["type"]?.string ?? "") }
     }
 
-    /// No purchase changed hands here. Each transaction arrived once, each subscription began once.
+    /// No purchase changes its owner here. Each transaction arrives once, and each subscription
+    /// starts once.
     func checkCounts(_ place: String) async throws {
         #expect(events(of: ["TRANSFER"]).isEmpty, "\(place)")
         #expect(Set(events.compactMap { $0["id"]?.string }).count == events.count, "\(place)")
@@ -184,7 +183,7 @@ private struct RevenueCatCrowd {
     private func booked() async -> [String: Booked] {
         var found: [String: Booked] = [:]
         for subscription in Array(await shop.store.world.subscriptions.all) {
-            // Seats that were added have the number of their period, and convert no trial.
+            // Added seats have the number of their period, and do not convert a trial.
             let periods = subscription.transactions.filter(\.beginsPeriod)
             for (index, transaction) in periods.enumerated() {
                 found[transaction.id] = Booked(
@@ -219,8 +218,8 @@ private struct RevenueCatCrowd {
         return rows
     }
 
-    /// Each webhook about a transaction says of it what its row in the export says, and what the
-    /// books say.
+    /// Each webhook about a transaction agrees with the transaction's row in the export and with
+    /// the books.
     func checkExport(_ place: String) async throws {
         let (booked, exported) = (await booked(), try await exported())
         var seen: [String: Int] = [:]
@@ -248,7 +247,7 @@ private struct RevenueCatCrowd {
     }
 }
 
-/// One webhook about a transaction, beside its row of the export and the books.
+/// One webhook about a transaction, its row of the export, and its entry in the books.
 private struct RevenueCatComparison {
     let event: JSON
     let type: String
@@ -257,7 +256,7 @@ private struct RevenueCatComparison {
     let before: StoreTransaction?
     let number: Int
 
-    /// What differs, in words: each fact as the webhook, the export and the books have it.
+    /// The differences in words: each fact as the webhook, the export and the books have it.
     var differences: [String] {
         var facts: [(String, String, String, String)] = [
             ("period_type", text("period_type"), exportedPeriodType, bookedPeriodType),
@@ -269,7 +268,7 @@ private struct RevenueCatComparison {
             ("offer_code", text("offer_code"), value("offer"), book.offer?.id ?? "-"),
             ("currency", text("currency"), value("purchased_currency"), book.storefront.currency),
         ]
-        // A webhook says what was charged, the export what was not given back of single seats.
+        // A webhook names the charged amount; the export deducts the refunds of single seats.
         let isPayment = ["INITIAL_PURCHASE", "RENEWAL", "NON_RENEWING_PURCHASE"].contains(type)
         if isPayment, book.seats.map({ $0.refunds.isEmpty }) ?? true {
             let paid = book.ownership == .purchased ? book.price : 0
@@ -337,7 +336,7 @@ private struct RevenueCatComparison {
         }
     }
 
-    /// Such as `9.99`; with a third digit only if it is not zero.
+    /// Such as `9.99`, with a third digit only if it is not zero.
     private static func decimal(_ thousandths: Int64) -> String {
         let (units, rest) = thousandths.quotientAndRemainder(dividingBy: 1000)
         let digits = "\(rest + 1000)".dropFirst()

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Program
 
-/// To whom RevenueCat's webhooks say that a purchase belongs.
+/// The owner of a purchase in RevenueCat's webhooks.
 @Suite(.serialized) struct RevenueCatOwnerStories {
     private static func app(
         _ receiver: Receiver, credits: [ProductID: [CurrencyID: Int64]]? = nil
@@ -29,14 +29,14 @@ import Testing
         case withToken
         /// The app has set the customer's own id as the token, and has not posted anything yet.
         case withOwnID
-        /// The same, and nobody ever posts.
+        /// The same, and the app never posts.
         case neverPosted
     }
 
     private static let uuid = "a0000000-0000-4000-8000-000000000001"
 
     @Test(arguments: StoryDatabase.allCases, Coming.allCases)
-    func `an ordinary purchase is one initial purchase of its customer's, and no transfer`(
+    func `an ordinary purchase is one INITIAL_PURCHASE of its customer, and no TRANSFER`(
         database: StoryDatabase, coming: Coming
     ) async throws {
         let receiver = try Receiver()
@@ -69,7 +69,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `what happened before anybody had it arrives in order when it is linked`(
+    func `events from before a purchase had an owner arrive in order when it is linked`(
         database: StoryDatabase
     ) async throws {
         let receiver = try Receiver()
@@ -87,7 +87,7 @@ import Testing
             #expect(receiver.webhooks.allSatisfy { $0["app_user_id"] == "anna" })
             let times = receiver.webhooks.compactMap { $0["event_timestamp_ms"]?.integer }
             #expect(times == times.sorted() && Set(times).count > 2)
-            // What was delivered once is not delivered again.
+            // Nothing is delivered twice.
             #expect(try await shop.post(bought, as: "anna") == 200)
             try await shop.advance("PT1M")
             #expect(receiver.webhooks.count == types.count)
@@ -95,7 +95,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `a transfer is sent whenever the owner changes, and never otherwise`(
+    func `a TRANSFER is sent whenever the owner changes, and never otherwise`(
         database: StoryDatabase
     ) async throws {
         let receiver = try Receiver()
@@ -107,7 +107,7 @@ import Testing
                 "original_transaction_id": .string(try bought.text("original_transaction_id")),
                 "reason": "ticket",
             ]
-            // Support confirms that it is hers, and gives it to ben, and takes that back.
+            // Support confirms that it is hers, gives it to ben, and undoes that.
             try await shop.support.post("/v1/customers/anna/transfers", order)
             try await shop.advance("PT1M")
             #expect(receiver.transfers.isEmpty)
@@ -121,7 +121,7 @@ import Testing
             #expect(undone.status == 200)
             try await shop.advance("PT1M")
             #expect(receiver.transfers == [.init(["anna"], ["ben"]), .init(["ben"], ["anna"])])
-            // Her other id is no other owner.
+            // Her other id is not another owner.
             try await shop.support.post(
                 "/v1/customers/anna/aliases", ["customer_id": "anna@home"])
             #expect(try await shop.post(bought, as: "anna@home") == 200)
@@ -137,7 +137,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `a purchase that support took back from somebody can be linked to another`(
+    func `a purchase whose transfer was undone can be linked to another customer`(
         database: StoryDatabase
     ) async throws {
         let receiver = try Receiver()
@@ -168,7 +168,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `whoever loses one of two purchases keeps the other at the receiver`(
+    func `a customer who loses one of two purchases keeps the other at the receiver`(
         database: StoryDatabase
     ) async throws {
         let receiver = try Receiver()
@@ -196,7 +196,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `what a pack credits in two currencies is one transaction, and so is its refund`(
+    func `a pack's credits in two currencies are one transaction, and so is its refund`(
         database: StoryDatabase
     ) async throws {
         let receiver = try Receiver()
@@ -225,7 +225,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `after a change of format, what waits from before the owner was known arrives, too`(
+    func `waiting events from before the owner was known arrive after a change of format`(
         database: StoryDatabase
     ) async throws {
         let receiver = try Receiver(.status(500))
@@ -247,7 +247,7 @@ import Testing
     }
 }
 
-/// Whose a purchase was and is, by one TRANSFER.
+/// The former and the new owner in one TRANSFER.
 private struct OwnerChange: Hashable {
     var from: [String]
     var to: [String]
@@ -256,7 +256,7 @@ private struct OwnerChange: Hashable {
 }
 
 extension Receiver {
-    /// What arrived in RevenueCat's form, and was accepted or not.
+    /// A webhook that arrived in RevenueCat's form, and whether it was accepted.
     fileprivate var webhooks: [JSON] {
         postings.compactMap { (try? JSON(parsing: $0.body))?["event"] }
     }

@@ -7,7 +7,7 @@ import Testing
 
 @testable import Program
 
-/// Free periods, and what becomes of them, in each output.
+/// Free periods, and the payments after them, in each output.
 @Suite(.serialized) struct RevenueCatTrialStories {
     @Test(arguments: StoryDatabase.allCases)
     func `the first payment after a trial is a conversion in webhook, export and report`(
@@ -129,8 +129,8 @@ extension Shop {
 }
 
 extension DirectShop {
-    /// An account subscribes, its app posts the purchase, and renewal is switched off, so that so
-    /// many months are had.
+    /// Subscribes an account, whose app posts the purchase, and switches renewal off so that the
+    /// given number of months is paid.
     fileprivate func subscribe(_ name: String, _ offer: String, months: Int) async throws {
         let bought = try await store.purchase(
             PurchaseOrder("tiers.silver", offerID: offer), on: "\(name)-1")
@@ -145,7 +145,7 @@ extension DirectShop {
         try await store.advance(by: try #require(ISODuration(time)))
     }
 
-    /// The texts of a column of the export in RevenueCat's form.
+    /// The values of a column of the export in RevenueCat's form.
     fileprivate func exported(_ column: String) async throws -> [String] {
         var found: [String] = []
         try await engine.reporting.exportForRevenueCat(of: Self.app, in: .production, since: nil) {

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Program
 
-/// What a handler of RevenueCat's webhooks gets.
+/// The webhooks that a handler of RevenueCat's webhooks receives.
 @Suite(.serialized) struct RevenueCatWebhookStories {
     private static func app(_ receiver: Receiver) -> AppConfiguration {
         var app = birds
@@ -21,7 +21,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `each transaction of the App Store's books arrives once, as the customer's`(
+    func `each transaction of the App Store's books arrives once, with its customer`(
         database: StoryDatabase
     ) async throws {
         let receiver = try Receiver()
@@ -45,7 +45,7 @@ import Testing
                 "INITIAL_PURCHASE", "RENEWAL", "BILLING_ISSUE", "CANCELLATION", "EXPIRATION",
             ]
             for type in expected { #expect(types.contains(type), "\(types)") }
-            // The customer is the one who posted, from the moment that this is known.
+            // The customer is the one who posted the purchase, as soon as that is known.
             let owner = events.drop { $0["type"] != "TRANSFER" && $0["app_user_id"] != "anna" }
             #expect(
                 owner.allSatisfy { $0["app_user_id"] == "anna" || $0["type"] == "TRANSFER" },
@@ -66,7 +66,7 @@ import Testing
             #expect(try await shop.post(bought, as: "anna") == 200)
             let chain = try bought.text("original_transaction_id")
             try await shop.simulator.post("/_sim/subscriptions/\(chain)/fail-billing")
-            // The second one is refused: what comes after it waits.
+            // The second one is refused, so the following ones wait.
             receiver.reply(
                 .chosen {
                     String(decoding: $0.body, as: UTF8.self).contains("\"CANCELLATION\"")
@@ -97,7 +97,7 @@ import Testing
         }
     }
 
-    @Test func `after a change of format, what is replayed has the new form`() async throws {
+    @Test func `after a change of format, a replay has the new form`() async throws {
         let receiver = try Receiver()
         try await withShop(on: .sqlite) { shop in
             let added = try await shop.support.post("/v1/webhooks", ["url": .string(receiver.url)])
@@ -119,10 +119,10 @@ import Testing
         message.split(separator: "_").prefix(3).joined(separator: "_")
     }
 
-    /// A webhook that refuses everything is changed, and compared with one that had the format from
-    /// the start.
+    /// A webhook whose deliveries all failed gets another format, and is compared with one that had
+    /// this format from the start.
     @Test(arguments: StoryDatabase.allCases, WebhookFormat.allCases)
-    func `after a change of format, each event that waits arrives whole in the new form`(
+    func `after a change of format, each waiting event arrives whole in the new form`(
         database: StoryDatabase, format: WebhookFormat
     ) async throws {
         let (receiver, other) = (try Receiver(.status(500)), try Receiver())
@@ -158,7 +158,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `an erased person's token is in no later transfer`(
+    func `no later TRANSFER contains an erased customer's token`(
         database: StoryDatabase
     ) async throws {
         let receiver = try Receiver()
@@ -192,7 +192,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `of an erased person nothing is left in any body`(
+    func `no body contains the id of an erased customer`(
         database: StoryDatabase
     ) async throws {
         let receiver = try Receiver(.status(500))
@@ -232,7 +232,7 @@ extension Shop {
         try #require(try await events().first { $0["type"] == "billing_failed" }).text("id")
     }
 
-    /// What the App Store's books hold of a device's account.
+    /// The App Store's books about a device's account.
     fileprivate func transactionIDs(of device: String) async throws -> [String] {
         let books = try await simulator.get("/_sim/devices/\(device)/transactions")
         return try #require(books["signed_transactions"]?.array).map {

@@ -7,7 +7,7 @@ import Testing
 
 @testable import Program
 
-/// Webhooks by requests: their settings, secrets, deliveries and replays.
+/// Manages webhooks by requests: their settings, secrets, deliveries and replays.
 @Suite(.serialized) struct WebhookAPIStories {
     @Test(arguments: StoryDatabase.allCases)
     func `a webhook is added, filtered, changed and deleted, and its secret is shown once`(
@@ -55,7 +55,7 @@ import Testing
         }
     }
 
-    @Test func `while a secret is rotated both sign, and afterwards the new one only`()
+    @Test func `both secrets sign during a rotation, and only the new one afterwards`()
         async throws
     {
         let receiver = try Receiver()
@@ -80,7 +80,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `a secret that is rotated twice leaves the receiver's and the one before it signing`(
+    func `after repeated rotations the receiver's secret and the previous one still sign`(
         database: StoryDatabase
     ) async throws {
         let receiver = try Receiver()
@@ -153,9 +153,7 @@ import Testing
         }
     }
 
-    @Test func `each attempt can be read, with the beginning of the answer and no secret`()
-        async throws
-    {
+    @Test func `each attempt shows the beginning of the response, and no secret`() async throws {
         let receiver = try Receiver()
         try await withShop(on: .sqlite) { shop in
             let added = try await shop.support.post("/v1/webhooks", ["url": .string(receiver.url)])
@@ -176,7 +174,7 @@ import Testing
         }
     }
 
-    @Test func `deliveries are listed in pages, and only those asked for`() async throws {
+    @Test func `deliveries are listed in pages, filtered as requested`() async throws {
         let receiver = try Receiver()
         try await withShop(on: .sqlite) { shop in
             let added = try await shop.support.post("/v1/webhooks", ["url": .string(receiver.url)])
@@ -202,7 +200,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `webhooks that were taken out of the configuration do not count, and can be deleted`(
+    func `webhooks removed from the configuration do not count, and can be deleted`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database) { shop in
@@ -239,7 +237,7 @@ import Testing
     }
 
     @Test
-    func `a webhook of the configuration is only paused by a request, and wrong ones are refused`()
+    func `a configured webhook can only be paused by a request, and invalid ones are refused`()
         async throws
     {
         let receiver = try Receiver()

@@ -8,7 +8,8 @@ import Testing
 
 /// Webhooks of servers that are killed, and of several servers on one database.
 @Suite(.serialized) struct WebhookClusterStories {
-    /// Each causes a few events. PERENNIAL_WEBHOOK_CUSTOMERS sets another number, such as 10000.
+    /// The number of customers, each of whom causes a few events. PERENNIAL_WEBHOOK_CUSTOMERS sets
+    /// another number, such as 10000.
     private static let customers =
         ProcessInfo.processInfo.environment["PERENNIAL_WEBHOOK_CUSTOMERS"].flatMap(Int.init) ?? 300
     private static let eventsPerCustomer = 3
@@ -47,7 +48,7 @@ import Testing
                     wire.bearer = program.key
                     let count = receiver.arrivals.count
                     try await Self.give(1...20, at: [wire])
-                    // In the middle of reading the log, rendering, posting, or recording.
+                    // While it reads the log, renders, posts, or records.
                     try await eventually("webhooks of round \(round)", within: 120) {
                         receiver.arrivals.count >= count + round * 3
                     }
@@ -61,7 +62,7 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(60)))
-    func `of three servers one is killed, and every event arrives in the order of its customer`()
+    func `if one of three servers is killed, every event arrives in its customer's order`()
         async throws
     {
         let receiver = try Receiver()
@@ -94,10 +95,10 @@ import Testing
         }
     }
 
-    /// The database is new, so that the first notifications find it without statistics, and all
-    /// rows on the same pages.
+    /// The database is new, so the first notifications find it without statistics, and all rows are
+    /// on the same pages.
     @Test(.timeLimit(.minutes(10)))
-    func `two servers refuse no notification while they post webhooks and answer about customers`()
+    func `two servers refuse no notification while they post webhooks and answer requests`()
         async throws
     {
         let receiver = try Receiver()
@@ -127,7 +128,7 @@ import Testing
         }
     }
 
-    /// Asks about customers at one server after the other. Returns how many answers had a status.
+    /// Requests customers from one server after the other. Returns how many responses had a status.
     private static func read(
         _ count: Int, _ key: String, _ wires: [Wire]
     ) async -> [Int?: Int] {
@@ -141,7 +142,8 @@ import Testing
         return found
     }
 
-    /// Causes events of each customer. Insists where a server has gone: the key makes it one grant.
+    /// Causes events of each customer. Retries if a server is gone: the idempotency key makes it
+    /// one grant.
     private static func give(_ customers: ClosedRange<Int>, at wires: [Wire]) async throws {
         await withTaskGroup { group in
             for writer in 0..<writers {
@@ -167,7 +169,7 @@ import Testing
         }
     }
 
-    /// Waits until every event of the log has arrived, each after those of its customer before it.
+    /// Waits until every event of the log has arrived, each after the earlier ones of its customer.
     private static func expectAll(
         _ receiver: Receiver, _ program: ServerProgram, at wire: Wire
     ) async throws {
@@ -182,7 +184,7 @@ import Testing
             cursor = page["next_cursor"]?.string ?? ""
         }
         let wanted = ids
-        // A killed server's leases expire first.
+        // A killed server's leases must expire first.
         try await eventually("each event was delivered", within: 1_800) {
             Set(receiver.heads.compactMap { $0["webhook-id"] }) == wanted
         }

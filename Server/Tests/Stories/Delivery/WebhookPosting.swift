@@ -2,7 +2,7 @@ import AppStoreFormats
 import Crypto
 import Foundation
 
-/// What a webhook's receiver got, as a receiver reads it.
+/// A received webhook, as a receiver reads it.
 struct WebhookPosting: Sendable {
     var id: String
     var timestamp: String
@@ -16,7 +16,8 @@ struct WebhookPosting: Sendable {
         self.body = body
     }
 
-    /// Whether it was signed with the secret, by a reading of Standard Webhooks of its own.
+    /// Whether it was signed with the secret, by an independent implementation of Standard
+    /// Webhooks.
     func isSigned(with secret: String) -> Bool {
         guard let key = Data(base64Encoded: String(secret.dropFirst("whsec_".count))) else {
             return false

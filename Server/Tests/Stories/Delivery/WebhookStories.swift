@@ -23,7 +23,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `every event arrives, signed, in the order of its customer, with the customer`(
+    func `every event arrives signed, in its customer's order, with the customer's state`(
         database: StoryDatabase
     ) async throws {
         let receiver = try Receiver()
@@ -39,7 +39,7 @@ import Testing
             #expect(Set(postings.map(\.id)) == Set(try events.map { "birds_\(try $0.text("id"))" }))
             for posting in postings {
                 let event = try #require(posting.event)
-                // In the form of the API, word for word.
+                // The event has exactly the API's form.
                 #expect(events.contains(event))
                 #expect(posting.id == "birds_\(try event.text("id"))")
                 #expect(posting.isSigned(with: webhookSecret))
@@ -65,7 +65,7 @@ import Testing
         }
     }
 
-    @Test func `what was tampered with is refused by a receiver`() async throws {
+    @Test func `a receiver refuses a webhook that was changed on the way`() async throws {
         let receiver = try Receiver()
         try await withShop(on: .sqlite, app: Self.app(receiver)) { shop in
             try await shop.give("anna")
@@ -87,7 +87,7 @@ import Testing
         }
     }
 
-    /// By the library of Standard Webhooks for Python, where it is installed.
+    /// Verified by the library of Standard Webhooks for Python, if it is installed.
     private static func checkByLibrary(_ posting: WebhookPosting) throws {
         let python = ProcessInfo.processInfo.environment["PERENNIAL_PYTHON"] ?? "python3"
         let script = """
@@ -119,7 +119,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `one customer's failure holds up that customer only, and each attempt has the same bytes`(
+    func `one customer's failure delays only that customer, and attempts have the same bytes`(
         database: StoryDatabase
     ) async throws {
         let receiver = try Receiver(
@@ -133,7 +133,7 @@ import Testing
             #expect(Set(receiver.postings.filter { $0.customer == "ben" }.map(\.id)).count == 3)
             for pause: JSON in ["PT7S", "PT7M", "PT40M"] { try await shop.advance(pause) }
             let tried = receiver.postings.filter { $0.customer == "anna" }
-            // At once, and after 5 s, 5 min, and 30 min: the first event only.
+            // Attempts at once, after 5 s, 5 min, and 30 min, of the first event only.
             #expect(tried.count == 4)
             #expect(Set(tried.map(\.id)).count == 1 && Set(tried.map(\.body)).count == 1)
             receiver.reply(.status(200))
@@ -145,7 +145,8 @@ import Testing
         }
     }
 
-    @Test func `a receiver that is down for 72 hours gets everything, and is named after an hour`()
+    @Test
+    func `a receiver that is down for 72 hours gets everything, and is reported after an hour`()
         async throws
     {
         let receiver = try Receiver()
@@ -174,7 +175,7 @@ import Testing
         }
     }
 
-    @Test func `what failed for three days is kept for thirty, and can be replayed`()
+    @Test func `deliveries that failed for three days are kept for thirty, and can be replayed`()
         async throws
     {
         let receiver = try Receiver(.status(500))
@@ -198,7 +199,7 @@ import Testing
         }
     }
 
-    @Test func `410 pauses the webhook, and when it goes on nothing is lost`() async throws {
+    @Test func `a 410 pauses the webhook, and nothing is lost once it resumes`() async throws {
         let receiver = try Receiver(.status(410))
         try await withShop(on: .sqlite, app: Self.app(receiver)) { shop in
             try await shop.give("anna")
@@ -238,7 +239,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `erasing a person scrubs what waits, what was answered, and the list`(
+    func `erasing a customer scrubs waiting deliveries, stored answers, and the list`(
         database: StoryDatabase
     ) async throws {
         let receiver = try Receiver(.answer(500, headers: [:], body: "broken"))
@@ -271,9 +272,10 @@ import Testing
 }
 
 extension WebhookStories {
-    /// What waits for an answer when its person is erased starts what comes after it all the same.
+    /// A delivery may be waiting for its response when its customer is erased. The next delivery of
+    /// that customer starts all the same.
     @Test(arguments: StoryDatabase.allCases)
-    func `an answer that comes after the erasure starts the next, and is not kept`(
+    func `a response after an erasure starts the next delivery, and is not stored`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database) { shop in
@@ -327,7 +329,7 @@ extension Shop {
         try await support.get("/v1/webhooks/\(webhook)/deliveries\(query)")["items"]?.array ?? []
     }
 
-    /// What the database holds of deliveries: bodies, streams, and answers.
+    /// The stored texts of deliveries: bodies, streams, and answers.
     func bodies() async throws -> [String] {
         try await database.read { connection in
             try connection.rows("SELECT body, stream FROM webhook_deliveries", []) {

@@ -1,10 +1,10 @@
 import AppStoreFormats
 import Testing
 
-/// Who did it: what the log and the history keep of a request's author.
+/// The author of a request, as the log and the history keep it.
 @Suite struct AuthorStories {
     @Test(arguments: StoryDatabase.allCases)
-    func `an event names the key and the person, and the history says it`(
+    func `an event names the key and the person, and the history says so`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database) { shop in

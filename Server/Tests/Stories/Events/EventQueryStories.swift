@@ -76,7 +76,7 @@ import Testing
                     })
             let money = try await Self.rows(
                 queries[1], ["month", "currency", "revenue"], in: shop)
-            // The databases write the digits of a sum in their own ways.
+            // The databases format the digits of a sum differently.
             let sums = try money.map { row -> [String?] in
                 let sum = try #require(row[2].flatMap { Decimal(string: $0) })
                 return [row[0], row[1], "\(sum)"]
@@ -88,7 +88,7 @@ import Testing
         }
     }
 
-    /// By month and currency, of production.
+    /// By month and currency, in production.
     private static func revenue(of events: [JSON]) -> [[String?]] {
         var sums: [[String]: Decimal] = [:]
         for event in events where event["environment"] == "production" {
@@ -103,7 +103,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `every event stands in the table as the HTTP API tells it`(
+    func `every event has the same values in the table as in the HTTP API`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database) { shop in
@@ -123,7 +123,7 @@ import Testing
                 }
                 #expect(row[7] == Self.text(event["cause"]?["document_id"]))
                 var details = Self.leaves(try JSON(parsing: Array((row[8] ?? "").utf8)))
-                // Why it is the customer's: not in the API.
+                // The evidence of the link, which the API omits.
                 details["evidence"] = nil
                 var api = Self.leaves(event)
                 // Counted when the event is read.

@@ -3,7 +3,7 @@ import Eventually
 import Foundation
 import Testing
 
-/// `perennial events follow` in a process of its own, beside servers that come and go.
+/// `perennial events follow` in its own process, beside servers that stop and start.
 @Suite(.serialized) struct FollowStories {
     private static let count = 20
 
@@ -45,7 +45,7 @@ import Testing
         }
     }
 
-    @Test func `a cursor that is not one of the log is refused`() async throws {
+    @Test func `a cursor that is not from the log is refused`() async throws {
         try await withShop(on: .sqlite, notifies: false) { shop in
             let folder = try TemporaryFolder()
             defer { folder.remove() }
@@ -73,7 +73,7 @@ import Testing
         }
     }
 
-    /// Begins to follow. The function returns the lines that were printed.
+    /// Begins to follow. The returned function returns the lines that were printed.
     private static func follow(
         _ program: ServerProgram, in folder: TemporaryFolder, _ arguments: [String]
     ) throws -> (ServerProgram.Running, () throws -> [Substring]) {
@@ -84,7 +84,7 @@ import Testing
         return (
             follower,
             {
-                // What follows the last line break is a line that is being written.
+                // The text after the last line break is an unfinished line.
                 let text = try String(contentsOf: file, encoding: .utf8)
                 return text.split(separator: "\n", omittingEmptySubsequences: false).dropLast()
             }

@@ -14,9 +14,9 @@ import Testing
     private func types(_ events: [JSON]) -> [String] { events.compactMap { $0["type"]?.string } }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `once the clock has answered, what time did is told`(database: StoryDatabase)
-        async throws
-    {
+    func `events of elapsed time are emitted once the simulator's clock answers`(
+        database: StoryDatabase
+    ) async throws {
         try await withShop(on: database, notifies: false) { shop in
             try await shop.addDevice(Stage.account)
             var stage = Stage(simulator: shop.simulator, server: shop.server)
@@ -35,9 +35,9 @@ import Testing
         }
     }
 
-    /// A welcome mail needs an address: `linked` has it, and says that there is more to read.
+    /// A welcome mail needs an address: `linked` has it, and says that there are earlier events.
     @Test(arguments: StoryDatabase.allCases)
-    func `what happened before a purchase is linked is in its customer's history`(
+    func `events from before a purchase was linked are in its customer's history`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database) { shop in
@@ -68,7 +68,9 @@ import Testing
         }
     }
 
-    @Test func `every document that an event names is kept, and explains it`() async throws {
+    @Test func `every document that an event names is stored, and explains the event`()
+        async throws
+    {
         try await withShop(on: .sqlite, questions: .all) { shop in
             try await shop.addDevice(Stage.account)
             var stage = Stage(simulator: shop.simulator, server: shop.server)

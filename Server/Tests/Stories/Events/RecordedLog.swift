@@ -1,7 +1,7 @@
 import Logging
 import Synchronization
 
-/// What a server logs, kept so that a story can read it.
+/// A server's log, kept so that a story can read it.
 final class RecordedLog: Sendable {
     struct Line: Hashable, Sendable {
         var level: Logger.Level
@@ -11,7 +11,7 @@ final class RecordedLog: Sendable {
 
     private let kept = Mutex<[Line]>([])
 
-    /// In the order in which they were logged; from `info` on.
+    /// The messages of level `info` and above, in order.
     var lines: [Line] { kept.withLock { $0 } }
 
     var logger: Logger { Logger(label: "story") { _ in Writer(book: self) } }

@@ -9,7 +9,7 @@ import Testing
 
 @testable import Program
 
-/// What another backend knows is taken in, once.
+/// The data of another backend is imported once.
 @Suite(.serialized) struct ImportStories {
     private static func run(
         _ kind: ImportKind, _ lines: [String], with engine: Engine, in folder: TemporaryFolder,
@@ -27,7 +27,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `receipts out of a file are theirs whose they are, as the books say`(
+    func `receipts in a file are linked to their customers, as the books say`(
         database: StoryDatabase
     ) async throws {
         let folder = try TemporaryFolder()
@@ -62,7 +62,8 @@ import Testing
                 let facts = history.filter { $0.kind == .fact }.map(\.sentence)
                 #expect(!facts.isEmpty && facts.allSatisfy { $0.contains("an imported file") })
             }
-            // Done: a second time there is nothing to do, and anew nothing is different.
+            // The import is complete: a second run has nothing to do, and a new one changes
+            // nothing.
             for isAnew in [false, true] {
                 let again = try await Self.run(
                     .receipts, lines, with: shop.engine, in: folder, isAnew: isAnew)
@@ -73,7 +74,9 @@ import Testing
         }
     }
 
-    @Test func `a purchase that is somebody's stays theirs, and the report says so`() async throws {
+    @Test func `a purchase that is linked to a customer stays theirs, and the report says so`()
+        async throws
+    {
         let folder = try TemporaryFolder()
         defer { folder.remove() }
         try await withShop(on: .sqlite, notifies: false, questions: .due) { shop in
@@ -92,7 +95,7 @@ import Testing
     private static let token = "0f4c7b9e-1d2a-4c3b-8e5f-6a7b8c9d0e1f"
 
     @Test(arguments: ["import", "document", "support"], StoryDatabase.allCases)
-    func `an old receipt in a file gives nobody for good what names another`(
+    func `an imported old receipt gives no lasting right to a purchase that names another`(
         first: String, database: StoryDatabase
     ) async throws {
         try await withShop(on: database, notifies: false) { shop in
@@ -114,7 +117,8 @@ import Testing
                         "reason": "ticket 7",
                     ])
             }
-            // A person's word stays; otherwise it is theirs whom it names, whatever came first.
+            // A decision by support stays; otherwise the purchase goes to the customer it names,
+            // whatever came first.
             let isBens = first == "support"
             #expect(try await shop.post(bought, as: Self.token) == (isBens ? 409 : 200))
             for (name, has) in [("ben", isBens), (Self.token, !isBens)] {
@@ -128,7 +132,7 @@ import Testing
     @Test(
         arguments: [OwnershipClaim.RestorePolicy.keep, .transfer],
         [ImportKind.receipts, .originalTransactionIDs])
-    func `the policy counts for what was imported as for what a device posted`(
+    func `the restore policy applies to imports as to purchases posted by devices`(
         policy: OwnershipClaim.RestorePolicy, kind: ImportKind
     ) async throws {
         var app = birds
@@ -155,9 +159,7 @@ import Testing
         }
     }
 
-    @Test func `a number that the App Store does not know, or is none, is told with its line`()
-        async throws
-    {
+    @Test func `an unknown or invalid transaction id is reported with its line`() async throws {
         let folder = try TemporaryFolder()
         defer { folder.remove() }
         try await withShop(on: .sqlite, notifies: false, questions: .due) { shop in
@@ -174,7 +176,9 @@ import Testing
         }
     }
 
-    @Test func `RevenueCat's export gives every customer what the books say`() async throws {
+    @Test func `an import of RevenueCat's export gives every customer what the books say`()
+        async throws
+    {
         let folder = try TemporaryFolder()
         defer { folder.remove() }
         try await withShop(on: .sqlite, notifies: false, questions: .due) { shop in
@@ -200,7 +204,7 @@ import Testing
         }
     }
 
-    @Test func `an import that the App Store does not answer stops, and goes on where it was`()
+    @Test func `an import stops if the App Store does not answer, and later continues at that row`()
         async throws
     {
         let folder = try TemporaryFolder()
@@ -223,7 +227,7 @@ import Testing
         }
     }
 
-    @Test func `an import that is told to slow down, however often, does, and misses nothing`()
+    @Test func `an import slows down as often as it is rate-limited, and misses nothing`()
         async throws
     {
         let folder = try TemporaryFolder()
@@ -243,7 +247,7 @@ import Testing
     private static let rows = 900
 
     @Test(.timeLimit(.minutes(10)))
-    func `an import that is killed halfway goes on, and nobody can tell`() async throws {
+    func `a killed import continues after a restart, with the same result`() async throws {
         try await withShop(on: .sqlite, notifies: false) { shop in
             var lines = ["customer_id,original_transaction_id"]
             for number in 1...Self.rows {
@@ -280,7 +284,7 @@ import Testing
         ]
         if killing {
             let running = try program.begin(arguments)
-            // Some of it is read, and not all.
+            // A part of it is read.
             try await eventually("a third is imported") {
                 try await program.linesImported() > rows / 3
             }
@@ -305,7 +309,7 @@ private final class Pauses: Sendable {
 }
 
 extension Shop {
-    /// The number of the first transaction.
+    /// The id of the first transaction.
     fileprivate func buy(_ name: String, _ more: [String: JSON] = [:]) async throws -> String {
         try await addDevice(name, more)
         let bought = try await simulator.post(
@@ -313,7 +317,7 @@ extension Shop {
         return try bought.text("original_transaction_id")
     }
 
-    /// A row for each.
+    /// A row for each of them.
     fileprivate func fiveWhoBought() async throws -> [String] {
         var rows: [String] = []
         for number in 1...5 { rows.append("c\(number),\(try await buy("c\(number)"))") }
@@ -326,7 +330,7 @@ extension Shop {
 }
 
 extension ServerProgram {
-    /// As far as it is written down.
+    /// The part that is written so far.
     fileprivate func linesImported() async throws -> Int {
         guard FileManager.default.fileExists(atPath: database) else { return 0 }
         let opened = try engine.open(database)

@@ -4,7 +4,7 @@ import Program
 import Simulator
 import Testing
 
-/// An app that takes nothing from before StoreKit 2.
+/// An app that does not accept formats from before StoreKit 2.
 @Suite(.serialized) struct LegacyOffStories {
     private static var app: AppConfiguration {
         var app = birds
@@ -17,7 +17,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `receipts are refused with the reason, and signed transactions are taken`(
+    func `receipts are refused with the reason, and signed transactions are accepted`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database, app: Self.app) { shop in
@@ -51,14 +51,14 @@ import Testing
         }
     }
 
-    @Test func `notifications of version 1 are refused, those of version 2 are taken`()
+    @Test func `notifications of version 1 are refused, those of version 2 are accepted`()
         async throws
     {
         try await withShop(on: .sqlite, app: Self.app, announcements: .both) { shop in
             try await shop.addDevice("anna")
             _ = try await shop.simulator.post(
                 "/_sim/devices/anna-1/purchases", ["product_id": "pro.monthly"])
-            // Both were delivered before the purchase was answered.
+            // Both were delivered before the purchase request was answered.
             #expect(shop.engine.counts.notificationsRecorded == 1)
             #expect(shop.engine.counts.notificationsRefused >= 1)
             let v1: JSON = [

@@ -6,11 +6,11 @@ import Simulator
 import Storage
 import Testing
 
-/// Lives of which the server hears nothing but what came before StoreKit 2: receipts, answers of
+/// Lives of which the server gets only formats from before StoreKit 2: receipts, answers of
 /// verifyReceipt, notifications of version 1.
 @Suite(.serialized) struct LegacyStories {
-    /// Version 1 has no word for some turns, and nothing asks before the period's end: these end in
-    /// the truth, and are not held against the books on the way.
+    /// Version 1 has no notification for some events, and the server asks only at the period's end.
+    /// Answers about such events are compared with the books only at the end of a life.
     private static let told = Life.all.filter { life in
         !["reversed", "everything at once", "ended by the store"].contains {
             life.name.contains($0)
@@ -18,7 +18,7 @@ import Testing
     }
 
     @Test(arguments: Life.all)
-    func `with receipts alone, the schedule finds the truth`(life: Life) async throws {
+    func `with receipts alone, scheduled checks find the truth`(life: Life) async throws {
         try await withShop(on: .sqlite, notifies: false, questions: .receipts) { shop in
             let stage = try await shop.play(life, posting: .receipt)
             try await stage.expectTruthInTheEnd()
@@ -32,14 +32,14 @@ import Testing
     ) async throws {
         try await withShop(on: database, questions: .receipts, announcements: .v1) { shop in
             try await shop.play(life, posting: .receipt, isCompared: true) { stage, _ in
-                // Nothing happens in the millisecond in which the store has been asked.
+                // Nothing happens in the millisecond in which the App Store was asked.
                 try await stage.set(clock: try await stage.now() + .seconds(1))
             }
         }
     }
 
     @Test(arguments: Life.all, [V1Era.year2018, .year2020, .year2021])
-    func `a life of any era ends in the truth`(life: Life, era: V1Era) async throws {
+    func `a life of any client era ends with true answers`(life: Life, era: V1Era) async throws {
         try await withShop(
             on: .sqlite, questions: .receipts, announcements: .v1, era: era
         ) { shop in
@@ -49,7 +49,7 @@ import Testing
     }
 
     @Test(arguments: Life.all, [LocalStack.Settings.NotificationVersions.v1, .both])
-    func `an app that is updated in the middle of a life tells one truth`(
+    func `an app that is updated in the middle of a life gets consistent answers`(
         life: Life, announcements: LocalStack.Settings.NotificationVersions
     ) async throws {
         try await withShop(on: .sqlite, questions: .due, announcements: announcements) { shop in
@@ -62,7 +62,7 @@ import Testing
     }
 
     @Test(arguments: Life.all, StoryDatabase.allCases)
-    func `both versions of every notification, shuffled and twice, tell the truth`(
+    func `both versions of every notification, shuffled and repeated, give true answers`(
         life: Life, database: StoryDatabase
     ) async throws {
         try await withShop(on: database, notifies: false, announcements: .both) { shop in
@@ -75,12 +75,12 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `a notification of version 1 is kept once, whatever receipt a copy has`(
+    func `a notification of version 1 is stored once, whatever receipt a copy has`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database, announcements: .v1) { shop in
             try await shop.addDevice(Stage.account)
-            // Each attempt but the last fails, and each has a receipt that is made anew.
+            // Each attempt but the last fails, and each has a new receipt.
             try await shop.simulator.post("/_sim/faults", ["notifications": ["drop": 1]])
             try await shop.simulator.post(
                 "/_sim/devices/anna-1/purchases", ["product_id": "pro.monthly"])
@@ -101,7 +101,7 @@ import Testing
     }
 
     @Test(arguments: [LocalStack.Settings.NotificationVersions.v1, .both])
-    func `a notification of version 1 that comes late takes back no refund of meanwhile`(
+    func `a late notification of version 1 does not revert a refund made meanwhile`(
         announcements: LocalStack.Settings.NotificationVersions
     ) async throws {
         try await withShop(on: .sqlite, notifies: false, announcements: announcements) { shop in
@@ -124,9 +124,7 @@ import Testing
     }
 
     @Test
-    func `a failed payment that version 1 tells of late switches nothing on that is off by then`()
-        async throws
-    {
+    func `a late failed payment in version 1 does not switch renewal on again`() async throws {
         try await withShop(on: .sqlite, notifies: false, announcements: .v1) { shop in
             let chain = try await shop.subscribeByReceipt()
             try await shop.simulator.post("\(chain)/fail-billing")
@@ -137,7 +135,7 @@ import Testing
             try await shop.simulator.post("\(chain)/cancel")
             let off = try #require(try await shop.v1Notifications().last)
             #expect(try JSON(parsing: off)["auto_renew_status"] == "false")
-            // The next attempt comes when renewal is off, and its receipt is made anew.
+            // The next attempt comes when renewal is off, and has a new receipt.
             try await shop.simulator.post("/_sim/clock", ["advance": "PT6H"])
             let later = try await shop.simulator.get("/_sim/devices/anna-1/receipt")
             copy.replace("latest_receipt", with: .string(try later.text("app_receipt")))
@@ -156,7 +154,7 @@ import Testing
         }
     }
 
-    @Test func `an upgrade that receipts alone tell of ends what was before it`() async throws {
+    @Test func `an upgrade known only from receipts ends the previous product`() async throws {
         try await withShop(on: .sqlite, notifies: false) { shop in
             try await shop.addDevice(Stage.account)
             for (product, wait) in [("pro.yearly", "P10D"), ("premium.monthly", "P1D")] {
@@ -184,9 +182,7 @@ import Testing
     }
 
     @Test
-    func `a notification of version 1 without the secret is refused, and with it kept without`()
-        async throws
-    {
+    func `a notification of version 1 needs the secret, which is not stored`() async throws {
         try await withShop(on: .sqlite, notifies: false, announcements: .v1) { shop in
             try await shop.addDevice(Stage.account)
             try await shop.simulator.post(
@@ -212,7 +208,7 @@ import Testing
 }
 
 extension JSON {
-    /// Another value in the place of a member, wherever it stands.
+    /// Replaces the value of a member, at any depth.
     fileprivate mutating func replace(_ key: String, with value: JSON) {
         guard case .object(var members) = self else { return }
         for index in members.indices {
@@ -227,7 +223,7 @@ extension JSON {
 }
 
 extension Shop {
-    /// What is kept of each document.
+    /// The stored form of each document.
     fileprivate func documents() async throws -> [[UInt8]] {
         let store = Database(database)
         return try await store.read { try $0.documents.all(of: "birds", after: .start, limit: 500) }

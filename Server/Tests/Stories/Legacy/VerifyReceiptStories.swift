@@ -3,17 +3,17 @@ import Program
 import Simulator
 import Testing
 
-/// Our verifyReceipt and the simulator's, asked the same.
+/// Compares the answers of our verifyReceipt and the simulator's to the same requests.
 @Suite(.serialized) struct VerifyReceiptStories {
     private static let lives = Life.all.filter { life in
         ["a month, renewed", "a trial becomes", "upgraded in the middle", "refunded within"]
             .contains { life.name.hasPrefix($0) }
     }
 
-    @Test func `the scenarios of receipts are found`() { #expect(Self.lives.count == 4) }
+    @Test func `the scenarios with receipts exist`() { #expect(Self.lives.count == 4) }
 
     @Test(arguments: lives)
-    func `whoever asks us instead of Apple is told the same`(life: Life) async throws {
+    func `our verifyReceipt gives the same answers as Apple's`(life: Life) async throws {
         try await withShop(on: .sqlite, questions: .receipts, announcements: .v1) { shop in
             try await shop.play(life, posting: .receipt) { _, act in
                 let device = try await shop.simulator.get(
@@ -35,7 +35,7 @@ import Testing
     ]
 
     @Test(arguments: changes.indices)
-    func `what notifications have told since is in the rows of an older receipt`(
+    func `the rows of an older receipt include changes from later notifications`(
         change: Int
     ) async throws {
         try await withShop(on: .sqlite) { shop in
@@ -59,7 +59,7 @@ import Testing
     }
 
     @Test(arguments: [LocalStack.Settings.Checks.none, .receipts])
-    func `an older receipt tells of what its store account bought later, and of no other account`(
+    func `an older receipt includes later purchases of its store account, and of no other`(
         questions: LocalStack.Settings.Checks
     ) async throws {
         try await withShop(on: .sqlite, questions: questions, announcements: .both) { shop in
@@ -73,7 +73,7 @@ import Testing
                 try await shop.simulator.post(
                     "/_sim/devices/ben-1/purchases", ["product_id": .string(product)])
             }
-            // Two store accounts, which are one customer of ours.
+            // Two store accounts that belong to one of our customers.
             for account in ["anna", "ben"] {
                 let receipt = try await shop.question(of: account).text("receipt-data")
                 try await shop.server.post(
@@ -93,7 +93,7 @@ import Testing
         }
     }
 
-    /// What each row says of when it ends.
+    /// When each row ends.
     private static func rows(_ answer: JSON) throws -> [String: [String?]] {
         try (answer["latest_receipt_info"]?.array ?? []).reduce(into: [:]) { rows, row in
             rows[try row.text("transaction_id")] = [
@@ -102,8 +102,7 @@ import Testing
         }
     }
 
-    @Test func `the sandbox has an address of its own, and the other store is named`() async throws
-    {
+    @Test func `the sandbox has its own path, and a receipt's environment is named`() async throws {
         try await withShop(on: .sqlite) { shop in
             try await shop.addDevice("anna", ["environment": "sandbox"])
             try await shop.simulator.post(
@@ -150,8 +149,8 @@ import Testing
         }
     }
 
-    /// Without what is made anew for each question, and why something was given back: that is no
-    /// part of what we keep of it.
+    /// Omits the fields that are new in each response, and the cancellation reason, which we do not
+    /// store.
     private func settled(_ json: JSON) -> JSON {
         switch json {
         case .object(let members):

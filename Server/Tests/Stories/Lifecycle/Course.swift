@@ -6,29 +6,29 @@ import Testing
 
 @testable import Simulator
 
-/// What is done, one thing after another, to play one turn of the table in docs/lifecycle.md.
+/// The steps that play one row of the table in docs/lifecycle.md.
 struct Course: Sendable, CustomTestStringConvertible {
-    /// One thing done to what anna bought last, or time gone by.
+    /// One act on anna's latest purchase, or time that passes.
     enum Step: Sendable {
-        /// Without an introductory offer.
+        /// Buys without an introductory offer.
         case buys(String)
         case orders(PurchaseOrder)
-        /// Orders what somebody has to say a word about first, and says it.
+        /// Orders a purchase that needs approval first, and approves it.
         case ordersPending(PurchaseOrder, PendingVerb)
         case does(SubscriptionAct)
-        /// To the transaction bought last, which need not be a subscription's.
+        /// Acts on the latest transaction, which need not belong to a subscription.
         case transaction(TransactionAct)
         case waits(String)
         case massExtension(MassExtension)
         case restores
-        /// Anna and ben are a family from now on.
+        /// From now on anna and ben are a family.
         case household
         case announces(
             @Sendable (inout World, AppStoreDate) throws(SimulatorProblem) -> NotificationDraft)
     }
 
     let name: String
-    /// Turns that the store marks as taken.
+    /// Rows that the simulator marks as played.
     var rows: [LifecycleRow] = []
     var environment = SimulatedEnvironment.production
     var set: @Sendable (inout SimulatorSettings) -> Void = { _ in }
@@ -37,22 +37,23 @@ struct Course: Sendable, CustomTestStringConvertible {
     var testDescription: String { name }
 }
 
-/// Plays a course: does what it says, lets the app post what is new on a device, and holds the
-/// server's answers against the books on both sides of every end.
+/// Plays a course: does its steps, lets the app post new purchases on a device, and compares the
+/// server's answers with the books just before and just after every end.
 struct CourseRun {
     let shop: DirectShop
-    /// What the server calls an account.
+    /// The account's customer id at the server.
     let customer: @Sendable (String) -> CustomerID
-    /// The app posts. Else all that the server knows comes by notification.
+    /// Whether the app posts. If not, the server learns everything from notifications.
     let posts: Bool
-    /// A hold of access, where the store keeps the end to itself, counts as the truth.
+    /// Whether an answer may hold access open if the App Store does not report the end. Such an
+    /// answer counts as true.
     var allowsHold = false
     var accounts = ["anna"]
     private var posted: Set<String> = []
     private var introduced: Set<String> = []
     private var bought: PurchasedTransaction?
 
-    /// Where the app posts, an account is the customer of the same name.
+    /// If the app posts, an account is the customer of the same name.
     init(_ shop: DirectShop, allowsHold: Bool = false) {
         self.shop = shop
         self.allowsHold = allowsHold
@@ -60,7 +61,7 @@ struct CourseRun {
         customer = { CustomerID(rawValue: $0) }
     }
 
-    /// Where it does not, the customer is found by the token of anna's device.
+    /// If it does not, the customer is found by the token of anna's device.
     init(_ shop: DirectShop, token: String) {
         self.shop = shop
         posts = false
@@ -68,10 +69,10 @@ struct CourseRun {
     }
 
     static let token = "0a0a0a0a-1111-4222-8333-444444444444"
-    /// After the last step.
+    /// Runs after the last step.
     static let aftermath = "P70D"
 
-    /// - Parameter aftermath: how long is looked on after the last step; nil: not at all.
+    /// - Parameter aftermath: how long to compare after the last step; nil: not at all.
     mutating func play(_ course: Course, aftermath: String? = Self.aftermath) async throws {
         let family = course.steps.contains { if case .household = $0 { true } else { false } }
         try await shop.store.addDevice(
@@ -119,7 +120,7 @@ struct CourseRun {
 
     private static let stopsMax = 200
 
-    /// Lets time pass, with a stop on both sides of every end that the books tell of.
+    /// Lets time pass, with a stop just before and just after every end in the books.
     private mutating func pass(_ duration: String, _ place: String) async throws {
         let length = try #require(ISODuration(duration))
         let clock = shop.store.clock
@@ -160,8 +161,7 @@ struct CourseRun {
         try await checkLog(place)
     }
 
-    /// The log of everything that anybody has. Where the app does not post, that is everything that
-    /// the token finds.
+    /// The whole log of the customers. If the app does not post, the events that name the token.
     private func checkLog(_ place: String) async throws {
         let now = Instant(milliseconds: shop.store.clock.milliseconds)
         var purchases: Set<Timeline> = []
@@ -176,7 +176,7 @@ struct CourseRun {
             Array(purchases), isAll: posts, at: now, "\(place), at \(now)")
     }
 
-    /// The app says that the account's token, if it has one, is the same customer.
+    /// The app links the account's token, if it has one, to the same customer.
     private mutating func introduce(_ account: String, _ device: String) async throws {
         guard !introduced.contains(account),
             let token = await shop.store.accountToken(on: device)
@@ -222,7 +222,7 @@ struct CourseRun {
         if !isHeld { #expect(open == Self.open(books), "\(account), \(place), at \(now)") }
     }
 
-    /// The answer, with the truth in the place of what is held open where that is allowed.
+    /// The answer. If access may be held open and is, the truth replaces that entitlement.
     private func settled(
         _ answer: Set<PurchaseView>, _ truth: Set<PurchaseView>
     ) -> (Set<PurchaseView>, isHeld: Bool) {
@@ -237,7 +237,7 @@ struct CourseRun {
         return (Set(settled), isHeld)
     }
 
-    /// Products that are open by the books, and open something by themselves.
+    /// Products that are open by the books and give an entitlement by themselves.
     private static func open(_ books: [TruePurchase]) -> Set<String> {
         let open = books.filter { $0.isOpen && ($0.period != nil || $0.productID == "atlas") }
         return Set(open.map(\.productID))

@@ -2,10 +2,10 @@ import AppStoreFormats
 
 @testable import Simulator
 
-// What the store does otherwise than documented, and turns that meet.
+// Undocumented behaviour of the App Store, and events that coincide.
 
 extension Course {
-    /// What the store does otherwise than documented, each habit played where it shows.
+    /// Undocumented behaviour of the App Store, each habit played in a course that shows it.
     static let ofHabits =
         [
             habit(
@@ -83,7 +83,7 @@ extension Course {
         Course(name: habit.rawValue, set: { $0.quirks = [habit] }, steps: steps)
     }
 
-    /// What would end without a word: the clock has to decide.
+    /// Subscriptions that end without a notification: elapsed time has to decide.
     static let endedUntold = [
         [.buys("tiers.silver"), .does(.removeFromSale)],
         [.buys("tiers.silver"), .does(.raisePrice(.init(price: 12_990, needsConsent: true)))],
@@ -94,9 +94,9 @@ extension Course {
             name: "ended untold \(number)", set: { $0.quirks = [.expiredNeverSent] }, steps: steps)
     }
 
-    // MARK: Turns that meet
+    // MARK: Events that coincide
 
-    /// Two turns at once, where answers have gone wrong.
+    /// Two events at once, in combinations for which answers were wrong before.
     static let meetings = [
         Course(
             name: "upgraded after the renewal was charged, and before it began",

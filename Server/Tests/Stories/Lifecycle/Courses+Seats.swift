@@ -1,9 +1,9 @@
 @testable import Simulator
 
-// What Apple does not document about several seats.
+// Undocumented behaviour of Apple about several seats.
 
 extension Course {
-    /// The habits about seats, each played where it shows.
+    /// The habits about seats, each played in a course that shows it.
     static let ofSeatHabits = [
         seats(.seatAdditionSharesLineItem, order(2), .waits("P3D"), order(5)),
         seats(.seatAdditionProrated, order(2), .waits("P3D"), order(5)),
@@ -11,7 +11,7 @@ extension Course {
         seats(.seatRefundNamesPercentage, order(4), .waits("P3D"), .does(.refundSeats(1))),
         seats(.unclaimSeatsLost, order(3), .waits("P3D"), .does(.refundSeats(1))),
         seats(.purchaserUsesASeat, order(3), .does(.changeSeats(2)), .waits("P1M")),
-        // Whether it renews is known of the purchaser only, so that it does not.
+        // Only the purchaser's renewal state is known, so renewal is switched off.
         seats(
             .membersHaveNoRenewalInfo, .household, order(3), .does(.cancel),
             .does(.joinGroup("ben")), .waits("P9D"), .does(.leaveGroup("ben"))),

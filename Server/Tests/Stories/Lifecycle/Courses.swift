@@ -2,7 +2,7 @@ import AppStoreFormats
 
 @testable import Simulator
 
-// Rows 1 to 35 of the table in docs/lifecycle.md: one subscriber and the own purchases.
+// Rows 1 to 35 of the table in docs/lifecycle.md: one subscriber's own purchases.
 
 extension Course {
     static let all =

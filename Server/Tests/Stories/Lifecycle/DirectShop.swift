@@ -7,8 +7,8 @@ import Storage
 
 @testable import Program
 
-/// A server and a simulator on one clock that hand each other documents without HTTP between them,
-/// in a shop that sells everything there is: for stories of many turns.
+/// A server and a simulator on one clock that exchange documents without HTTP, in a shop that sells
+/// every kind of product: for stories of many steps.
 struct DirectShop: Sendable {
     let store: AppStoreSimulator
     let engine: Engine
@@ -20,9 +20,9 @@ struct DirectShop: Sendable {
     /// One authority for all: making certificates takes longer than a story.
     private static let authority = Result { try SigningAuthority() }
 
-    /// Opens a shop, plays the story, and closes it.
+    /// Opens a shop, plays the story, and closes the shop.
     ///
-    /// - Parameter webhooks: what takes the webhooks in RevenueCat's form. Nil if there are none.
+    /// - Parameter webhooks: the receiver of webhooks in RevenueCat's form. Nil if there is none.
     static func open(
         _ change: (inout SimulatorSettings) -> Void = { _ in }, webhooks: PostedWebhooks? = nil,
         _ story: (DirectShop) async throws -> Void
@@ -46,7 +46,8 @@ struct DirectShop: Sendable {
         server.database.close()
     }
 
-    /// Lets a second server, which has heard nothing, take in what was sent so far in another way.
+    /// Starts a second server without any documents, to which the story records the earlier
+    /// notifications in another way.
     ///
     /// - Parameter address: of its database; nil for a file of its own.
     func withLateServer(
@@ -64,9 +65,9 @@ struct DirectShop: Sendable {
         server.database.close()
     }
 
-    /// All that was sent so far, as it is posted.
+    /// All notifications sent so far, in the form in which they are posted.
     func bodies() async -> [[UInt8]] {
-        // What an organization buys reaches no app.
+        // An organization's purchases are not shown to any app.
         await store.notifications.filter { !$0.attempts.isEmpty }.map {
             Self.body($0.signedPayload)
         }
@@ -105,7 +106,7 @@ struct DirectShop: Sendable {
         return server
     }
 
-    /// Delivers everything that is due to the webhooks, and what time alone has caused before it.
+    /// Emits the events of elapsed time, and delivers everything that is due to the webhooks.
     func deliver() async throws {
         guard let webhooks else { return }
         while try await engine.events.emitTimeBased() > 0 {}

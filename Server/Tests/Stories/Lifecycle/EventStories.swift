@@ -5,8 +5,8 @@ import Testing
 
 @testable import Simulator
 
-/// What the log tells of each turn that a purchase can take. That it is whole, and that its money
-/// adds up, is held true in every story of a course.
+/// The events that each row of the table causes. Every story of a course also checks that the log
+/// is complete, and that its money adds up.
 @Suite(.serialized) struct EventStories {
     /// By the numbers of the rows in docs/lifecycle.md.
     private static let table = """
@@ -69,7 +69,7 @@ import Testing
         57 purchased
         """
 
-    /// Of promised months the first few are enough.
+    /// For commitments the first few months are enough.
     private static let monthsShown = 4
 
     private static func kinds(of row: LifecycleRow) -> [String] {
@@ -78,7 +78,7 @@ import Testing
     }
 
     @Test(arguments: Course.all)
-    func `each turn of the table is told by its own events`(course: Course) async throws {
+    func `each row of the table causes its own events`(course: Course) async throws {
         let row = try #require(course.rows.first)
         try await DirectShop.open(course.set) { shop in
             var run = CourseRun(shop, token: CourseRun.token)
@@ -92,7 +92,7 @@ import Testing
         }
     }
 
-    @Test func `each course ends with why, where it ends`() async throws {
+    @Test func `each course that ends names the reason of its end`() async throws {
         let endings: [LifecycleRow: Change.ExpirationReason] = [
             .expiredAfterCancelling: .cancelled, .retryExhausted: .billing,
             .cancelledInRetry: .cancelled, .priceRiseUnanswered: .priceNotAgreed,
@@ -116,7 +116,7 @@ import Testing
     }
 
     @Test(arguments: ["tiers.silver", "tiers.gold"])
-    func `bought anew after a refund is coming back, and neither renewed nor upgraded`(
+    func `a purchase after a refund is a resubscription, not a renewal or upgrade`(
         product: String
     ) async throws {
         let course = Course(

@@ -5,11 +5,11 @@ import Testing
 
 @testable import Simulator
 
-/// Every turn that a purchase can take: the server's answers are held against the simulator's books
-/// at every end, on both sides of it.
+/// Every event in the life of a purchase: compares the server's answers with the simulator's books
+/// just before and just after every end.
 @Suite(.serialized) struct LifecycleStories {
     @Test(arguments: Course.all)
-    func `each turn of the table ends in the truth where the app posts its purchases`(
+    func `each row of the table ends with true answers if the app posts its purchases`(
         course: Course
     ) async throws {
         try await DirectShop.open(course.set) { shop in
@@ -19,13 +19,13 @@ import Testing
     }
 
     @Test(arguments: Course.all)
-    func `each turn of the table ends in the truth by notifications alone`(
+    func `each row of the table ends with true answers by notifications alone`(
         course: Course
     ) async throws {
         try await DirectShop.open(course.set) { shop in
             var run = CourseRun(shop, token: CourseRun.token)
             try await run.play(course)
-            // The same, all at the end and in any order.
+            // The same notifications, all at the end and in any order.
             for seed: UInt64 in 1...2 {
                 var dice = SplitMix64(seed: seed)
                 let bodies = await shop.bodies()
@@ -41,13 +41,13 @@ import Testing
         }
     }
 
-    @Test func `all turns of the table are played`() {
+    @Test func `all rows of the table are played`() {
         #expect(Set(Course.all.flatMap(\.rows)) == Set(LifecycleRow.allCases))
         #expect(Set(Course.ofHabits.map(\.name)) == Set(Quirk.allCases.map(\.rawValue)))
     }
 
     @Test(arguments: Course.ofHabits + Course.meetings)
-    func `the store's habits, and turns that meet, end in the truth`(
+    func `undocumented behaviour and coinciding events end with true answers`(
         course: Course
     ) async throws {
         try await DirectShop.open(course.set) { shop in
@@ -57,7 +57,9 @@ import Testing
     }
 
     @Test(arguments: Course.endedUntold)
-    func `what ends without a word is shut after a day`(course: Course) async throws {
+    func `without a notification of its end access closes after a day`(
+        course: Course
+    ) async throws {
         try await DirectShop.open(course.set) { shop in
             var run = CourseRun(shop, allowsHold: true)
             try await run.play(course)

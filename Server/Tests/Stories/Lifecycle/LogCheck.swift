@@ -3,12 +3,12 @@ import Ledger
 import Storage
 import Testing
 
-/// Holds an app's log against what must be true of it at any time, whatever came when.
+/// Checks an app's log against rules that hold at any time, in whatever order documents came.
 struct LogCheck {
     let engine: Engine
     let app: AppID
 
-    /// Every event, page by page; each is a place further than the last.
+    /// Reads every event, page by page; each has a higher place than the last.
     func events(pages: Int = 100) async throws -> [LoggedEvent] {
         var events: [LoggedEvent] = []
         while true {
@@ -21,9 +21,9 @@ struct LogCheck {
         return events
     }
 
-    /// Tells what is due, then compares the log with the purchases as they are.
+    /// Emits due events, then compares the log with the purchases in the database.
     ///
-    /// - Parameter isAll: no other purchase is there.
+    /// - Parameter isAll: whether there are no other purchases.
     @discardableResult
     func check(
         _ purchases: [Timeline], isAll: Bool = true, at now: Instant, _ place: Comment
@@ -41,8 +41,8 @@ struct LogCheck {
         return events
     }
 
-    /// Each begins where the last one ended; the last ends with what is; the money adds up; nothing
-    /// that a document says is told twice.
+    /// Each event begins with the state in which the last one ended; the last one ends with the
+    /// present state; the money adds up; and no event of a document is emitted twice.
     static func check(
         _ events: [LoggedEvent], of purchase: Timeline, at now: Instant, _ place: Comment
     ) {

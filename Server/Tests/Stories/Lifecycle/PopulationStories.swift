@@ -6,15 +6,15 @@ import Testing
 
 @testable import Simulator
 
-/// Many random customers, of whom each takes turns of their own.
+/// Many random customers, each with a life of their own.
 @Suite(.serialized) struct PopulationStories {
     private static let accounts = 200
     private static let months = 8
-    /// Moments at which everybody is asked for.
+    /// Times at which every customer's answer is compared.
     private static let samples = 8
 
     @Test
-    func `everybody's answer is the truth at any time, and again out of a heap of notifications`()
+    func `every customer's answer is true at any time, and again after a shuffled replay`()
         async throws
     {
         let seed = Dice.seed(announcedBy: "PopulationStories", usual: 1)
@@ -53,7 +53,8 @@ import Testing
     }
 }
 
-/// The customers of a population who have come so far, each with an app that posts what is new.
+/// The customers of a population who have arrived so far, each with an app that posts new
+/// purchases.
 struct Crowd {
     private let names: [String]
     private var run: CourseRun
@@ -75,7 +76,7 @@ struct Crowd {
 }
 
 extension AppStoreSimulator {
-    /// Nothing of an account that has not come yet.
+    /// Posts nothing for an account that has not arrived yet.
     fileprivate func books(of name: String) throws -> [TruePurchase] {
         do { return try groundTruth(of: name).purchases } catch {
             guard error.code == "unknown_account" else { throw error }

@@ -6,11 +6,11 @@ import Testing
 
 @testable import Simulator
 
-/// Sales through the Advanced Commerce API, which Apple's files name by the SKUs of their items.
+/// Sales through the Advanced Commerce API. Apple's files name them by the SKUs of their items.
 @Suite(.serialized) struct ItemSKUStories {
     private static let product = "tiers.silver"
 
-    /// Anna's subscription becomes one of items, and renews. Returns what the comparison finds.
+    /// Anna's subscription is migrated to items, and renews. Returns the result of the comparison.
     private static func compare(
         _ skus: [String], _ form: SalesReportForm, inFile text: String? = nil
     ) async throws -> SalesReconciliation {
@@ -53,7 +53,7 @@ import Testing
         }
     }
 
-    @Test func `items that no document names have a cause that is no missing money`()
+    @Test func `items that no document names are a difference in SKUs, not missing money`()
         async throws
     {
         let found = try await Self.compare(

@@ -6,7 +6,7 @@ import Reports
 import Storage
 import Testing
 
-/// Purchases as an operator reads them at a SQL prompt, and as files.
+/// Purchases as an operator reads them at a SQL prompt, and as exported files.
 @Suite(.serialized) struct MoneyQueryStories {
     /// Anna renews, ben is refunded, cleo is in grace, and dora switched renewal off.
     static func play(in shop: Shop) async throws {
@@ -35,7 +35,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `the page's queries find what was played, on both databases`(
+    func `the page's queries find the played purchases, on both databases`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database) { shop in
@@ -55,11 +55,11 @@ import Testing
 
     private static let expected: [Int64] = [3, 3, 1, 1, 1, 2, 4, 1, 1, 0]
 
-    /// By the end of the days, which is later than now: what has not happened yet does not count.
+    /// At the end of the days, which is later than now: events of the future do not count yet.
     private static let days = WallClock.utc.dayNumber(at: Instant(milliseconds: 1_767_225_600_000))
 
     @Test(arguments: StoryDatabase.allCases)
-    func `the parts of every report add up to it, and every number opens to its purchases`(
+    func `the parts of every report add up to its sums, and every number lists its purchases`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database) { shop in
@@ -87,9 +87,9 @@ import Testing
         }
     }
 
-    /// Four began in January; anna and dora paid twice, and ben's money went back.
+    /// Four began in January; anna and dora paid twice, and ben was refunded.
     @Test(arguments: StoryDatabase.allCases)
-    func `cohorts are followed to now, on both databases`(database: StoryDatabase) async throws {
+    func `cohort reports extend to now, on both databases`(database: StoryDatabase) async throws {
         try await withShop(on: database) { shop in
             try await Self.play(in: shop)
             func values(_ name: String) async throws -> [[Int64]] {
@@ -110,7 +110,7 @@ import Testing
             #expect(try await values("trial_conversion") == [])
             #expect(try await values("retention_days") == [[4, 4, 3, 3, 0, 0, 0, 0]])
             #expect(try await values("refund_cohorts") == [[4, 1, 1, 39_960, 9_990]])
-            // Ben's money went back; nobody else's time had ended.
+            // Ben was refunded; no other subscription had ended.
             #expect(try await values("churn_reasons") == [[1, 0, 0, 0, 0, 1, 0, 0]])
             for profile in ReportProfile.allCases {
                 for definition in profile.definitions {
@@ -135,7 +135,7 @@ import Testing
 
     /// Anna's month ends, she comes back for another one, and that is refunded.
     @Test(arguments: StoryDatabase.allCases)
-    func `who came back after an end and ended again is returned once`(
+    func `a customer who comes back and ends again counts as returned once`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database) { shop in
@@ -160,7 +160,7 @@ import Testing
         }
     }
 
-    /// Of each column but shares, which do not add up.
+    /// The sums of each column except shares, which do not add up.
     private static func sums(_ report: Report) -> [Int64] {
         report.definition.columns.indices.map { column in
             guard report.definition.columns[column].unit != .percent else { return 0 }
@@ -168,7 +168,7 @@ import Testing
         }
     }
 
-    /// Of all pages of what is behind a number.
+    /// The purchases behind a number, from all pages.
     private static func sum(
         of column: String, _ query: ReportQuery, in engine: Engine
     ) async throws -> Int64 {
@@ -187,7 +187,7 @@ import Testing
 
     /// Anna buys 100 seeds, spends 30 of them, and buys 100 more in February. Then it is March.
     @Test(arguments: StoryDatabase.allCases)
-    func `the report of wallets opens with what the month before left`(
+    func `the report of wallets opens with the balance of the month before`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database) { shop in
@@ -206,7 +206,7 @@ import Testing
             let rows = try await shop.engine.reporting.report(query, of: "birds").report.rows
             #expect(rows.map(\.part) == ["seeds", "seeds", "seeds"])
             let values = rows.map { $0.values.map(\.number) }
-            // In March nothing happened, and what was there is still there.
+            // Nothing happened in March, and the balance is the same.
             #expect(values == [[100, 0, -30, 0, 70], [100, 0, 0, 0, 170], [0, 0, 0, 0, 170]])
             query.asKnownAt = Instant(milliseconds: Self.days * 86_400_000)
             await #expect(throws: EngineFailure.self) {

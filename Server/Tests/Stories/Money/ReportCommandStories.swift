@@ -5,9 +5,9 @@ import Testing
 @testable import Engine
 @testable import Program
 
-/// What commands about reports say beside their result.
+/// Warnings and notes of report commands, beside their result.
 @Suite struct ReportCommandStories {
-    @Test func `a report as CSV comes with warnings of what its numbers lack`() async throws {
+    @Test func `a report as CSV comes with warnings about incomplete numbers`() async throws {
         var app = birds
         app.settings.money.rates = ExchangeRates(base: "EUR", rates: [1: ["USD": 1_000_000]])
         try await withShop(on: .sqlite, app: app) { shop in

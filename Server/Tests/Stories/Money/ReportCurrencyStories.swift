@@ -4,7 +4,7 @@ import Ledger
 import Reports
 import Testing
 
-/// The currency that somebody asks a report for.
+/// The currency that a request names for a report.
 @Suite(.serialized) struct ReportCurrencyStories {
     private static let paths = [
         "/v1/reports/revenue?", "/v1/reports/mrr?by=day&", "/v1/reports/active?",
@@ -12,11 +12,11 @@ import Testing
     ]
 
     @Test(arguments: StoryDatabase.allCases)
-    func `what is no currency is refused, and the known ones are named`(
+    func `an unknown currency is refused, and the known ones are named`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database) { shop in
-            // Nothing was sold, and there is no table: any currency is as good as another.
+            // Without sales and without a table of rates, any currency is accepted.
             try await Self.expect(200, "EUR", in: shop)
             try await MoneyQueryStories.play(in: shop)
             for wrong in ["EURO", "E1R", "EU", "%E2%82%AC%E2%82%AC%E2%82%AC", ""] {
@@ -27,7 +27,7 @@ import Testing
         }
     }
 
-    @Test func `those of the table of rates are known, whether they occur or not`() async throws {
+    @Test func `currencies in the table of rates are known, with or without sales`() async throws {
         var app = birds
         app.settings.money.rates = ExchangeRates(
             base: "EUR", rates: [20_454: ["USD": 1_200_000, "JPY": 160_000_000]])
@@ -38,7 +38,7 @@ import Testing
         }
     }
 
-    /// - Parameter detail: a part of what a refusal says.
+    /// - Parameter detail: a part of the refusal's detail.
     private static func expect(
         _ status: Int, _ currency: String, _ detail: String? = nil, in shop: Shop
     ) async throws {

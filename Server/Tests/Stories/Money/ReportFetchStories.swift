@@ -13,7 +13,7 @@ import Testing
 /// A server that fetches the App Store's report files by itself, with a team key.
 @Suite(.serialized) struct ReportFetchStories {
     @Test
-    func `files arrive day by day, what was missed while Apple was down follows, and all agree`()
+    func `files arrive day by day, and files missed during an outage of Apple follow`()
         async throws
     {
         let fetcher = try await Fetcher()
@@ -37,7 +37,7 @@ import Testing
                 #expect(again == ReportFetchOutcome())
             }
             if day == 7 {
-                // What ben bought on the third day.
+                // Ben's purchase on the third day.
                 #expect(outcome.stored.contains { $0.hasPrefix("S_D_") })
                 #expect(outcome.count >= 12, "three days of four reports: \(outcome)")
             }
@@ -60,13 +60,13 @@ import Testing
         try await fetcher.store.advance(by: ISODuration(days: 7, milliseconds: 0))
         let outcome = try await fetcher.fetchAll()
         let days = Set(outcome.stored.filter { $0.hasPrefix("SUBSCRIPTION_D_") })
-        // Apple has a day from eight o'clock Pacific time on the next day.
+        // Apple has a day's report from eight o'clock Pacific time on the next day.
         #expect(days.count == 6, "\(outcome.stored)")
         #expect(outcome.stored.contains { $0.hasPrefix("S_D_80000001_2026") })
         #expect(try await fetcher.fetchAll() == ReportFetchOutcome())
     }
 
-    @Test func `a wrong key stores nothing, and the trouble says what to compare`() async throws {
+    @Test func `a wrong key stores nothing, and the problem says what to compare`() async throws {
         let other = P256.Signing.PrivateKey()
         let fetcher = try await Fetcher { try other.signature(for: $0) }
         let outcome = try #require(try await fetcher.engine.appleReports.fetch(of: Fetcher.app))
@@ -76,7 +76,7 @@ import Testing
     }
 }
 
-/// A server and a simulator on one clock, and the client between them.
+/// A server and a simulator on one clock, and the client that connects them.
 private final class Fetcher: Sendable {
     static let app: AppID = "birds"
 
@@ -129,12 +129,12 @@ private final class Fetcher: Sendable {
 
     deinit { folder.remove() }
 
-    /// In UTC.
+    /// A moment in UTC.
     var today: Int64 {
         WallClock.utc.dayNumber(at: Instant(milliseconds: store.clock.milliseconds))
     }
 
-    /// Fetches until nothing is left, or something fails.
+    /// Fetches until nothing is left, or a request fails.
     func fetchAll() async throws -> ReportFetchOutcome {
         var all = ReportFetchOutcome()
         while let outcome = try await engine.appleReports.fetch(of: Self.app, isPatient: false) {
@@ -155,7 +155,7 @@ private final class Fetcher: Sendable {
     }
 }
 
-/// Connects the client, which is made first, to the simulator.
+/// Connects the client to the simulator. The client is created before the simulator.
 private final class StoreLine: Sendable {
     private let connected = Mutex<AppStoreSimulator?>(nil)
 
@@ -181,7 +181,7 @@ private final class StoreLine: Sendable {
 }
 
 extension String {
-    /// As a server decodes the names of a query.
+    /// Decodes the names of a query as a server does.
     fileprivate var removingBrackets: String {
         replacing("%5B", with: "[").replacing("%5D", with: "]")
     }

@@ -11,10 +11,10 @@ import Testing
 @Suite(.serialized) struct ReportStories {
     private static let accounts = 150
     private static let months = 10
-    /// Moments at which reports are compared, and asked for again later.
+    /// Times at which reports are compared, and requested again later.
     private static let samples = 6
 
-    @Test func `reports are the simulator's books at any time, and what was shown is shown again`()
+    @Test func `reports equal the simulator's books at any time, and past reports do not change`()
         async throws
     {
         let seed = Dice.seed(announcedBy: "ReportStories", usual: 1)
@@ -24,11 +24,13 @@ import Testing
             var dice = SplitMix64(seed: seed)
             await shop.store.setFaults { $0.notifications.odds[.duplicate] = 0.1 }
             let names = try await shop.store.populate(Self.accounts, within: .months(Self.months))
-            // Apps post what StoreKit has: no notification says what an upgrade gives back.
+            // Apps post the documents of StoreKit, because no notification names the refund of an
+            // upgrade.
             var crowd = Crowd(shop, names)
             var shown: [(at: Instant, figures: Figures)] = []
             for sample in 1...Self.samples {
-                // At any time of a day: what is due later on that day has not happened yet.
+                // At any time of a day: events that are due later on that day have not happened
+                // yet.
                 let rest = Int64.random(in: 0..<172_800_000, using: &dice)
                 try await shop.store.advance(
                     by: ISODuration(
@@ -55,7 +57,7 @@ import Testing
         of books: Books, in shop: DirectShop, _ seed: UInt64
     ) async throws {
         var query = ReportQuery.daily("revenue", until: shop.now)
-        // The books have no refund that was reversed.
+        // Reversed refunds are not in the books.
         query.isRestated = true
         let revenue = try await shop.engine.reporting.report(query, of: "birds")
         var gross: [Books.Key: Int64] = [:]
@@ -83,7 +85,7 @@ import Testing
     }
 }
 
-/// What reports say at one moment.
+/// The contents of reports at one moment.
 private struct Figures: Hashable {
     var counts: Counts
     var mrr: [String: Int64]
@@ -118,7 +120,7 @@ private struct Counts: Hashable {
     var retry: Int64 = 0
 }
 
-/// The same from the simulator's books, counted by the test.
+/// The same contents, counted by the test from the simulator's books.
 private struct Books {
     struct Key: Hashable {
         var day: Int64
@@ -195,7 +197,7 @@ extension DirectShop {
 }
 
 extension AppStoreSimulator {
-    /// Nothing of an account that has not come yet.
+    /// Posts nothing for an account that has not arrived yet.
     func purchases(of name: String) throws -> [TruePurchase] {
         do { return try groundTruth(of: name).purchases } catch {
             guard error.code == "unknown_account" else { throw error }

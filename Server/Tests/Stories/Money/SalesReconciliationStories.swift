@@ -13,13 +13,13 @@ import Testing
 @Suite(.serialized) struct SalesReconciliationStories {
     private static let accounts = 120
     private static let months = 8
-    /// What another app of the same developer sells.
+    /// The sales of another app of the same developer.
     private static let foreign: ProductID = "cats.monthly"
 
-    /// By seed 1 a payment is collected in grace, and nothing is sold on the day on which it was
-    /// due; by seed 6 the refund of a part is reversed.
+    /// With seed 1, a payment is collected in grace, and the due date has no sale; with seed 6, a
+    /// partial refund is reversed.
     @Test(arguments: [UInt64(1), 6])
-    func `nothing is missing on either side, and a file that is left out is noticed`(
+    func `no sale is missing on either side, and an omitted file is noticed`(
         usual: UInt64
     ) async throws {
         let seed = Dice.seed(announcedBy: "SalesReconciliationStories", usual: usual)
@@ -73,8 +73,8 @@ import Testing
         }
     }
 
-    /// Imports the other reports, of each day or fiscal month that has any. Each has its rows once
-    /// more, as another app's: Apple's files are about all apps of a developer.
+    /// Imports the other reports, of each day or fiscal month that has any. Adds a copy of each row
+    /// for another app, because Apple's files are about all apps of a developer.
     private static func importOtherFiles(
         of days: ClosedRange<Int64>, into shop: DirectShop
     ) async throws {
@@ -110,8 +110,8 @@ import Testing
         }
     }
 
-    /// Imports the sales report of each day that has one. Returns the day that was left out: the
-    /// one with the most rows.
+    /// Imports the sales report of each day that has one. Returns the omitted day: the one with the
+    /// most rows.
     private static func importFiles(
         of days: ClosedRange<Int64>, into shop: DirectShop, leavingOutOne: Bool
     ) async throws -> Int64 {

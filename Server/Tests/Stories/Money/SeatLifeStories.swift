@@ -3,13 +3,13 @@ import Engine
 import Ledger
 import Testing
 
-/// The life of a subscription with several seats, played by the simulator: what the server answers,
-/// and the money that its events tell of, are those of the simulator's books.
+/// The life of a subscription with several seats, played by the simulator. The server's answers,
+/// and the money of its events, equal the simulator's books.
 @Suite(.serialized) struct SeatLifeStories {
     /// Five seats at the product's price, 9.99 or 19.99, and 7.99 for each further one.
     private static let tiers: JSON = ["tiers": [["from": 6, "price": "7.99"]]]
 
-    /// What Apple does not document, and the money must not depend on.
+    /// Undocumented behaviour of Apple that must not change the money.
     private static let habits: [JSON] = [
         [:], ["seat_addition_shares_line_item": true], ["seat_addition_prorated": true],
         ["seat_refund_names_percentage": true],
@@ -42,7 +42,7 @@ import Testing
 
     @Test(
         arguments: StoryDatabase.allCases, Self.habits)
-    func `a purchaser has access while any seat is paid for, and the money is that of the tiers`(
+    func `a purchaser has access while any seat is paid for, and seats cost the tiers' prices`(
         database: StoryDatabase, habits: JSON
     ) async throws {
         try await Self.withGroups(on: database, habits: habits) { stage in
@@ -74,7 +74,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `seats of which no notification arrives are found by asking`(
+    func `the server finds seats without notifications by asking the App Store`(
         database: StoryDatabase
     ) async throws {
         try await Self.withGroups(on: database, notifies: false) { stage in
@@ -83,7 +83,7 @@ import Testing
             try await stage.shop.simulator.post(
                 "/_sim/devices/anna-1/purchases", ["product_id": "pro.monthly", "seats": 7])
             try await stage.does("refund", ["seats": 1])
-            // In small steps: to a server that comes days late the chain would seem to have ended.
+            // In small steps: a server whose clock jumps by days would find the chain at its end.
             for _ in 0..<90 { try await stage.pass("PT12H") }
             try await stage.compare("a month and a half later")
         }
@@ -109,7 +109,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `one of two transactions is refunded, and the other gives access`(
+    func `after the refund of one of two transactions, the other still gives access`(
         database: StoryDatabase
     ) async throws {
         try await Self.withGroups(on: database) { stage in
@@ -128,7 +128,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `an upgrade takes the place of all parts of a period`(
+    func `an upgrade replaces all parts of a period`(
         database: StoryDatabase
     ) async throws {
         try await Self.withGroups(on: database) { stage in
@@ -160,7 +160,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `a member has access and no money, by a seat of a group or of an organization`(
+    func `a member of a group or organization has access, and their events have no money`(
         database: StoryDatabase
     ) async throws {
         try await Self.withGroups(on: database) { stage in
@@ -192,7 +192,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `seats that the app's server claims are named by Apple when they end`(
+    func `Apple names the ended claims of the app's server in a notification`(
         database: StoryDatabase
     ) async throws {
         try await Self.withGroups(on: database, invitations: "developer", environment: "sandbox") {
@@ -220,7 +220,7 @@ private enum UUIDs {
     static let other = "6f2c4b0e-3b1f-4d5e-8f6a-0c9d1e2f3a42"
 }
 
-/// What stories of groups do again and again.
+/// Acts that the stories of groups share.
 struct SeatGroupStage: Sendable {
     let shop: Shop
 
@@ -234,7 +234,7 @@ struct SeatGroupStage: Sendable {
         return try bought.text("transaction_id")
     }
 
-    /// The app on somebody's device posts all transactions that it has.
+    /// The app on a customer's device posts all its transactions.
     func post(_ name: String) async throws {
         let all = try await shop.simulator.get("/_sim/devices/\(name)-1/transactions")
         try await shop.server.post(
@@ -268,7 +268,7 @@ struct SeatGroupStage: Sendable {
         try await compareMoney(when)
     }
 
-    /// Holds the entitlement of every subscription of the shop against the books.
+    /// Compares the entitlement of every subscription in the shop with the books.
     func compareAccess(_ when: String, of name: String = "anna") async throws {
         let books = try await shop.simulator.get("/_sim/truth/\(name)")
         let open = (books["purchases"]?.array ?? []).filter { $0["open"]?.bool == true }
@@ -278,7 +278,7 @@ struct SeatGroupStage: Sendable {
         #expect(right?["active"] != true || right?["until"]?.string == until, "\(name), \(when)")
     }
 
-    /// Holds the sum of all events against what anna has paid, less what she got back.
+    /// Compares the sum of all events with anna's payments, less her refunds.
     func compareMoney(_ when: String) async throws {
         _ = try await shop.engine.events.numberEvents()
         let events = try await shop.engine.events.list(of: "birds", after: 0, limit: 500)
@@ -292,7 +292,7 @@ struct SeatGroupStage: Sendable {
         #expect(told == booked, "\(when): \(books.text)")
     }
 
-    /// What the App Store Server API answers.
+    /// The response of the App Store Server API.
     func askApple(_ method: String, _ path: String, _ body: JSON? = nil) async throws -> JSON {
         let token = try await shop.simulator.get("/_sim/api-token").text("token")
         let answer = try await shop.simulator.send(

@@ -5,8 +5,8 @@ import Testing
 
 @testable import Simulator
 
-/// Who has a seat that a group or an organization pays for: what the log and webhooks in
-/// RevenueCat's form say of each transaction is what the simulator's books say.
+/// Members whose seats a group or an organization pays for: the log, webhooks in RevenueCat's form,
+/// and the simulator's books agree on each transaction.
 @Suite(.serialized) struct SeatMemberStories {
     @Test(arguments: [[], [.membersHaveNoRenewalInfo]] as [Set<Quirk>])
     func `a seat is assigned and revoked by events of its own, and costs nothing in webhooks`(
@@ -43,7 +43,7 @@ import Testing
     }
 }
 
-/// Anna, who buys seats, and those who get one.
+/// Anna, who buys seats, and the members who get one.
 private struct SeatMemberStage {
     let shop: DirectShop
     let webhooks: PostedWebhooks
@@ -70,7 +70,7 @@ private struct SeatMemberStage {
         try await shop.store.advance(by: try #require(ISODuration(time)))
     }
 
-    /// Every app posts what it has, and everything that was said is compared with the books.
+    /// Every app posts its transactions, and all outputs are compared with the books.
     mutating func check(_ when: String) async throws {
         for name in names {
             let texts = try await shop.store.transactions(on: name + "-1")
@@ -96,7 +96,7 @@ private struct SeatMemberStage {
         }
     }
 
-    /// A backend of RevenueCat's and our answer open what the books open.
+    /// RevenueCat's backend and our answer open the same access as the books.
     private func compareAccess(_ when: String) async throws {
         let now = shop.store.clock.milliseconds
         for name in names {
@@ -110,7 +110,7 @@ private struct SeatMemberStage {
         }
     }
 
-    /// What the log says of a member's transactions, by the books.
+    /// The log's events of a member's transactions agree with the books.
     private static func expected(_ chain: Simulator.Subscription) -> [Change.Kind] {
         var isHad = false
         return chain.transactions.flatMap { transaction -> [Change.Kind] in
@@ -127,7 +127,7 @@ private struct SeatMemberStage {
         }
     }
 
-    /// Each transaction is told once, and costs a member nothing.
+    /// Each transaction has one event, and costs a member nothing.
     private func compareWebhooks(_ chain: Simulator.Subscription, _ when: String) {
         let payments = posted.filter {
             $0["original_transaction_id"]?.string == chain.id

@@ -7,11 +7,11 @@ import Testing
 
 @testable import Simulator
 
-/// A group that buys five seats, adds two, plans four, renews, and gets one back: what rows,
-/// answers and reports say of it.
+/// A group that buys five seats, adds two, plans four, renews, and has one refunded: its rows,
+/// answers and reports.
 @Suite(.serialized) struct SeatMoneyStories {
-    /// What is to be seen after a step: by the answer about the group, the row of the subscription,
-    /// and the reports of now.
+    /// The expected state after a step: in the answer about the group, in the row of the
+    /// subscription, and in the reports of now.
     private struct Stand: Hashable {
         var seats: Int64
         var atRenewal: Int64?
@@ -35,7 +35,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `rows, answers and reports say how many seats there are, and what they cost`(
+    func `rows, answers and reports agree on the number of seats and their price`(
         database: StoryDatabase
     ) async throws {
         try await Self.withGroup(on: database) { stage in
@@ -66,8 +66,8 @@ import Testing
             ]
             #expect(try await Self.rows(of: "anna", in: shop) == expected)
             #expect(try await Self.rows(of: "ben", in: shop) == [nothing, nothing])
-            // In ben's month one came, then five and two; in the next one three went, and one was
-            // given back.
+            // In ben's month one seat was bought, then five and two; in the next one three were
+            // dropped, and one was refunded.
             #expect(
                 try await Self.values("seats", in: shop)
                     == [["0", "6", "2", "0", "8"], ["8", "0", "-4", "0", "4"]])
@@ -92,7 +92,7 @@ import Testing
             mrr: try await values("mrr", in: shop).last?[0] ?? "")
         #expect(group["seats"]?.integer == stand.seats)
         #expect(group["seats_at_renewal"]?.integer == stand.atRenewal)
-        // Ben has one.
+        // Ben has one seat.
         #expect(try await values("seats", in: shop).last?.last == "\(stand.seats + 1)")
         return stand
     }
@@ -129,7 +129,7 @@ import Testing
     private static let product = "tiers.silver"
     private static let days: Int64 = 70
 
-    @Test func `on each day the seats are those of the simulator's books`() async throws {
+    @Test func `on each day the number of seats equals the simulator's books`() async throws {
         let sells: @Sendable (inout SimulatorSettings) -> Void = {
             $0.rules.seats = FullShop.seats
         }

@@ -3,8 +3,8 @@ import Engine
 import Ledger
 import Testing
 
-/// Documents about several seats, in an order and with contents of their own: the simulator's are
-/// changed and signed anew. What it does itself is played in ``SeatLifeStories``.
+/// Documents about several seats, in orders and with contents that the simulator does not produce:
+/// its documents are changed and signed again. Its own behaviour is played in ``SeatLifeStories``.
 @Suite(.serialized) struct SeatStories {
     private static func content(of jws: String) throws -> JSON {
         try JSON(parsing: CompactJWS(jws)?.payload ?? [])
@@ -59,7 +59,8 @@ import Testing
             #expect(try await Self.number("revenue", in: shop) == "65.93")
             #expect(try await Self.number("mrr", in: shop) == "65.93")
             try await shop.simulator.post("/_sim/clock", ["advance": "P10D"])
-            // The addition has the period's line item, as the first transaction has from now on.
+            // The addition has the line item of the period, which the first transaction has from
+            // now on, too.
             let content = try Self.content(of: first)
             let begun = try #require(content["purchaseDate"]?.integer)
             let day: Int64 = 86_400_000
@@ -87,7 +88,7 @@ import Testing
             // One seat of the first payment is refunded: the cheapest.
             _ = try await Self.post(try part(7, tiers, signed: 2, refunded: 1), in: shop)
             #expect(try await Self.number("revenue", in: shop) == "81.91")
-            // The first payment is refunded as a whole, the addition goes on.
+            // The first payment is refunded in full; the addition stays.
             let refund: [(String, JSON)] = [
                 ("revocationDate", .integer(begun + 10 * day)), ("revocationReason", 0),
             ]
@@ -107,7 +108,9 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `a seat of a group gives access, and is no money`(database: StoryDatabase) async throws {
+    func `a seat of a group gives access, and counts as no payment`(
+        database: StoryDatabase
+    ) async throws {
         try await withShop(on: database, notifies: false) { shop in
             let bought = try await shop.buyMonth("anna")
             let seat = try Self.seats(

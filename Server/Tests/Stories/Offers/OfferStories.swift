@@ -7,7 +7,7 @@ import Testing
 
 @testable import Program
 
-/// Offers that our server allows and signs, and the simulator's store takes or refuses.
+/// Offers that our server allows and signs, and that the simulator's App Store accepts or refuses.
 @Suite(.serialized) struct OfferStories {
     private static let token = "0F4C7B9E-1D2A-4C3B-8E5F-6A7B8C9D0E1F"
 
@@ -75,7 +75,7 @@ import Testing
         return bought
     }
 
-    /// What may be taken of the monthly product, by our answer.
+    /// The offers of the monthly product for which a customer is eligible, by our answer.
     private static func eligible(in shop: Shop) async throws -> Set<String> {
         let list = try await shop.server.get("/v1/customers/anna/offers")
         let items = (list["items"]?.array ?? []).filter {
@@ -85,7 +85,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `a signature in either form is taken by the store, and once`(
+    func `the App Store accepts a signature in either form, once`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database, app: try Self.app()) { shop in
@@ -128,7 +128,7 @@ import Testing
     }
 
     @Test(arguments: [true, false])
-    func `our word on the introductory offer is the store's`(isNew: Bool) async throws {
+    func `our answer on the introductory offer equals the App Store's`(isNew: Bool) async throws {
         try await withShop(on: .sqlite, app: try Self.app()) { shop in
             if isNew {
                 try await shop.addDevice("anna", [:])
@@ -145,7 +145,7 @@ import Testing
                 try await shop.simulator.post("/_sim/subscriptions/anna:pro.monthly/cancel")
                 try await shop.simulator.post("/_sim/clock", ["advance": "P40D"])
             }
-            // Only a server may speak for a store account that we know nothing of.
+            // Only a server may act for a store account that is unknown to us.
             let server = Wire(base: shop.server.base, bearer: Shop.secretKey)
             let signed = try await server.post(
                 "/v1/offers/signatures",
@@ -165,7 +165,7 @@ import Testing
         }
     }
 
-    @Test func `a customer who was made up gets no second trial for somebody's store account`()
+    @Test func `an invented customer id gets no second trial for another's store account`()
         async throws
     {
         try await withShop(on: .sqlite, app: try Self.app()) { shop in
@@ -187,7 +187,7 @@ import Testing
             #expect(try await sign("anna", "").status == 400)
             let own = try await sign("anna", transaction)
             #expect(try own.json["allows_introductory"] == false)
-            // The one who was subscribed at the full price may still be introduced.
+            // A customer who subscribed at the full price may still get the introductory offer.
             try await shop.simulator.post("/_sim/subscriptions/anna:pro.monthly/cancel")
             try await shop.simulator.post("/_sim/clock", ["advance": "P40D"])
             let later = try await sign("anna", transaction)
@@ -195,7 +195,9 @@ import Testing
         }
     }
 
-    @Test func `a payment that is told under two numbers is theirs under each`() async throws {
+    @Test func `a payment with two transaction ids belongs to its customer under both`()
+        async throws
+    {
         try await withShop(on: .sqlite, app: try Self.app()) { shop in
             try await shop.simulator.post(
                 "/_sim/reset", ["habits": ["renewal_told_under_another_id": true]])
@@ -223,7 +225,7 @@ import Testing
         }
     }
 
-    @Test func `who may take what follows from what they bought`() async throws {
+    @Test func `eligibility for offers follows from the customer's purchases`() async throws {
         try await withShop(on: .sqlite, app: try Self.app()) { shop in
             #expect(try await Self.eligible(in: shop) == ["introductory", "code"])
             _ = try await Self.subscribe(in: shop)
@@ -244,9 +246,7 @@ import Testing
         }
     }
 
-    @Test func `what was bought for nothing signs no offer that would count in production`()
-        async throws
-    {
+    @Test func `a sandbox purchase gives no signed offer that counts in production`() async throws {
         try await withShop(on: .sqlite, app: try Self.app()) { shop in
             let bought = try await Self.subscribe(in: shop, "sandbox")
             let own = try bought.text("transaction_id")
@@ -278,7 +278,7 @@ import Testing
         }
     }
 
-    @Test func `an order that lacks something is told what`() async throws {
+    @Test func `an incomplete order is refused, and the missing value is named`() async throws {
         try await withShop(on: .sqlite, app: try Self.app()) { shop in
             let orders: [(body: JSON, says: String)] = [
                 (
@@ -303,7 +303,9 @@ import Testing
         }
     }
 
-    @Test func `an app signs for whom an offer is, a server for whomever it wants`() async throws {
+    @Test func `an app gets signatures for eligible customers, a server for any customer`()
+        async throws
+    {
         try await withShop(on: .sqlite, app: try Self.app()) { shop in
             let order: JSON = [
                 "customer_id": "ben", "product_id": "pro.monthly", "offer_id": "stay",

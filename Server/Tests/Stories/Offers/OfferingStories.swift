@@ -7,7 +7,7 @@ import Testing
 
 @testable import Program
 
-/// What an app sells, and how it knows that nobody else has said so.
+/// An app's offerings, and how it verifies that they come from our server.
 @Suite(.serialized) struct OfferingStories {
     private static var app: AppConfiguration {
         var app = birds
@@ -21,8 +21,8 @@ import Testing
         return app
     }
 
-    /// The payload of signed offerings, checked as an app does it. Nil if they are not for this app
-    /// and environment.
+    /// The payload of signed offerings, verified as an app does it. Nil if they are not for this
+    /// app and environment.
     private static func verified(
         _ jws: String, for audience: String, in shop: Shop
     ) async throws -> JSON? {
@@ -55,7 +55,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `an app learns what each product gives and where it is offered, signed`(
+    func `an app gets signed offerings: each product's entitlements, and where it is sold`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database, app: Self.app) { shop in
@@ -90,7 +90,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `what is signed for another app or environment, or for a customer, is refused`(
+    func `offerings signed for another app or environment, or for a customer, are refused`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database, app: Self.app) { shop in
@@ -139,7 +139,7 @@ import Testing
         return (answer.status, answer.etag)
     }
 
-    /// The version that a shop with an app gives, and whether the app has a token key.
+    /// The version in the shop of an app, and whether the app has a token key.
     private static func version(
         of app: AppConfiguration, on database: StoryDatabase
     ) async throws -> String {
@@ -172,7 +172,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `who has the offerings is told that nothing changed, until the key does`(
+    func `a client that has the offerings gets 304 until the token key changes`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database, app: Self.app) { shop in
@@ -193,7 +193,7 @@ import Testing
     }
 }
 
-/// A value that a story leaves behind.
+/// A value that a story returns.
 private actor Box<Value: Sendable> {
     private(set) var value: Value?
 

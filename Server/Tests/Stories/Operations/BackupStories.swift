@@ -3,8 +3,8 @@ import Eventually
 import Foundation
 import Testing
 
-/// A backup is made while the server works, and restored: what was lost by that is never taken for
-/// something else.
+/// A backup is made while the server works, and then restored. Ids and cursors of lost data are
+/// never mistaken for those of new data.
 @Suite(.serialized) struct BackupStories {
     /// Backups that are made while notifications stream in.
     private static let backupsMin = 3
@@ -84,9 +84,9 @@ import Testing
             #expect(restored.status == 0, "\(restored.output)")
             server = try await program.start()
             log = LogReader(server, program)
-            // The log grows to where it was, and past that: by numbers nothing is amiss.
+            // The log grows to its former size and beyond, so the numbers alone look valid.
             let transfer = try await log.transfer(original, to: "ben")
-            // The same number, of the same customer, and another transfer.
+            // The number and the customer are the same, but the transfer is another one.
             #expect(transfer != lostTransfer)
             let path = "/v1/customers/ben/transfers/"
             #expect(try await log.wire.send("DELETE", path + lostTransfer).status == 404)
@@ -102,7 +102,7 @@ import Testing
             let gone = Set(lost.ids).subtracting(shared.ids)
             #expect(!gone.isEmpty && gone.isDisjoint(with: grown.ids))
 
-            // What the refusal says is enough to go on.
+            // The refusal contains enough to continue.
             let remedy = try await log.refusal(of: lost.cursor).json.text("remedy")
             let next = try #require(remedy.firstMatch(of: /after=(\w+)/)).output.1
             #expect(
@@ -117,7 +117,7 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(10)))
-    func `a database that was put back by cp is refused until it is marked`() async throws {
+    func `a database that was restored by cp is refused until it is marked`() async throws {
         try await withShop(on: .sqlite, notifies: false) { shop in
             let folder = try TemporaryFolder()
             defer { folder.remove() }
@@ -158,7 +158,7 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(10)))
-    func `a PostgreSQL that was restored by its own means is marked`() async throws {
+    func `a PostgreSQL that was restored by its own tools is marked`() async throws {
         try await withShop(on: .sqlite, notifies: false) { shop in
             let folder = try TemporaryFolder()
             defer { folder.remove() }
@@ -194,7 +194,7 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(10)))
-    func `a second server on one file is refused, commands are not, and a kill frees it`()
+    func `a second server on one file is refused, commands are not, and a kill frees the file`()
         async throws
     {
         try await withShop(on: .sqlite, notifies: false) { shop in

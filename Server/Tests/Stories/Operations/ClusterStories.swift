@@ -6,12 +6,12 @@ import Storage
 import Synchronization
 import Testing
 
-/// Several servers on one PostgreSQL, and a PostgreSQL that drops dead.
+/// Several servers on one PostgreSQL, and a PostgreSQL that is killed.
 @Suite(.serialized) struct ClusterStories {
     private static let crashes = 20
 
     @Test(.timeLimit(.minutes(10)))
-    func `of three servers one is killed and one stands still, and nothing is lost or told twice`()
+    func `with one of three servers killed and one paused, nothing is lost or emitted twice`()
         async throws
     {
         try await withShop(on: .sqlite, notifies: false) { shop in
@@ -43,7 +43,7 @@ import Testing
         }
     }
 
-    /// A program on a PostgreSQL that the story may do anything to.
+    /// A program on a PostgreSQL that the story may start and stop.
     private static func withOwnPostgres(
         _ story: @escaping @Sendable (Shop, PostgresServer, ServerProgram) async throws -> Void
     ) async throws {
@@ -61,7 +61,7 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(10)))
-    func `servers that write at the same time rarely conflict, and refuse nobody`()
+    func `servers that write at the same time rarely conflict, and refuse no request`()
         async throws
     {
         try await Self.withOwnPostgres { _, _, program in
@@ -79,13 +79,13 @@ import Testing
                 }
                 return await group.reduce(into: [[], [], []]) { $0[$1.server] += $1.found }
             }
-            // Without anybody who reads the log.
+            // No reader of the log runs.
             try await eventually("each event has its number", within: 60) {
                 try await !program.hasPendingEvents()
             }
             for server in servers { server.kill() }
-            // How many each has written, the machine decides: whose transactions take longest runs
-            // them again most.
+            // The machine decides how many each server has written: the server with the longest
+            // transactions has to repeat the most.
             #expect(Set(statuses.joined()) == [200], "\(statuses.map(\.count))")
             let (commits, rollbacks) = try await Self.transactions(of: program)
             // PostgreSQL detects conflicts by pages, and the tables are nearly empty, so that all
@@ -95,7 +95,8 @@ import Testing
         }
     }
 
-    /// How many have been committed and undone, by what the servers' sessions said at their end.
+    /// How many transactions were committed and rolled back, according to the servers' sessions at
+    /// their end.
     private static func transactions(
         of program: ServerProgram
     ) async throws -> (commits: Int64, rollbacks: Int64) {
@@ -121,7 +122,7 @@ import Testing
     private static let writingSeconds = 6
     private static let eventsBeforeKill: Int64 = 50
 
-    /// Gives a customer something, again and again. Returns what each was answered with.
+    /// Gives a customer grants, again and again. Returns the response to each.
     private static func give(
         _ customer: String, _ key: String, at server: ServerProgram.Running
     ) async -> [Int?] {
@@ -176,7 +177,8 @@ import Testing
             let told = Dictionary(grouping: events, by: \.customer)
             for (customer, count) in given {
                 let own = told[customer] ?? []
-                // What a killed server has committed and not answered is told, too.
+                // An event that a killed server committed but did not acknowledge is in the log,
+                // too.
                 #expect(own.count >= count, "\(customer)")
                 #expect(
                     own.map(\.own) == own.indices.map { Int64($0 + 1) },
@@ -200,8 +202,8 @@ import Testing
         var own: Int64?
     }
 
-    /// Reads on from cursor to cursor, at one server after the other, until nothing is left of what
-    /// was written.
+    /// Reads from cursor to cursor, from one server after the other, until all written events were
+    /// read.
     private static func read(
         _ servers: [Wire], _ key: String, _ writing: Writing
     ) async throws -> [ReadEvent] {
@@ -210,7 +212,7 @@ import Testing
         for round in 0... {
             var wire = servers[round % servers.count]
             wire.bearer = key
-            // Asked before reading: what was answered by then must be seen.
+            // Checked before reading: every event acknowledged by then must be seen.
             let isLast = writing.hasEnded
             let page = try await wire.get("/v1/events?after=\(cursor)&limit=50")
             cursor = try page.text("next_cursor")
@@ -227,7 +229,7 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(10)))
-    func `a PostgreSQL that drops dead twenty times loses nothing that was acknowledged`()
+    func `a PostgreSQL that is killed twenty times loses nothing that was acknowledged`()
         async throws
     {
         try await Self.withOwnPostgres { shop, postgres, program in
@@ -251,11 +253,11 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(10)))
-    func `a server whose PostgreSQL is gone says so, and ends when it is told to`() async throws {
+    func `a server whose PostgreSQL is gone says so, and stops on request`() async throws {
         try await Self.withOwnPostgres { _, postgres, program in
             let server = try await program.start()
             try await postgres.stop(.immediate)
-            // One after the other they would wait for minutes.
+            // One after the other, the requests would wait for minutes.
             async let statuses = withTaskGroup { group in
                 for _ in 0..<200 {
                     group.addTask { try? await server.wire.send("GET", "/ready").status }
@@ -301,7 +303,7 @@ import Testing
 }
 
 extension Acknowledged {
-    /// Waits until so much of all has been acknowledged.
+    /// Waits until the given share of all notifications is acknowledged.
     fileprivate func awaitShare(_ share: Double, of count: Int) async throws {
         try await eventually("acknowledgements of \(share) of \(count)") {
             Double(all.count) >= share * Double(count)

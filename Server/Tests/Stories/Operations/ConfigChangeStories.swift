@@ -3,10 +3,10 @@ import Engine
 import Ledger
 import Testing
 
-/// A change of the configuration is weighed before it is made.
+/// A change of the configuration is checked before it is made.
 @Suite struct ConfigChangeStories {
     @Test(arguments: StoryDatabase.allCases)
-    func `whoever would lose access by a change is named before it is made`(
+    func `customers who would lose access by a change are listed before it is made`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database) { shop in
@@ -24,7 +24,7 @@ import Testing
             var changed = birds.settings
             #expect(try await shop.engine.maintenance.impact(of: changed) == Impact(customers: 2))
 
-            // Who has pro has plus, too; that is taken away, and ben is given pro.
+            // The entitlement pro includes plus; the change removes that, and ben is granted pro.
             changed.entitlements["plus"] = ["plus.monthly"]
             changed.entitlements["pro"]?.insert("plus.monthly")
             let impact = try await shop.engine.maintenance.impact(of: changed)
@@ -40,7 +40,7 @@ import Testing
                 ])
             #expect(impact.changes.values.flatMap(\.firstLosing) == ["anna"])
             #expect(impact.changes.values.flatMap(\.firstGaining) == ["ben"])
-            // Without any time one batch is examined all the same, which is everybody here.
+            // Without any time one batch is still checked, which is every customer here.
             let hasty = try await shop.engine.maintenance.impact(of: changed, within: .zero)
             #expect(hasty == impact && hasty.isWhole)
             changed.entitlements = [:]

@@ -3,14 +3,14 @@ import Eventually
 import Foundation
 import Testing
 
-/// `perennial dev` as a process of its own, which ends without warning.
+/// `perennial dev` in its own process, which is killed without warning.
 @Suite(.serialized) struct DevelopmentStories {
     private static func now(_ dev: DevelopmentProgram) async throws -> String {
         try await dev.simulator.get("/_sim/clock").text("now")
     }
 
     @Test(.timeLimit(.minutes(10)))
-    func `where its clock was moved to it never comes back from before that`() async throws {
+    func `after a restart the clock is never earlier than before`() async throws {
         let folder = try TemporaryFolder()
         defer { folder.remove() }
         var last = ""
@@ -26,7 +26,7 @@ import Testing
         }
         let dev = try await DevelopmentProgram.start(in: folder)
         #expect(try await Self.now(dev) >= last)
-        // A clock that runs is kept ahead of itself.
+        // A running clock is stored ahead of its time.
         try await dev.simulator.post("/_sim/clock", ["rate": 86400])
         let start = try await Self.now(dev)
         try await eventually("the clock moves") { try await Self.now(dev) > start }
@@ -62,7 +62,7 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(10)))
-    func `it runs on a database of one's own, which fresh leaves alone`() async throws {
+    func `dev runs on a given database, and then refuses the option fresh`() async throws {
         let folder = try TemporaryFolder()
         defer { folder.remove() }
         try await StoryDatabase.postgres.withAddress { address in
@@ -80,7 +80,7 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(10)))
-    func `a second one in the same folder is refused, and forgets nothing`() async throws {
+    func `a second dev in the same folder is refused, and deletes nothing`() async throws {
         let folder = try TemporaryFolder()
         defer { folder.remove() }
         let dev = try await DevelopmentProgram.start(in: folder)

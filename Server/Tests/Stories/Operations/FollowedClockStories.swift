@@ -45,7 +45,7 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(10)))
-    func `who asks by hand asks at the simulator's time, which is long before the machine's`()
+    func `a manual check uses the simulator's time, which is long before the machine's`()
         async throws
     {
         try await withShop(on: .sqlite, notifies: false) { shop in
@@ -67,7 +67,7 @@ import Testing
             server.kill()
             try await shop.simulator.post("/_sim/clock", ["advance": "PT1H"])
             let now = try await Stage(simulator: shop.simulator, server: shop.server).now()
-            // The server may have been killed while it asked: then its lease must end first.
+            // The server may have been killed during a check: then its lease must expire first.
             try await eventually("the command reconciles anna") {
                 let one = try await program.run(
                     ["reconcile", "--customer", "anna", "--clock-from", shop.simulator.base])

@@ -8,14 +8,16 @@ import Storage
 import StorageSQLite
 import Testing
 
-/// What an acknowledgement is worth: the server is killed without warning, over and over, while
-/// notifications stream in.
+/// Checks that acknowledged data survives: the server is killed without warning, over and over,
+/// while notifications stream in.
 @Suite(.serialized) struct KillStories {
     private static let notificationsMin = 2000
     private static let kills = 20
 
     @Test(.timeLimit(.minutes(10)), arguments: StoryDatabase.allCases)
-    func `what was acknowledged is there after every kill`(engine: StoryDatabase) async throws {
+    func `every acknowledged notification is stored after every kill`(
+        engine: StoryDatabase
+    ) async throws {
         try await withShop(on: .sqlite, notifies: false) { shop in
             let folder = try TemporaryFolder()
             defer { folder.remove() }
@@ -42,7 +44,7 @@ import Testing
             let pause = Duration.milliseconds(Int.random(in: 5...400, using: &dice))
             let before = acknowledged.all.count
             async let stream: Void = Stream.sendOnce(Array(batch), to: server.wire, acknowledged)
-            // Every second kill has something to lose, however slow the machine is.
+            // Every second kill hits a server with unfinished work, however slow the machine is.
             if kill.isMultiple(of: 2) {
                 try await eventually("an acknowledgement before kill \(kill)") {
                     acknowledged.all.count > before
@@ -54,12 +56,12 @@ import Testing
             let lost = try await program.missing(acknowledged.all)
             #expect(lost.isEmpty, "kill \(kill) after \(pause): \(lost.count) lost")
         }
-        // Also: no change that was acknowledged lacks its event.
+        // Also checks that no acknowledged change lacks its event.
         try await program.expectClean()
         #expect(try await program.eventCount() > 0)
 
-        // What was never acknowledged is sent again, as the App Store would; then all of it is
-        // there.
+        // Notifications without acknowledgement are sent again, as by the App Store; then all of
+        // them are stored.
         let server = try await program.start()
         await Stream.sendOnce(notifications, to: server.wire, acknowledged)
         server.kill()

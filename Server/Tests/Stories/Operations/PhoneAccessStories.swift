@@ -5,8 +5,8 @@ import Foundation
 import NIOCore
 import Testing
 
-/// Who may use the phone of `perennial dev`, and by what: a browser with or without scripts, a
-/// terminal, and no other site.
+/// Access to the phone of `perennial dev`: by a browser with or without scripts and by a terminal,
+/// but not by another site.
 @Suite(.serialized, .timeLimit(.minutes(10))) struct PhoneAccessStories {
     @Test func `no other site may act`() async throws {
         try await PhoneTable.play { phone in
@@ -95,7 +95,7 @@ import Testing
         }
     }
 
-    @Test func `a page that is open sees what others do`() async throws {
+    @Test func `an open page shows acts from elsewhere`() async throws {
         try await PhoneTable.play { phone in
             try await phone.act("sheet pro.monthly", "yes")
             let client = HTTPClient.shared
@@ -116,7 +116,7 @@ import Testing
         }
     }
 
-    @Test func `a leap of time is shown as it happens`() async throws {
+    @Test func `a jump of the clock is shown at once`() async throws {
         try await PhoneTable.play { phone in
             try await phone.act("sheet pro.monthly", "yes")
             let request = HTTPClientRequest(url: phone.server.base + "/phone/live")

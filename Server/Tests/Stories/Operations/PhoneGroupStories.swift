@@ -2,8 +2,8 @@ import Testing
 
 /// A group on the phone of `perennial dev`: bought, joined and left as in a browser.
 @Suite(.serialized, .timeLimit(.minutes(10))) struct PhoneGroupStories {
-    /// Whom the page lets leave the group, with their claims, by name: claims of one moment have no
-    /// order that means anything.
+    /// The claims that the page offers to end, sorted by name: the order of simultaneous claims has
+    /// no meaning.
     private static func members(on pieces: PhoneTable.Pieces) -> [(claim: String, name: String)] {
         pieces.html("others").matches(of: #/value="leave ([^"]+)"[^>]*>.*?<bdi>([a-z]+)<\/bdi>/#)
             .map { (claim: String($0.1), name: String($0.2)) }.sorted { $0.name < $1.name }
@@ -61,7 +61,8 @@ import Testing
         }
     }
 
-    @Test func `a member leaves, another is removed, and a forged claim ends nothing`() async throws
+    @Test func `a member leaves, another is removed, and a forged claim ends nothing`()
+        async throws
     {
         try await PhoneTable.play { phone in
             _ = try await Self.buyFive(phone)
@@ -78,13 +79,14 @@ import Testing
                 let friend = try await phone.server.get("/v1/customers/\(name)")
                 #expect(friend["entitlements"]?["pro"]?["active"]?.bool != true)
             }
-            // Whoever left can join again.
+            // A member who left can join again.
             let again = try await phone.act("invite", "join")
             #expect(Self.members(on: again).map(\.name) == ["ben"])
         }
     }
 
-    @Test func `without seats there is nothing to invite to, and no number to choose`() async throws
+    @Test func `without seats the page has no invitations and no choice of a number`()
+        async throws
     {
         try await PhoneTable.play { phone in
             let bought = try await phone.act("sheet pro.yearly", "more", "yes")

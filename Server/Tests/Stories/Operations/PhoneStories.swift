@@ -4,9 +4,9 @@ import Eventually
 import Foundation
 import Testing
 
-/// The phone of `perennial dev`, as a browser plays it.
+/// The phone of `perennial dev`, as a browser uses it.
 @Suite(.serialized, .timeLimit(.minutes(10))) struct PhoneStories {
-    @Test func `the five steps of the tour end with all of them done`() async throws {
+    @Test func `all five steps of the tour can be completed`() async throws {
         try await PhoneTable.play { phone in
             let empty = try await phone.act("no")
             #expect(empty.doneCount == 0)
@@ -47,7 +47,7 @@ import Testing
         }
     }
 
-    @Test func `each due moment is the one that the books then show`() async throws {
+    @Test func `the books reach each state at the time that the page names`() async throws {
         try await PhoneTable.play { phone in
             try await phone.act("sheet pro.yearly", "yes")
             try await phone.expect(try await phone.act("no"), shows: "trial")
@@ -64,7 +64,7 @@ import Testing
         }
     }
 
-    @Test func `a year happens step by step`() async throws {
+    @Test func `a year passes step by step`() async throws {
         try await PhoneTable.play { phone in
             let year = try await phone.act("sheet pro.monthly", "yes", "year")
             #expect(year.html("wire").matches(of: #/DID_RENEW/#).count == 12)
@@ -75,7 +75,7 @@ import Testing
         }
     }
 
-    @Test func `a change of plan waits for the next period, and can be taken back`() async throws {
+    @Test func `a change of plan waits for the next period, and can be reverted`() async throws {
         try await PhoneTable.play { phone in
             try await phone.act("sheet pro.monthly", "yes")
             let next = try await phone.act("sheet pro.yearly", "yes")
@@ -87,7 +87,7 @@ import Testing
         }
     }
 
-    @Test func `what is bought once is kept, or goes into the wallet`() async throws {
+    @Test func `a one-time purchase is kept, or goes into the wallet`() async throws {
         try await PhoneTable.play { phone in
             let bought = try await phone.act("sheet guide", "yes", "sheet seeds.100", "yes")
             #expect(bought.text("line").contains("has access to guide"))
@@ -107,7 +107,7 @@ import Testing
         }
     }
 
-    @Test func `a purchase waits for a parent, who allows it or does not`() async throws {
+    @Test func `a purchase waits until a parent approves or declines it`() async throws {
         try await PhoneTable.play { phone in
             let asked = try await phone.act("parent", "sheet pro.monthly", "yes")
             #expect(asked.text("line").contains("a parent is asked"))
@@ -120,7 +120,7 @@ import Testing
         }
     }
 
-    @Test func `the family has what can be shared, until it is not shared any more`() async throws {
+    @Test func `the family has access to shareable products until sharing ends`() async throws {
         try await PhoneTable.play { phone in
             let nothing = try await phone.act("sheet pro.monthly", "yes", "family")
             #expect(nothing.text("others").contains("ben has no access to her purchases"))
@@ -135,7 +135,7 @@ import Testing
         }
     }
 
-    @Test func `another customer's restore leaves the purchase where it is`() async throws {
+    @Test func `another customer's restore leaves the purchase with its owner`() async throws {
         try await PhoneTable.play { phone in
             let restored = try await phone.act("sheet pro.monthly", "yes", "other")
             #expect(restored.text("wire").contains("409,"))
@@ -144,7 +144,9 @@ import Testing
         }
     }
 
-    @Test func `with consent Apple is told, and does as the app prefers`() async throws {
+    @Test func `with consent Apple gets the consumption data, and decides as the app prefers`()
+        async throws
+    {
         try await PhoneTable.play { phone in
             let asked = try await phone.act("sheet pro.monthly", "yes", "consumption", "refund")
             #expect(asked.text("wire").contains("PUT /v1/customers/anna/consumption"))
@@ -156,7 +158,7 @@ import Testing
         }
     }
 
-    @Test func `who starts over is another person, and the first one stays`() async throws {
+    @Test func `starting over begins with another person, and keeps the first one`() async throws {
         try await PhoneTable.play { phone in
             try await phone.act("sheet pro.monthly", "yes")
             let fresh = try await phone.act("over")
@@ -169,7 +171,7 @@ import Testing
         }
     }
 
-    @Test func `what is done in a terminal is on the page, too`() async throws {
+    @Test func `acts from a terminal show on the page, too`() async throws {
         try await PhoneTable.play { phone in
             try await phone.act("sheet pro.monthly", "yes")
             let id = try await phone.book().text("original_transaction_id")

@@ -6,8 +6,8 @@ import Testing
 
 @testable import Program
 
-/// The phone's page in a whole `perennial dev`: acts as a browser sends them, and what it then
-/// shows beside the simulator's books and the server's answers.
+/// The phone's page in a whole `perennial dev`: posts acts as a browser does, and compares the page
+/// with the simulator's books and the server's answers.
 struct PhoneTable: Sendable {
     let simulator: Wire
     let server: Wire
@@ -28,14 +28,14 @@ struct PhoneTable: Sendable {
         guard end != nil else { throw Wire.Unexpected(description: "it stopped by itself") }
     }
 
-    /// Does not go where an answer leads.
+    /// Does not follow redirects.
     private static let browser = HTTPClient(
         eventLoopGroupProvider: .singleton,
         configuration: HTTPClient.Configuration(redirectConfiguration: .disallow))
 
     // MARK: - The page
 
-    /// Does one act after the other, and returns what the page shows then.
+    /// Does one act after the other, and returns the page's last state.
     @discardableResult
     func act(_ acts: String...) async throws -> Pieces {
         var pieces = Pieces(texts: [:])
@@ -62,7 +62,7 @@ struct PhoneTable: Sendable {
             headers: form.merging(headers) { _, own in own })
     }
 
-    /// Posts the page's form without a script. Returns the status, and where the browser goes then.
+    /// Posts the page's form without a script. Returns the status, and the address of the redirect.
     func postForm(_ act: String) async throws -> (status: Int, location: String?) {
         var request = HTTPClientRequest(url: server.base + "/phone")
         request.method = .POST
@@ -77,7 +77,7 @@ struct PhoneTable: Sendable {
     }
 
     struct Pieces: Sendable {
-        /// Without markup, by id.
+        /// The texts without markup, by id.
         var texts: [String: String]
 
         fileprivate init(texts: [String: String]) { self.texts = texts }
@@ -111,7 +111,7 @@ struct PhoneTable: Sendable {
         return try #require(books["purchases"]?.array?.first)
     }
 
-    /// Holds the page against the books and against what the app is answered.
+    /// Compares the page with the books and with the app's answer.
     func expect(
         _ pieces: Pieces, shows state: String, sourceLocation: SourceLocation = #_sourceLocation
     ) async throws {

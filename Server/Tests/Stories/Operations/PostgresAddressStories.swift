@@ -4,7 +4,7 @@ import Testing
 
 @testable import Program
 
-/// What stands at the address of a PostgreSQL, if it is no server that accepts writes.
+/// Addresses of a PostgreSQL that are not a server that accepts writes.
 @Suite(.serialized) struct PostgresAddressStories {
     private static func withProgram(
         _ story: @escaping @Sendable (PostgresServer, ServerProgram) async throws -> Void
@@ -32,13 +32,15 @@ import Testing
         ["operators", "list"],
     ]
 
-    /// The output without the moment at which it was made.
+    /// The output without the time at which it was made.
     private static func withoutMoments(_ output: String) -> String {
         output.replacing(/\d{4}-\d{2}-\d{2}T[\d:.]+Z/, with: "now")
     }
 
     @Test(.timeLimit(.minutes(10)))
-    func `commands that only read work on a standby, and others say that it is one`() async throws {
+    func `read-only commands work on a standby, and others say that it is a standby`()
+        async throws
+    {
         try await Self.withProgram { primary, program in
             let standby = try await PostgresServer(following: primary)
             try await standby.start()
@@ -89,11 +91,11 @@ import Testing
         }
     }
 
-    @Test func `a command's own connections are not those of another program`() async throws {
+    @Test func `a command's own connections do not count as another program`() async throws {
         try await StoryDatabase.postgres.withAddress { address in
             let database = try PostgresDriver(url: address)
             defer { database.close() }
-            // One connection that writes, beside the one that counts.
+            // One connection writes, and another one counts connections.
             _ = try await database.write { try $0.rows("SELECT 1", []) }
             try await DatabaseAddress.requireAlone(on: database, at: address)
         }

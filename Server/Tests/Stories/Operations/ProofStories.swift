@@ -4,22 +4,22 @@ import Eventually
 import Foundation
 import Testing
 
-/// The proof once more with nothing replaced: processes of their own, HTTP between them,
-/// signatures, a disk, and kills at random moments.
+/// The proof with real parts: separate processes, HTTP, signatures, a disk, and kills at random
+/// moments.
 @Suite(.serialized) struct ProofStories {
     private static let customers: Int64 = 12
     private static let seeds: [Int64] = [11, 12]
     private static let kills = 6
     /// Virtual days between two kills.
     private static let days = 6
-    /// Of five virtual minutes each: the promised interval.
+    /// Attempts of five virtual minutes each: the promised interval.
     private static let looksMax = 26
-    /// How long a look takes, unless all is true before: the server looks at the clock, and asks
-    /// what is due, once a second.
+    /// The pause before each attempt after the first: once a second the server reads the clock and
+    /// does due checks.
     private static let lookSeconds = 1.5
 
     @Test(.timeLimit(.minutes(10)), arguments: StoryDatabase.allCases)
-    func `a server that is killed again and again comes to the truth over HTTP`(
+    func `a server that is killed again and again gives true answers over HTTP`(
         engine: StoryDatabase
     ) async throws {
         let folder = try TemporaryFolder()
@@ -47,7 +47,7 @@ import Testing
         }
     }
 
-    /// A simulator's world, and the server that is told of it.
+    /// A simulator's world, and the server that gets its notifications.
     private struct World {
         let store: Wire
         let program: ServerProgram
@@ -80,8 +80,8 @@ import Testing
                 ])
         }
 
-        /// Runs a server while some days pass, and kills it after some milliseconds. For the rest
-        /// of the days no server runs.
+        /// Runs a server while some days pass, and kills it after some milliseconds. No server runs
+        /// for the rest of the days.
         func live(days: Int, killedAfter lifetime: Int) async throws {
             let server = try await program.start(port: port)
             async let passed: Void = pass(days: days)
@@ -99,8 +99,8 @@ import Testing
             try await store.post("/_sim/faults", ["notifications": [:], "api": [:]])
         }
 
-        /// Each app posts all that its device has, after it has said that the account token in it
-        /// is its customer's. What fails is posted another time.
+        /// Each app posts all transactions of its device, after it has linked the account token to
+        /// its customer. Failed requests are repeated later.
         func post(to server: ServerProgram.Running) async throws {
             for name in try await names() {
                 let device = try await store.get("/_sim/devices/\(name)-1/transactions")
@@ -130,7 +130,7 @@ import Testing
                 "POST", path, body: body.bytes, headers: ["Content-Type": "application/json"])
         }
 
-        /// Those of whom anything was told.
+        /// The accounts that had notifications.
         private func names() async throws -> [String] {
             let sent = try await store.get("/_sim/notifications")["notifications"]?.array ?? []
             return Set(sent.compactMap { $0["account"]?.string }).sorted()
@@ -142,7 +142,8 @@ import Testing
             return wire
         }
 
-        /// The customers whose answer is not the books' after so many looks, with both.
+        /// The customers whose answers differ from the books after the given number of attempts,
+        /// with both.
         func wrongAnswers(
             of server: ServerProgram.Running, looks: Int
         ) async throws -> [String] {
@@ -183,8 +184,8 @@ import Testing
 }
 
 extension Verdict {
-    /// The books call every free period a trial, we only an introductory one; and what is refunded
-    /// to a family they call refunded, we revoked.
+    /// The books call every free period a trial, but we only call an introductory one so; a
+    /// purchase refunded to a family is refunded in the books, and revoked in our answer.
     fileprivate var plain: Verdict {
         var plain = self
         if state == "trial" { plain.state = "offer" }

@@ -9,10 +9,10 @@ import StoragePostgres
 import Synchronization
 import Testing
 
-/// A rebuild beside servers that work.
+/// A rebuild while servers are working.
 @Suite(.serialized) struct RebuildStories {
     @Test(.timeLimit(.minutes(10)), arguments: [true, false])
-    func `a rebuild ends while documents go on to arrive that were signed before the last`(
+    func `a rebuild ends while documents with older signatures keep arriving`(
         verifyOnly: Bool
     ) async throws {
         try await withShop(on: .sqlite, notifies: false) { shop in
@@ -31,7 +31,7 @@ import Testing
     }
 
     @Test(arguments: [true, false])
-    func `a rebuild waits for whoever holds a table, and for so long`(
+    func `a rebuild waits for a table's lock, up to a limit`(
         letsGo: Bool
     ) async throws {
         try await withShop(on: .postgres, notifies: false) { shop in
@@ -45,7 +45,7 @@ import Testing
             defer { holder.close() }
             let gate = DispatchSemaphore(value: 0)
             let (held, tell) = AsyncStream.makeStream(of: Void.self)
-            // As a VACUUM does.
+            // Locks the table as a VACUUM does.
             async let holding: Void = holder.write { connection in
                 try connection.run("SET LOCAL idle_in_transaction_session_timeout = 0", [])
                 try connection.run("LOCK TABLE documents IN SHARE UPDATE EXCLUSIVE MODE", [])

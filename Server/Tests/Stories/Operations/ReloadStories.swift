@@ -10,7 +10,7 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(10)))
-    func `a new issue is published by a signal, and a bad file changes nothing`() async throws {
+    func `a signal publishes a new issue, and a bad file changes nothing`() async throws {
         try await withShop(on: .sqlite, notifies: false) { shop in
             let folder = try TemporaryFolder()
             defer { folder.remove() }

@@ -4,29 +4,29 @@
     import Foundation
     import Testing
 
-    /// What a response costs is bounded by its request: no small request keeps the processor busy,
-    /// whoever sends it, and no response costs more because others have bought more.
+    /// The cost of a response is limited by its request: no small request keeps the processor busy,
+    /// whoever sends it, and no response costs more because other customers have bought more.
     @Suite(.serialized) struct RouteCostStories {
-        /// The most that a request of some hundred bytes may cost, in a debug build, which takes
-        /// several times as long as a release build.
+        /// The highest cost of a request of some hundred bytes, in a debug build, which is several
+        /// times slower than a release build.
         private static let small = Duration.milliseconds(300)
-        /// The most for a body of a megabyte, which nobody with a key has sent.
+        /// The highest cost of a body of a megabyte from a client without a key.
         private static let large = Duration.milliseconds(250)
-        /// The most for a page of the dashboard, which here is open to everybody, and elsewhere to
-        /// operators only.
+        /// The highest cost of a page of the dashboard. The dashboard is open to everybody here,
+        /// and elsewhere to operators only.
         private static let page = Duration.seconds(1)
         private static let times = 1
-        /// How often a cost is measured again that is too high: a busy machine needs longer for the
+        /// How often a cost above the limit is measured again: a busy machine needs longer for the
         /// same work.
         private static let timesAgain = 10
-        /// How many customers there are when the routes are measured, and when they are measured
-        /// once more. The first ones fill more than a page of a list.
+        /// The number of customers at the first and at the second measurement. The first ones fill
+        /// more than a page of a list.
         private static let crowds = (first: 60, then: 240)
-        /// How much more a response may then cost.
+        /// The highest additional cost of a response at the second measurement.
         private static let growthMax = 3.0
 
-        /// Routes that read all purchases of an app on purpose, with the reason why that is
-        /// bounded.
+        /// Routes that read all purchases of an app on purpose, each with the reason why that is
+        /// limited.
         private static let readsAll = [
             "/v1/configuration/preview": "it looks at customers for at most some seconds"
         ]
@@ -42,7 +42,8 @@
             return .seconds(Int64(time.tv_sec)) + .nanoseconds(Int64(time.tv_nsec))
         }
 
-        /// What a request costs, the least of some: the program also does other work.
+        /// The cost of a request: the minimum of some measurements, because the program also does
+        /// other work.
         private static func cost(
             in dev: DevelopmentProgram, _ ask: () async throws -> Void
         ) async throws -> Duration {
@@ -88,7 +89,7 @@
             "/login", "/nowhere",
         ]
 
-        /// Every route, without a key and with each kind, and every page.
+        /// Every route, without a key and with each kind of key, and every page.
         private static func questions(of dev: DevelopmentProgram) async throws -> [Question] {
             let description = try await dev.server.get("/openapi.json")
             var all = pages.map { Question(method: "GET", path: $0, pattern: $0) }
@@ -133,8 +134,8 @@
             return costs
         }
 
-        /// What a request costs that was measured once. If that is above a limit, the least of some
-        /// more measurements.
+        /// The cost of a request that was measured once. If that is above a limit, the minimum of
+        /// some more measurements.
         private static func cost(
             of question: Question, in dev: DevelopmentProgram, _ first: Duration,
             _ limit: Duration
@@ -181,7 +182,7 @@
         }
 
         @Test(.timeLimit(.minutes(10)))
-        func `a large body that nobody signed costs little`() async throws {
+        func `a large unsigned body costs little`() async throws {
             let folder = try TemporaryFolder()
             defer { folder.remove() }
             let dev = try await DevelopmentProgram.start(in: folder)

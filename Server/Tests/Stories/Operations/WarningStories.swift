@@ -7,9 +7,9 @@ import Testing
 
 @testable import Program
 
-/// What only the operator is told, in the log.
+/// Warnings for the operator, in the log.
 @Suite(.serialized) struct WarningStories {
-    /// The moment at which a shop opens, and stays.
+    /// The moment at which a shop opens; its clock stands still.
     private static let now = Instant(milliseconds: 1_767_268_800_000)
 
     /// A server of an app beside the shop's, with a database, a clock and a log of its own.
@@ -29,7 +29,7 @@ import Testing
         try await story(server.engine, log)
     }
 
-    /// The example, where of all that is sold one product gives something.
+    /// The example app, in which only one of the products gives an entitlement.
     private static var poor: AppConfiguration {
         var app = birds
         app.settings.entitlements = ["pro": ["pro.monthly"]]
@@ -38,7 +38,7 @@ import Testing
         return app
     }
 
-    /// Of which products it was said that they give nothing, in that order.
+    /// The products that were logged as giving nothing, in order.
     private static func givingNothing(_ log: RecordedLog) -> [String] {
         log.lines.filter {
             $0.level == .warning && $0.facts["app"] == "birds"
@@ -46,7 +46,7 @@ import Testing
         }.compactMap { $0.facts["product"] }
     }
 
-    @Test func `of each product that gives nothing the log says so, once`() async throws {
+    @Test func `a product that gives nothing is logged once`() async throws {
         try await withShop(on: .sqlite, notifies: false) { shop in
             try await shop.addDevice("anna")
             var signed: [String] = []
@@ -57,7 +57,7 @@ import Testing
             }
             let evidence = PurchaseEvidence(signedTransactions: signed)
             let told = try await shop.notifications()
-            // What is used up the app may count by itself.
+            // The app may count consumables by itself.
             let expected = ["guide", "season.spring"]
             try await Self.withServer(of: Self.poor, beside: shop) { server, log in
                 for _ in 1...2 {
@@ -67,7 +67,7 @@ import Testing
                 for body in told { _ = try await server.recording.record(notification: body) }
                 #expect(Self.givingNothing(log) == expected)
             }
-            // The same of what is first heard of by a notification.
+            // The same for a product that first appears in a notification.
             try await Self.withServer(of: Self.poor, beside: shop) { server, log in
                 for body in told { _ = try await server.recording.record(notification: body) }
                 #expect(Self.givingNothing(log) == expected)
@@ -75,7 +75,7 @@ import Testing
         }
     }
 
-    /// Whoever asks is told 21005, as at any other trouble.
+    /// The client gets 21005, as for any other temporary failure.
     @Test func `a receipt signed ahead of our clock is counted, and the log names the clock`()
         async throws
     {

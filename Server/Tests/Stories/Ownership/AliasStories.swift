@@ -7,20 +7,21 @@ import Testing
 
 @testable import Program
 
-/// Several ids of one customer: what an app may say and ask of them, and how support parts one.
+/// Several ids of one customer: what an app may change and read about them, and how support removes
+/// one.
 @Suite(.serialized) struct AliasStories {
     private static let secret = "0123456789abcdef0123456789abcdef"
     private static let anonymous = "anon_0f4c7b9e-1d2a-4c3b-8e5f-6a7b8c9d0e1f"
     private static let token = "0f4c7b9e-1d2a-4c3b-8e5f-6a7b8c9d0e1f"
 
-    /// Wants proofs.
+    /// An app that requires proofs.
     private static var app: AppConfiguration {
         var app = birds
         app.settings.proof = .hmac(AppSecret(secret))
         return app
     }
 
-    /// As an app's own backend makes it: good for an hour.
+    /// A proof as the app's own backend makes it, valid for an hour.
     private static func proof(of id: String) -> String {
         let end = SimulatorSettings.defaultNow.milliseconds / 1000 + 3600
         let code = HMAC<SHA256>.authenticationCode(
@@ -39,7 +40,7 @@ import Testing
         return ["Perennial-Customer-Proof": proofs.map { proof(of: $0) }.joined(separator: ", ")]
     }
 
-    /// By the app, or by its server.
+    /// Sent by the app, or by its server.
     private static func join(
         _ other: String, to id: String, in shop: Shop, proofs: [String], byServer: Bool = false
     ) async throws -> Wire.Answer {
@@ -49,7 +50,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `an anonymous id speaks for itself until it is an alias of one that needs a proof`(
+    func `an anonymous id needs no proof until it is an alias of an id that needs one`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database, app: Self.app) { shop in
@@ -61,7 +62,7 @@ import Testing
                 Self.anonymous, to: "anna", in: shop, proofs: ["anna"])
             #expect(joined.status == 200)
 
-            // Whoever still has the old id, such as the next owner of the phone.
+            // Anybody who still has the old id, such as the next owner of the phone.
             for path in [path, path + "/content", path + "/offers", path + "/wallets/seeds"] {
                 let refused = try await Self.answer(shop, path)
                 #expect(refused.status == 401, "\(path)")
@@ -74,9 +75,7 @@ import Testing
         }
     }
 
-    @Test func `an app is not told of anonymous ids of the same customer, a server is`()
-        async throws
-    {
+    @Test func `a customer's anonymous ids are shown to a server, not to an app`() async throws {
         try await withShop(on: .sqlite) { shop in
             for other in [Self.anonymous, "phone-7"] {
                 _ = try await Self.join(other, to: "anna", in: shop, proofs: [], byServer: true)
@@ -110,7 +109,9 @@ import Testing
         }
     }
 
-    @Test func `a proof that never ends is refused, and what to set is said`() async throws {
+    @Test func `a proof without an end is refused, and the missing setting is named`()
+        async throws
+    {
         try await withShop(on: .sqlite, app: Self.app) { shop in
             let code = HMAC<SHA256>.authenticationCode(
                 for: Array("anna".utf8), using: SymmetricKey(data: Array(Self.secret.utf8)))
@@ -124,7 +125,7 @@ import Testing
         }
     }
 
-    // MARK: - Parting
+    // MARK: - Removing an id
 
     private static func balance(of customer: String, in shop: Shop) async throws -> Int64 {
         let answer = try await shop.support.get("/v1/customers/\(customer)")
@@ -137,11 +138,12 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `support parts an id that was added wrongly, and nothing is credited twice`(
+    func `support removes an id that was added wrongly, and nothing is credited twice`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database) { shop in
-            // A pack that names the id, and that no device has posted: it is theirs by its name.
+            // A pack that names the id, and that no device has posted: it belongs to the id by its
+            // token.
             try await shop.addDevice("anna", ["app_account_token": .string(Self.token)])
             let pack = try await shop.simulator.post(
                 "/_sim/devices/anna-1/purchases", ["product_id": "seeds.100"])
@@ -157,7 +159,7 @@ import Testing
             #expect(try removed.json["aliases"]?.array?.isEmpty == true)
             #expect(try await Self.balance(of: "anna", in: shop) == 40)
             #expect(try await Self.balance(of: Self.token, in: shop) == 0)
-            // Nor by showing it: it is spent in part.
+            // Posting it does not help either: it is spent in part.
             #expect(try await shop.post(pack, as: Self.token) == 409)
             #expect(try await Self.balance(of: Self.token, in: shop) == 0)
             _ = try await Self.join(Self.token, to: "anna", in: shop, proofs: [], byServer: true)
@@ -177,7 +179,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `who was a customer before is one again, without what stays`(
+    func `an alias that is removed is a customer again, without what was merged`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database) { shop in
@@ -196,7 +198,7 @@ import Testing
                 #expect(try await shop.entitlement(right, of: "anna")?["active"] == true)
                 #expect(try await shop.entitlement(right, of: "ben") == nil)
             }
-            // His events go on behind those from before.
+            // His new events follow those from before.
             try await shop.support.post(
                 "/v1/customers/ben/transfers",
                 [
@@ -209,7 +211,7 @@ import Testing
         }
     }
 
-    @Test func `who is forgotten is forgotten by those from whom they were removed, too`()
+    @Test func `erasing a removed id also erases it from its former customer's events`()
         async throws
     {
         try await withShop(on: .sqlite) { shop in

@@ -32,21 +32,22 @@ import Testing
         try await shop.entitlement("pro", of: customer)?["active"] == true
     }
 
-    /// What the device's store shows at a start of the app.
+    /// What the device's StoreKit shows when the app starts.
     private static func shown(by device: String, in shop: Shop) async throws -> [String] {
         let restored = try await shop.simulator.post("/_sim/devices/\(device)/restore")
         return (restored["signed_transactions"]?.array ?? []).compactMap(\.string)
     }
 
     @Test(arguments: OwnershipClaim.RestorePolicy.allCases, StoryDatabase.allCases)
-    func `a customer without log-in has access on every device, for ever`(
+    func `a customer without log-in has access on every device, permanently`(
         policy: OwnershipClaim.RestorePolicy, database: StoryDatabase
     ) async throws {
         try await withShop(on: database, app: Self.app(policy)) { shop in
             let signed = try await shop.buyMonth("anna").text("signed_transaction")
             let bought = try await Self.post([signed], as: Self.device(1), "purchase", in: shop)
             #expect(bought.status == 200)
-            // An iPad, a new phone, and the first phone after the app was deleted. None is tapped.
+            // An iPad, a new phone, and the first phone after the app was deleted. No restore
+            // button is tapped.
             for number in 2...4 {
                 try await shop.addDevice("anna")
                 let shown = try await Self.shown(by: "anna-\(number)", in: shop)
@@ -72,7 +73,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `who signs in keeps what they shared, and gets it alone when they restore it`(
+    func `signing in keeps a shared purchase, and a restore makes it the person's alone`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database, app: Self.app(.keep)) { shop in
@@ -90,7 +91,7 @@ import Testing
             #expect(try await Self.isOpen(Self.device(1), in: shop))
             let taken = try await Self.post([signed], as: "anna", "restore", in: shop)
             #expect(try taken.json["purchases"]?.array?.first?["verdict"] == "moved")
-            // From now on it is a person's. The first device gets it when she signs in there.
+            // From now on it belongs to a person. The first device gets it when she signs in there.
             #expect(try await !Self.isOpen(Self.device(1), in: shop))
             let synced = try await Self.post([signed], as: Self.device(1), "sync", in: shop)
             #expect(synced.status == 200)
@@ -108,7 +109,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `an account token is made once, is an id of the customer, and makes nobody a person`(
+    func `an account token is made once, is the customer's id, and keeps them anonymous`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database, app: Self.app(.keep)) { shop in
@@ -121,12 +122,12 @@ import Testing
             let customer = try await shop.server.get(path)
             #expect(customer["account_token"]?.string == token)
             #expect(customer["aliases"]?.array == [])
-            // A customer whose id is a UUID needs no other.
+            // A customer whose id is a UUID needs no other token.
             let uuid = "0f4c7b9e-1d2a-4c3b-8e5f-6a7b8c9d0e1f"
             let own = try await shop.server.post("/v1/customers/\(uuid)/account_token")
             #expect(own["account_token"]?.string == uuid)
 
-            // Bought with the token and never posted: it is hers, and the iPad's, too.
+            // Bought with the token and never posted: it belongs to her, and the iPad shares it.
             try await shop.addDevice("anna", ["app_account_token": .string(token)])
             let bought = try await shop.simulator.post(
                 "/_sim/devices/anna-1/purchases", ["product_id": "pro.monthly"])
@@ -140,7 +141,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `under transfer, a renewal that another customer's phone sees moves nothing`(
+    func `under transfer, a renewal that another customer's phone posts moves nothing`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database, app: Self.app(.transfer)) { shop in
@@ -157,7 +158,7 @@ import Testing
             #expect(verdict?["why"] == "needs_restore")
             #expect(try await Self.isOpen("anna", in: shop))
             #expect(try await !Self.isOpen("ben", in: shop))
-            // When he asks for it, the policy decides.
+            // When he restores, the policy decides.
             #expect(try await Self.post(shown, as: "ben", "restore", in: shop).status == 200)
             #expect(try await Self.isOpen("ben", in: shop))
         }

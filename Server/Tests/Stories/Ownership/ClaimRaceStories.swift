@@ -6,7 +6,7 @@ import Testing
 
 @testable import Program
 
-/// Several servers on one database, which are asked for the same purchase at the same moment.
+/// Several servers on one database that get claims of the same purchase at the same moment.
 @Suite(.serialized) struct ClaimRaceStories {
     private static let servers = 3
     private static let places = 4
@@ -24,14 +24,14 @@ import Testing
         CustomerID(rawValue: "anon_\(number)".padding(toLength: 40, withPad: "x", startingAt: 0))
     }
 
-    /// A simulator, and servers that have their clock, on one database.
+    /// A simulator, and servers on its clock, on one database.
     private static func withServers(
         on database: StoryDatabase,
         _ story: @escaping @Sendable (Shop, [Engine]) async throws -> Void
     ) async throws {
         try await withShop(on: .sqlite, notifies: false) { shop in
             try await database.withAddress { address in
-                // A file has one server.
+                // An SQLite file has one server.
                 var assemblies: [Assembly] = []
                 for _ in 0..<(database == .sqlite ? 1 : servers) {
                     assemblies.append(
@@ -53,7 +53,7 @@ import Testing
         to engine: Engine
     ) async throws -> OwnershipResult.Kind? {
         let evidence = PurchaseEvidence(signedTransactions: [signed])
-        // A server that is busy says so, and is asked again.
+        // A busy server says so, and the request is repeated.
         for _ in 0..<100 {
             do throws(EngineFailure) {
                 return try await engine.recording.post(
@@ -97,7 +97,7 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(5)), arguments: StoryDatabase.allCases)
-    func `of many devices that claim at once as many get a place as there are`(
+    func `when many devices claim at once, only the allowed number get a share`(
         database: StoryDatabase
     ) async throws {
         try await Self.withServers(on: database) { shop, engines in
@@ -126,7 +126,7 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(5)), arguments: StoryDatabase.allCases)
-    func `of many persons who take at once one has it, and the buyer takes it back from them`(
+    func `when many persons restore a purchase at once, one gets it, and the buyer takes it back`(
         database: StoryDatabase
     ) async throws {
         try await Self.withServers(on: database) { shop, engines in
@@ -152,7 +152,7 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(5)), arguments: StoryDatabase.allCases)
-    func `of many persons who sign in on one device at once it becomes that of one`(
+    func `when many persons sign in on one device at once, one gets the purchase`(
         database: StoryDatabase
     ) async throws {
         try await Self.withServers(on: database) { shop, engines in

@@ -4,10 +4,10 @@ import Ledger
 import Testing
 @testable import Program
 
-/// Who shares a purchase, and by which copies.
+/// Who shares a purchase, and by which copies of documents.
 extension CopiedDocumentStories {
     @Test(arguments: StoryDatabase.allCases)
-    func `devices without log-in take no places of persons, and persons none of devices`(
+    func `anonymous devices and persons have separate limits for shares`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database, app: Self.app(.share, most: 2)) { shop in
@@ -34,7 +34,7 @@ extension CopiedDocumentStories {
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `no more share a person's purchase because it was a device's before`(
+    func `the limit for persons also holds for a purchase that was an anonymous device's`(
         database: StoryDatabase
     ) async throws {
         let app = Self.app(.share, most: 2, anonymousMost: 6)

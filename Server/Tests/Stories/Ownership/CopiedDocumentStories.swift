@@ -5,8 +5,8 @@ import Testing
 
 @testable import Program
 
-/// Somebody has the public app key, and copies of documents that another one's device was given:
-/// old ones, or recent ones. The buyer's devices can always get a document that is signed now.
+/// A thief has the public app key, and copies of documents from another customer's device: old or
+/// recent ones. The buyer's devices can always get a document that is signed now.
 @Suite(.serialized) struct CopiedDocumentStories {
     /// The id of a device on which nobody has signed in.
     static func device(_ name: String) -> String {
@@ -46,7 +46,7 @@ import Testing
         try await shop.entitlement("pro", of: customer)?["active"] == true
     }
 
-    /// What the store signs for a device of anna's account now.
+    /// The transactions that the App Store signs now for a device of anna's account.
     static func signedNow(in shop: Shop) async throws -> String {
         try await pass("PT1M", in: shop)
         let restored = try await shop.simulator.post("/_sim/devices/anna-1/restore")
@@ -57,7 +57,7 @@ import Testing
         try await shop.simulator.post("/_sim/clock", ["advance": .string(time)])
     }
 
-    /// Anna buys on a device on which she has not signed in. Returns what the store has signed.
+    /// Anna buys on a device on which she has not signed in. Returns the signed transaction.
     static func buy(in shop: Shop) async throws -> String {
         let signed = try await shop.buyMonth("anna").text("signed_transaction")
         #expect(try await post(signed, as: device("phone"), "purchase", in: shop) == "linked")
@@ -93,7 +93,7 @@ import Testing
                 #expect(verdict == "another document_too_old", "\(intent ?? "none")")
                 #expect(try await !Self.isOpen(thief, in: shop))
             }
-            // Whoever has it keeps it, and anna's new phone gets it.
+            // A device that has access keeps it, and anna's new phone gets it.
             #expect(
                 try await Self.post(copy, as: Self.device("pad"), "sync", in: shop) == "shared")
             let now = try await Self.signedNow(in: shop)
@@ -107,12 +107,12 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `copies take no place from a device that can get a newer document`(
+    func `copies take no share from a device that can get a newer document`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database, app: Self.app()) { shop in
             _ = try await Self.buy(in: shop)
-            // Anna's tablet has shown a document that was signed after it got its place.
+            // Anna's tablet has shown a document that was signed after it got its share.
             for _ in 0..<2 {
                 let signed = try await Self.signedNow(in: shop)
                 #expect(
@@ -134,8 +134,8 @@ import Testing
             let now = try await Self.signedNow(in: shop)
             #expect(
                 try await Self.post(now, as: Self.device("new"), "sync", in: shop) == "shared")
-            // It took the place of the copy that came last, whose device gets an event. No copy
-            // takes the place back.
+            // It replaced the copy that came last, whose device gets an event. No copy takes the
+            // share back.
             #expect(
                 try await Self.post(copy, as: Self.device("thief2"), "restore", in: shop)
                     == "another shared_with_most")
@@ -148,7 +148,7 @@ import Testing
             let events = try await shop.support.get(
                 "/v1/events?customer_id=\(Self.device("thief2"))")
             #expect(events["items"]?.array?.last?["type"] == "share_ended")
-            // A newer one gives the ended share again: support has decided nothing.
+            // A newer document restores the ended share, because support decided nothing.
             let later = try await Self.signedNow(in: shop)
             #expect(
                 try await Self.post(later, as: Self.device("thief2"), "sync", in: shop) == "shared")
@@ -157,7 +157,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `what is shared goes on after its owner is erased, whoever shows it first`(
+    func `a share continues after the owner is erased, whoever posts first`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database, app: Self.app()) { shop in
@@ -177,7 +177,7 @@ import Testing
 
     // MARK: - Persons
 
-    /// Who takes back what a thief has taken.
+    /// The buyer who takes back what a thief has taken.
     enum Buyer: String, CaseIterable {
         /// On the same device, on which she has not signed in.
         case phone
@@ -185,19 +185,19 @@ import Testing
         case newPhone
         /// After she signed in on the same device.
         case signedIn
-        /// On a device on which she had something before she signed in, so that it is no alias.
+        /// On a device on which she had a purchase before she signed in, so that it is no alias.
         case person
     }
 
     @Test(arguments: Buyer.allCases, StoryDatabase.allCases)
-    func `a person with a recent copy has it until the buyer shows a newer document`(
+    func `a person with a recent copy has access until the buyer shows a newer document`(
         buyer: Buyer, database: StoryDatabase
     ) async throws {
         try await withShop(on: database, app: Self.app()) { shop in
             let copy = try await Self.buy(in: shop)
             try await Self.pass("P20D", in: shop)
             #expect(try await Self.post(copy, as: "thief", "restore", in: shop) == "moved")
-            // He shows the same copy again and again, and another one that is older than the theft.
+            // He shows the same copy repeatedly, and another one from before the theft.
             for intent in ["sync", "restore"] {
                 #expect(try await Self.post(copy, as: "thief", intent, in: shop) == "theirs")
             }
@@ -219,7 +219,7 @@ import Testing
             #expect(try await Self.post(now, as: anna, "restore", in: shop) == "moved")
             #expect(try await Self.isOpen(anna, in: shop))
             #expect(try await !Self.isOpen("thief", in: shop))
-            // For good.
+            // The purchase is hers permanently.
             for thief in ["thief", "thief-2"] {
                 for intent in ["restore", "purchase", "sync", nil] {
                     let verdict = try await Self.post(copy, as: thief, intent, in: shop)
@@ -232,7 +232,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `a copy of what the buyer's device has shown since makes nothing the thief's for good`(
+    func `a copy of a document that the buyer posted later gives a thief no lasting right`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database, app: Self.app()) { shop in
@@ -260,7 +260,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `a copy that is older than what the buyer's device has shown takes nothing`(
+    func `a copy that is older than the document from the buyer's device takes nothing`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database, app: Self.app()) { shop in
@@ -271,14 +271,14 @@ import Testing
             #expect(
                 try await Self.post(copy, as: "thief", "restore", in: shop)
                     == "another document_too_old")
-            // The same document is good enough: anna signs in on the same device.
+            // The same document is recent enough: anna signs in on the same device.
             #expect(try await Self.post(shown, as: "anna", "restore", in: shop) == "moved")
             try await Self.expectClean(shop)
         }
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `a person who has shown a later document keeps it from everybody with a newer one`(
+    func `a person who later showed a second document keeps the purchase`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database, app: Self.app()) { shop in
@@ -295,11 +295,11 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `nobody makes a copy their own by signing in on the device that showed it`(
+    func `signing in on the device that posted a copy gives no lasting ownership`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database, app: Self.app()) { shop in
-            // The app was killed before it posted anything, and somebody else is first.
+            // The app was killed before it posted anything, and the thief is first.
             let copy = try await shop.buyMonth("anna").text("signed_transaction")
             #expect(
                 try await Self.post(copy, as: Self.device("thief"), "sync", in: shop) == "linked")
@@ -366,7 +366,7 @@ import Testing
             let now = try await Self.signedNow(in: shop)
             #expect(try await Self.post(now, as: "anna", "restore", in: shop) == "moved")
             #expect(try await Self.isOpen("anna", in: shop))
-            // What a device has already costs nothing.
+            // A device may always post what it already has.
             #expect(try await Self.post(now, as: "anna", "sync", in: shop) == "theirs")
             try await Self.expectClean(shop)
         }

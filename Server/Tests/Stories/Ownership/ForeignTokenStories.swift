@@ -6,7 +6,7 @@ import Testing
 
 @testable import Program
 
-/// The app's configuration says that account tokens name nobody, and later that they do again.
+/// The app's configuration says that account tokens name no customer, and later says the opposite.
 @Suite(.serialized) struct ForeignTokenStories {
     private static let uma: CustomerID = "0f4c7b9e-1d2a-4c3b-8e5f-6a7b8c9d0e1f"
     private static let seeds: CurrencyID = "seeds"
@@ -56,7 +56,7 @@ import Testing
     }
 
     @Test(arguments: [0, 30, 100] as [Int64], StoryDatabase.allCases)
-    func `a pack that was spent is not credited again where tokens name nobody, nor later`(
+    func `a spent pack is not credited again when tokens name nobody, nor afterwards`(
         spent: Int64, database: StoryDatabase
     ) async throws {
         try await withShop(on: database, notifies: false) { shop in
@@ -64,7 +64,7 @@ import Testing
                 "anna", ["app_account_token": .string(Self.uma.rawValue)])
             let bought = try await shop.simulator.post(
                 "/_sim/devices/anna-1/purchases", ["product_id": "seeds.100"])
-            // It is heard of, and uma's by its token alone.
+            // A notification announced it, and it is uma's by its token alone.
             try await shop.support.post(
                 "/v1/customers/uma/aliases", ["customer_id": .string(Self.uma.rawValue)])
             #expect(try await shop.post(bought, as: "carl") == 409)
@@ -80,7 +80,7 @@ import Testing
             #expect(isCarls == !isSpent)
             #expect(try await Self.balances(where: .other, in: shop) == left)
             #expect(try await Self.balances(where: .customers, in: shop) == left)
-            // Tokens name uma again: what carl has not spent comes to her.
+            // Tokens name uma again: if carl has spent nothing of the pack, it goes to her.
             #expect(try await Self.isTaken(bought, by: Self.uma, where: .customers, in: shop))
             #expect(try await Self.balances(where: .customers, in: shop) == [100 - spent, 0])
             #expect(

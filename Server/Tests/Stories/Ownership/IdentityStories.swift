@@ -3,8 +3,8 @@ import Engine
 import Ledger
 import Testing
 
-/// Customers that are known by an account token alone, purchases that are had by two, and what is
-/// left of those who were forgotten.
+/// Customers who are known only by an account token, purchases that two customers have, and traces
+/// of erased customers.
 @Suite(.serialized) struct IdentityStories {
     private static let token = "0f4c7b9e-1d2a-4c3b-8e5f-6a7b8c9d0e1f"
 
@@ -32,7 +32,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `who is known by an account token alone is forgotten, too`(
+    func `a customer known only by account token can be erased, too`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database) { shop in
@@ -49,7 +49,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `whom a purchase names gets it, also before anything is kept of them`(
+    func `a purchase belongs to the customer it names, even before they are stored`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database) { shop in
@@ -63,9 +63,11 @@ import Testing
         }
     }
 
-    @Test func `who has the same token in the other case stays whom it names`() async throws {
+    @Test func `erasing the customer of a token's upper case keeps that of its lower case`()
+        async throws
+    {
         try await withShop(on: .sqlite) { shop in
-            // They became two customers when tokens named nobody.
+            // The two became separate customers when tokens named nobody.
             let earlier = try shop.serverOfForeignTokens()
             for id in [Self.token, Self.token.uppercased()] {
                 _ = try await earlier.grants.add(
@@ -81,7 +83,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `who shared what somebody had who is forgotten has it no more, and is told`(
+    func `a share ends with an event when the owner is erased`(
         database: StoryDatabase
     ) async throws {
         var app = birds
@@ -105,9 +107,7 @@ import Testing
         }
     }
 
-    @Test func `a share that ended after its purchase went on names nobody who is forgotten`()
-        async throws
-    {
+    @Test func `a share that ended after a transfer names no erased customer`() async throws {
         var app = birds
         app.settings.restorePolicies = [.production: .share]
         try await withShop(on: .sqlite, app: app) { shop in
@@ -128,7 +128,7 @@ import Testing
         }
     }
 
-    @Test func `a transfer that was followed by another cannot be undone, though it came back`()
+    @Test func `an earlier transfer cannot be undone, even if the purchase returned`()
         async throws
     {
         try await withShop(on: .sqlite) { shop in
@@ -144,7 +144,9 @@ import Testing
         }
     }
 
-    @Test func `what support says stays, also of who had it already`() async throws {
+    @Test func `after support confirms the present owner no device takes the purchase`()
+        async throws
+    {
         var app = birds
         app.settings.restorePolicies = [.production: .transfer]
         try await withShop(on: .sqlite, app: app) { shop in
@@ -162,7 +164,7 @@ import Testing
         }
     }
 
-    @Test func `a block ends with what it kept`() async throws {
+    @Test func `a block ends when its purchase moves away`() async throws {
         try await withShop(on: .sqlite) { shop in
             let bought = try await shop.buyMonth("anna")
             let moved = try await Self.transfer(bought, to: "ben", in: shop)
@@ -181,7 +183,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `whom a purchase names is told that support has moved it, and gets it back`(
+    func `the customer whom a purchase names gets an event of its transfer, which can be undone`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database) { shop in
@@ -202,7 +204,7 @@ import Testing
         }
     }
 
-    @Test func `what names somebody can be kept for them`() async throws {
+    @Test func `a purchase can be blocked for the customer it names`() async throws {
         try await withShop(on: .sqlite) { shop in
             let bought = try await shop.buyMonth("anna", token: Self.token)
             try await shop.support.post(
@@ -222,9 +224,7 @@ import Testing
     }
 
     @Test
-    func `a token of somebody who was forgotten means nobody, whatever comes of its purchase`()
-        async throws
-    {
+    func `an erased customer's token names nobody, even after a transfer is undone`() async throws {
         try await withShop(on: .sqlite) { shop in
             let bought = try await shop.buyMonth("anna", token: Self.token)
             let moved = try await Self.transfer(bought, to: "ben", in: shop)
@@ -235,7 +235,7 @@ import Testing
         }
     }
 
-    @Test func `who was forgotten takes nothing back from who has it since`() async throws {
+    @Test func `an erased customer who returns takes nothing from the new owner`() async throws {
         try await withShop(on: .sqlite) { shop in
             let bought = try await shop.buyMonth("anna", token: Self.token)
             _ = try await shop.support.send("DELETE", "/v1/customers/\(Self.token)")
@@ -245,8 +245,7 @@ import Testing
         }
     }
 
-    @Test func `a share that has become a purchase of one's own does not outlive it`() async throws
-    {
+    @Test func `a sharer who became the owner has no share left after a transfer`() async throws {
         var app = birds
         app.settings.restorePolicies = [.production: .share]
         try await withShop(on: .sqlite, app: app) { shop in
@@ -262,7 +261,9 @@ import Testing
         }
     }
 
-    @Test func `two who have become one can be told from whom it came`() async throws {
+    @Test func `a transfer can be undone after its customer is merged with the next owner`()
+        async throws
+    {
         try await withShop(on: .sqlite) { shop in
             let bought = try await shop.buyMonth("anna")
             #expect(try await shop.post(bought, as: "anna") == 200)

@@ -8,7 +8,7 @@ import Testing
 
 @testable import Program
 
-/// From a file to a server, with everything that happened so far.
+/// Moves a shop with its whole history from a file to a server.
 @Suite(.serialized) struct MoveStories {
     @Test func `a shop that moves from SQLite to PostgreSQL answers every customer as before`()
         async throws

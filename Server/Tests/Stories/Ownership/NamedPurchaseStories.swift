@@ -6,8 +6,8 @@ import Testing
 
 @testable import Program
 
-/// A purchase that names somebody by its account token is theirs, whoever shows it first, and
-/// whether or not anything is known of them yet.
+/// A purchase that names a customer by its account token belongs to that customer, whoever shows it
+/// first, and whether or not anything else is known about them.
 @Suite(.serialized) struct NamedPurchaseStories {
     private static let token = "0f4c7b9e-1d2a-4c3b-8e5f-6a7b8c9d0e1f"
 
@@ -19,7 +19,7 @@ import Testing
             "/_sim/devices/anna-1/purchases", ["product_id": .string(product)])
     }
 
-    /// What the app finds at its start, as it posts it.
+    /// The unfinished transactions that the app finds at its start, as it posts them.
     private static func unfinished(in shop: Shop) async throws -> [JSON] {
         let shown = try await shop.simulator.get("/_sim/devices/anna-1/unfinished")
         return try #require(shown["signed_transactions"]?.array)
@@ -49,7 +49,7 @@ import Testing
     }
 
     @Test(arguments: ["pro.monthly", "seeds.100"], StoryDatabase.allCases)
-    func `what one bought before the app was killed is not theirs who logs in there next`(
+    func `an unposted purchase does not go to the next person who logs in on the device`(
         product: String, database: StoryDatabase
     ) async throws {
         var app = birds
@@ -66,7 +66,7 @@ import Testing
             #expect(try refused.json.text("remedy").contains("account_tokens: other"))
             #expect(try await shop.server.get("/v1/customers/ben")["subscriptions"] == [])
             #expect(try await Self.seeds(of: "ben", in: shop) == nil)
-            // Whoever bought it has it, before and after their app posts it.
+            // The buyer has it, before and after their app posts it.
             let isSeeds = product == "seeds.100"
             for _ in 0..<2 {
                 #expect(try await Self.isOpen(Self.token, in: shop) == !isSeeds)
@@ -87,14 +87,14 @@ import Testing
     }
 
     @Test(arguments: ["pro.monthly", "seeds.100"], StoryDatabase.allCases)
-    func `nobody gets what names another by making the token an id of theirs`(
+    func `adding another's account token as an alias does not give their purchase`(
         product: String, database: StoryDatabase
     ) async throws {
         let anonymous = "anon_0f4c7b9e-1d2a-4c3b-8e5f-6a7b8c9d0e1f"
         try await withShop(on: database) { shop in
             let bought = try await Self.buy(product, in: shop)
             let signed = JSON.string(try bought.text("signed_transaction"))
-            // The thief has the app's key and a copy, in which the token stands.
+            // The thief has the app's key and a copy that contains the token.
             for thief in ["thief", anonymous] {
                 for token in [Self.token, Self.token.uppercased()] where thief == "thief" {
                     let joined = try await Self.join(token, to: thief, in: shop)
@@ -107,7 +107,7 @@ import Testing
                 #expect(try posted.json.text("detail").hasSuffix("(names_another)."))
             }
             #expect(try await shop.server.get("/v1/customers/thief")["subscriptions"] == [])
-            // Nor by the same UUID in the other case, which is the same id.
+            // The same UUID in the other case does not help the thief, because it is the same id.
             try await shop.server.post(
                 "/v1/customers/\(Self.token.uppercased())/account_token")
             let upper = try await Self.post([signed], as: Self.token.uppercased(), in: shop)
@@ -121,7 +121,7 @@ import Testing
     }
 
     @Test(arguments: [0, 1] as [Int64], StoryDatabase.allCases)
-    func `what an erased customer did not spend comes to whom it names`(
+    func `a pack that an erased customer left unspent goes to the customer it names`(
         spent: Int64, database: StoryDatabase
     ) async throws {
         try await withShop(on: database) { shop in
@@ -143,7 +143,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `what was spent, and is refunded, does not move to whom it names`(
+    func `a spent and refunded pack does not move to the customer it names`(
         database: StoryDatabase
     ) async throws {
         var app = birds
@@ -159,7 +159,7 @@ import Testing
             try await shop.simulator.post("\(path)/refund")
             #expect(try await Self.seeds(of: "second", in: shop) == -100)
             #expect(try await Self.post([.string(signed)], as: Self.token, in: shop).status == 409)
-            // The refund is taken back: nobody has the seeds twice.
+            // The refund is reversed: nobody has the seeds twice.
             try await shop.simulator.post("\(path)/reverse-refund")
             #expect(try await Self.seeds(of: "second", in: shop) == 0)
             #expect(try await Self.seeds(of: Self.token, in: shop) ?? 0 == 0)
@@ -167,13 +167,13 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `what somebody took of a pack comes back to whom it names, and can be given again`(
+    func `an unspent pack moves to the customer it names, and that can be undone`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database) { shop in
             let bought = try await Self.buy("seeds.100", in: shop)
             let signed = try bought.text("signed_transaction")
-            // A link of a time when tokens named nobody stays.
+            // A link from the time when tokens named nobody stays.
             _ = try await shop.serverOfForeignTokens().recording.record(
                 PurchaseEvidence(signedTransactions: [signed]), of: "thief", app: "birds")
             #expect(try await Self.post([.string(signed)], as: "thief", in: shop).status == 200)
@@ -195,7 +195,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `where tokens are no ids of customers they refuse nobody and attribute nothing`(
+    func `if tokens are not customer ids, they neither refuse nor assign purchases`(
         database: StoryDatabase
     ) async throws {
         var app = birds
@@ -225,7 +225,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `who is known by a token alone is told what support moves, and what comes back`(
+    func `a customer known only by token gets the events of transfers and their undoing`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database) { shop in
@@ -248,7 +248,7 @@ import Testing
             #expect(try await Self.events(of: Self.token, in: shop).last?["type"] == "moved")
             #expect(try await Self.events(of: "ben", in: shop).last?["type"] == "unlinked")
             #expect(try await shop.post(bought, as: "ben") == 409)
-            // Who is forgotten is in none of these events.
+            // None of these events contains the erased customer.
             _ = try await shop.support.send("DELETE", "/v1/customers/ben")
             let log = try await shop.support.get("/v1/events?limit=500")
             #expect(!log.text.contains("\"ben\""))
@@ -256,7 +256,9 @@ import Testing
         }
     }
 
-    @Test func `a preview says that what names another is another's`() async throws {
+    @Test func `a preview says that a purchase naming another customer belongs to them`()
+        async throws
+    {
         try await withShop(on: .sqlite) { shop in
             let bought = try await Self.buy("pro.monthly", in: shop)
             for (customer, owner, outcome) in [
@@ -276,7 +278,7 @@ import Testing
         }
     }
 
-    @Test func `what names somebody of whom nothing is known can be kept for them`() async throws {
+    @Test func `a purchase can be blocked for an unknown customer whom it names`() async throws {
         try await withShop(on: .sqlite) { shop in
             let bought = try await Self.buy("pro.monthly", in: shop)
             try await shop.support.post(
@@ -290,7 +292,7 @@ import Testing
         }
     }
 
-    @Test func `an import leaves what names another to them, and takes the token as an alias`()
+    @Test func `an import respects the token of a purchase, and accepts it as an alias`()
         async throws
     {
         try await withShop(on: .sqlite, questions: .due) { shop in
@@ -332,7 +334,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `a check counts the purchases that name nobody whom we know`(
+    func `a check counts the purchases that name unknown customers`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database) { shop in

@@ -8,12 +8,12 @@ import Testing
 
 @testable import Program
 
-/// What a buyer and thieves may do with one purchase, in an order that dice choose. The buyer has
-/// devices of the store account, signs in and out, and deletes the app. The thieves have the public
-/// app key, and copies of all that the buyer's app has posted.
+/// A buyer and thieves act on one purchase, in random order. The buyer has devices of the store
+/// account, signs in and out, and deletes the app. The thieves have the public app key, and copies
+/// of all documents that the buyer's app has posted.
 ///
-/// The checks know nothing of how ownership is decided: whoever bought has access as soon as they
-/// ask for it with a document that is signed now, and thieves have what a recent copy gives.
+/// The checks do not depend on how ownership is decided: the buyer has access as soon as they
+/// restore with a document that is signed now, and thieves get only what a recent copy gives.
 struct OwnershipLife {
     let simulator: Wire
     let seed: UInt64
@@ -21,7 +21,7 @@ struct OwnershipLife {
     let clock = StoryClock()
     let assembly: Assembly
     var dice: Dice
-    /// As whom the buyer's app posts now.
+    /// The id under which the buyer's app posts now.
     var buyer: CustomerID
     /// All ids that the buyer's apps have used.
     var buyers: Set<CustomerID> = []
@@ -31,7 +31,7 @@ struct OwnershipLife {
     let purchase: PurchaseID
     var copies: [(signed: String, at: Instant)] = []
     var devices = 0
-    /// What was done so far, for whoever reads of a failure.
+    /// The acts so far, for the message of a failure.
     var acts: [String] = []
 
     static let places = 3
@@ -46,7 +46,7 @@ struct OwnershipLife {
                 toLength: 40, withPad: "x", startingAt: 0))
     }
 
-    /// What the purchase names.
+    /// The account token of the purchase.
     enum Naming: CaseIterable { case nobody, device, person }
 
     /// Begins a world of its own on the simulator, with a purchase that the buyer has posted.
@@ -119,7 +119,7 @@ struct OwnershipLife {
         acts.append("\(seconds / 3600) hours")
     }
 
-    /// The app posts what the store signs now. Returns the verdicts.
+    /// The app posts the documents that the App Store signs now. Returns the verdicts.
     @discardableResult
     private mutating func post(
         _ intent: OwnershipClaim.Intent
@@ -135,12 +135,13 @@ struct OwnershipLife {
         return result.ownerships
     }
 
-    /// The buyer asks for it, and has it.
+    /// The buyer restores, and has the purchase.
     private mutating func restore() async throws {
         _ = try await post(.restore)
         let owner = try await owner()
         let has = try await isOpen(buyer)
-        // On a device on which she has not signed in, what is hers as a person stays so.
+        // On a device on which she has not signed in, her purchases as a person stay with the
+        // person.
         let isHers = owner.map { buyers.contains($0) && !$0.isAnonymous } ?? false
         try #require(has || isHers, "\(buyer) has nothing, \(owner as Any) has it. \(story)")
         let isThiefs = owner.map(Self.thieves.contains) ?? false
@@ -186,7 +187,7 @@ struct OwnershipLife {
         try await post(.restore)
     }
 
-    /// A recent copy, or any.
+    /// A recent copy, or any copy.
     private mutating func copy() -> (signed: String, at: Instant)? {
         Bool.random(using: &dice) ? copies.last : pick(copies)
     }
@@ -209,12 +210,12 @@ struct OwnershipLife {
 
     private mutating func stealAsPerson() async throws {
         guard let copy = copy(), let thief = pick(Self.thieves) else { return }
-        // Whoever is first to show what names nobody gets it.
+        // The first to show a purchase that names nobody gets it.
         guard let before = try await owner() else { return }
         let age = clock.now - copy.at
         try await steal(copy.signed, as: thief)
         guard try await owner() == thief, before != thief else { return }
-        // Between two persons this policy asks for no recent document.
+        // Between two persons this policy requires no recent document.
         let isByPolicy =
             app.settings.restorePolicies[.production] == .transferIfInactive && !before.isAnonymous
         try #require(age <= .days(30) || isByPolicy, "\(thief) took it by an old copy. \(story)")
@@ -237,7 +238,7 @@ struct OwnershipLife {
             victims += [token, CustomerID(rawValue: token.rawValue.uppercased())]
         }
         guard let victim = pick(victims) else { return }
-        // Whoever knows a person's id may add an anonymous id to it: that is for proofs to prevent.
+        // Anybody who knows a person's id may add an anonymous id to it: proofs can prevent that.
         guard !thief.isAnonymous || victim == token && token?.rawValue != Self.personToken else {
             return
         }
@@ -251,7 +252,7 @@ struct OwnershipLife {
         }
     }
 
-    /// Whoever knows an anonymous id may erase its customer.
+    /// Anybody who knows an anonymous id may erase its customer.
     private mutating func eraseThief() async throws {
         guard let thief = pick(Self.stolenDevices) else { return }
         guard try await assembly.engine.customers.isOnlyAnonymous(thief, app: "birds") else {
@@ -273,7 +274,7 @@ struct OwnershipLife {
         }
     }
 
-    // MARK: - What is so
+    // MARK: - Checks
 
     var story: String {
         "PERENNIAL_SEED=\(seed) \(app.settings.restorePolicy(in: .production)), "
@@ -285,7 +286,7 @@ struct OwnershipLife {
             .entitlements["pro"]?.isOpen == true
     }
 
-    /// The customer to whom the purchase is linked, by the id that stands for them.
+    /// The customer to whom the purchase is linked, by their first id.
     private func owner() async throws -> CustomerID? {
         try await Database(assembly.database).read { [purchase] tx in
             try tx.links.find(of: purchase, in: "birds")?.customer

@@ -1,9 +1,9 @@
 import Foundation
 import Testing
 
-/// Random lives of a buyer among thieves. Prints its seed, and takes it back from PERENNIAL_SEED;
-/// how many lives, from PERENNIAL_ROUNDS. A life that fails names its own seed: with it, it is the
-/// first.
+/// Random lives of a buyer among thieves. Prints its seed; PERENNIAL_SEED sets it, and
+/// PERENNIAL_ROUNDS sets the number of lives. A life that fails prints its own seed, which makes it
+/// the first life.
 @Suite(.serialized) struct OwnershipOrderStories {
     private static let environment = ProcessInfo.processInfo.environment
     private static let lives = environment["PERENNIAL_ROUNDS"].flatMap(Int.init) ?? 8
@@ -16,7 +16,7 @@ import Testing
     }()
 
     @Test(.timeLimit(.minutes(10)), arguments: StoryDatabase.allCases)
-    func `whoever bought has it when they ask, and copies give no more than is said`(
+    func `the buyer has access after a restore, and copies give only what is documented`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: .sqlite, notifies: false) { shop in

@@ -2,12 +2,12 @@ import AppStoreFormats
 import Engine
 import Testing
 
-/// The app lets the store name another account in a purchase that was credited already.
+/// The app lets the App Store name another account in a purchase that was credited already.
 @Suite(.serialized) struct RenamedPackStories {
     private static let uma = "0f4c7b9e-1d2a-4c3b-8e5f-6a7b8c9d0e1f"
     private static let vera = "5b1e0d7a-92c4-4f0e-8a31-0123456789ab"
 
-    /// What the app finds at its start, as the store says it now.
+    /// The transaction that the app finds at its start, as the App Store signs it now.
     private static func found(in shop: Shop) async throws -> JSON {
         let shown = try await shop.simulator.get("/_sim/devices/anna-1/unfinished")
         let signed = try #require(shown["signed_transactions"]?.array)
@@ -24,7 +24,7 @@ import Testing
         try await shop.simulator.post("/_sim/clock", ["advance": "PT1M"])
     }
 
-    /// Uma and vera are known, and what names uma was heard of.
+    /// Uma and vera are known, and a notification reported the purchase that names uma.
     private static func begin(_ product: JSON, in shop: Shop) async throws -> String {
         for (name, token) in [("uma", uma), ("vera", vera)] {
             try await shop.support.post(
@@ -33,7 +33,7 @@ import Testing
         try await shop.addDevice("anna", ["app_account_token": .string(uma)])
         let bought = try await shop.simulator.post(
             "/_sim/devices/anna-1/purchases", ["product_id": product])
-        // It is kept, and nobody's by a link.
+        // The purchase is stored, and has no linked owner.
         #expect(try await shop.post(bought, as: "carl") == 409)
         return try bought.text("original_transaction_id")
     }
@@ -46,7 +46,7 @@ import Testing
     }
 
     @Test(arguments: [0, 30, 100] as [Int64], StoryDatabase.allCases)
-    func `what was spent of a pack stays, and what was not goes to whom it names later`(
+    func `a spent pack stays, and an unspent one goes to the customer named later`(
         spent: Int64, database: StoryDatabase
     ) async throws {
         try await withShop(on: database, notifies: false) { shop in
@@ -66,7 +66,7 @@ import Testing
             let shown = try #require(preview["purchases"]?.array?.first)
             #expect(try shown.text("outcome") == (isSpent ? "refuse" : "link"))
             #expect(shown["owner_id"]?.string == (isSpent ? "uma" : nil))
-            // Whoever brings the document, and whether or not vera's device does.
+            // No matter who posts the document, and whether or not vera's device does.
             #expect(try await shop.post(found, as: "carl") == 409)
             for _ in 0..<2 {
                 #expect(
@@ -87,7 +87,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `a subscription goes to whom it names later, whatever they use`(
+    func `a subscription goes to the customer named later, even if it was used`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database, notifies: false) { shop in

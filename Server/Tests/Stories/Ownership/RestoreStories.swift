@@ -5,7 +5,7 @@ import Ledger
 import Logging
 import Testing
 
-/// The people of one row, each by a name of the row's own; and what they do.
+/// The people of one row of the table, each with a name of the row's own, and their acts.
 private struct RestoreStage: Sendable {
     let shop: Shop
     let row: RestoreRow
@@ -22,7 +22,7 @@ private struct RestoreStage: Sendable {
 
     private var person: [String] { ["anna", "ben", "cleo"] }
 
-    /// Its last digits are the row's.
+    /// Its last digits are those of the row.
     private var token: String {
         let digits = String(number)
         return "0f4c7b9e-1d2a-4c3b-8e5f-6a7b8c9d0e1f".dropLast(digits.count) + digits
@@ -44,7 +44,7 @@ private struct RestoreStage: Sendable {
         }
     }
 
-    /// Returns the purchase's number, and what ben's device will show.
+    /// Returns the purchase's number, and the document that ben's device will show.
     func prepare() async throws -> (original: String, shown: [String]) {
         let account = id("account")
         try await shop.addDevice(account, try await deviceSettings())
@@ -110,8 +110,8 @@ private struct RestoreStage: Sendable {
         #expect(try await post(signed, as: id("anna")).status == 200, "\(row)")
     }
 
-    /// Anna posts when account tokens name nobody, by another configuration of the same server. So
-    /// are links of earlier programs.
+    /// Anna posts while account tokens name nobody, by another configuration of the same server.
+    /// Links of earlier versions are like that.
     private func annaPostsBefore(_ signed: [String]) async throws {
         _ = try await shop.serverOfForeignTokens().recording.record(
             PurchaseEvidence(signedTransactions: signed),
@@ -150,9 +150,9 @@ private struct RestoreStage: Sendable {
             ["original_transaction_id": .string(original), "reason": "ticket 7"])
     }
 
-    // MARK: - What came of it
+    // MARK: - Results
 
-    /// The name before the row's number.
+    /// The name without the row's number.
     private func name(_ customer: String) -> String {
         if customer == token { return "token" }
         return String(customer.replacing(/^anon_/, with: "").prefix { $0 != "-" })
@@ -179,12 +179,12 @@ private struct RestoreStage: Sendable {
 
     func events(of person: String) async throws -> [String] {
         let list = try await support.get("/v1/events?customer_id=\(id(person))&limit=500")
-        // What happened before a purchase was linked has no customer.
+        // Events from before a purchase was linked have no customer.
         return try (list["items"]?.array ?? []).filter { $0["customer_id"] != .null }
             .map { try $0.text("type") }
     }
 
-    /// Takes the last transfer back. Whether there was one.
+    /// Undoes the last transfer. Returns whether there was one.
     func undo() async throws -> Bool {
         let list = try await support.get("/v1/customers/\(id("ben"))/transfers")
         guard let last = list["items"]?.array?.last else { return false }
@@ -197,7 +197,7 @@ private struct RestoreStage: Sendable {
 }
 
 extension Shop {
-    /// The same server, configured so that account tokens are no ids of customers.
+    /// The same server, configured so that account tokens are not customer ids.
     func serverOfForeignTokens() throws -> Engine {
         var app = birds.settings
         app.accountTokens = .other
@@ -210,10 +210,10 @@ extension Shop {
     }
 }
 
-/// Whose a purchase is after another customer's device has shown it.
+/// The owner of a purchase after another customer's device has shown it.
 @Suite(.serialized) struct RestoreStories {
     @Test(arguments: OwnershipClaim.RestorePolicy.allCases, StoryDatabase.allCases)
-    func `a purchase is whose the table says, both are told, and it can be undone`(
+    func `a restore follows the table of owners and events, and a transfer can be undone`(
         policy: OwnershipClaim.RestorePolicy, database: StoryDatabase
     ) async throws {
         for intent in [nil, .purchase, .restore] as [OwnershipClaim.Intent?] {
@@ -222,7 +222,7 @@ extension Shop {
     }
 
     @Test(arguments: OwnershipClaim.RestorePolicy.allCases, StoryDatabase.allCases)
-    func `what an app finds by itself takes nothing from anybody, and it is told why`(
+    func `an app that finds a purchase at launch takes it from nobody, and learns why`(
         policy: OwnershipClaim.RestorePolicy, database: StoryDatabase
     ) async throws {
         let expected = try RestoreRow.verdictsOfSync(under: policy)
@@ -316,7 +316,7 @@ extension Shop {
         if try await stage.undo() {
             #expect(try await stage.users() == row.usersAfterUndo, "\(row)")
             #expect(try await stage.owner(of: original) == "anna", "\(row)")
-            // What support has undone no device does again.
+            // A device cannot repeat a transfer that support has undone.
             let again = try await stage.post(shown, as: stage.id("ben"), stage.intent)
             #expect(again.status == 409, "\(row)")
             #expect(try await stage.users() == row.usersAfterUndo, "\(row)")

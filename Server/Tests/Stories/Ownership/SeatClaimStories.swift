@@ -5,7 +5,7 @@ import Testing
 /// Groups whose members the app invites: who has a seat, and what they see.
 @Suite(.serialized) struct SeatClaimStories {
     @Test(arguments: StoryDatabase.allCases)
-    func `members have what the purchaser pays for, as long as it is paid for`(
+    func `members have the access that the purchaser pays for, as long as it is paid`(
         database: StoryDatabase
     ) async throws {
         try await SeatStage.with(4, on: database) { stage in
@@ -44,7 +44,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `a member learns neither who pays nor by which purchase, nor how much`(
+    func `a member learns neither the payer, nor the purchase, nor its price`(
         database: StoryDatabase
     ) async throws {
         try await SeatStage.with(3, on: database) { stage in
@@ -85,7 +85,7 @@ import Testing
             let byName = try await stage.shop.support.send(
                 "POST", "/v1/seats/claims", body: named.bytes)
             #expect(byName.status == 200)
-            // A used invitation is nobody else's, and the other one is still good.
+            // Nobody else can use a used invitation, and the other one is still valid.
             #expect(try await stage.claim("cleo", first.token).status == 404)
             #expect(try await stage.claim("cleo", second.token).status == 201)
             #expect(try await stage.open("ben", "cleo") == ["ben", "cleo"])
@@ -133,7 +133,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `a claim that ended is over, and whoever left joins by another invitation`(
+    func `an ended claim stays ended, and a former member joins by another invitation`(
         database: StoryDatabase
     ) async throws {
         try await SeatStage.with(3, on: database) { stage in
@@ -160,7 +160,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `the last to join are the first to wait, and come back with the seats`(
+    func `the last to join are the first to wait, and return with the seats`(
         database: StoryDatabase
     ) async throws {
         try await SeatStage.with(5, on: database) { stage in
@@ -183,18 +183,18 @@ import Testing
             #expect(try await stage.claim("fred", stage.invite().token).status == 409)
             try await stage.group.order(4)
             #expect(try await stage.open("ben", "cleo", "dora", "emil").count == 3)
-            // Whoever leaves makes room.
+            // A member who leaves makes room.
             let claims = try await stage.groupAnswer()["claims"]?.array ?? []
             _ = try await stage.release(try claims[0].text("claim_id"))
             #expect(
                 try await stage.open("ben", "cleo", "dora", "emil") == ["cleo", "dora", "emil"])
-            // Nothing was written when seats came and went.
+            // Changes of the number of seats wrote nothing about claims.
             #expect(try await stage.seatEvents().count == 5)
         }
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `grace keeps the members, a full refund ends all, and bought anew it is another group`(
+    func `grace keeps the members, a full refund ends all, and a new purchase is a new group`(
         database: StoryDatabase
     ) async throws {
         try await SeatStage.with(3, on: database) { stage in
@@ -226,7 +226,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `an upgrade takes the members along`(database: StoryDatabase) async throws {
+    func `an upgrade keeps the members`(database: StoryDatabase) async throws {
         try await SeatStage.with(3, on: database) { stage in
             try await stage.join("ben")
             try await stage.group.order(4, "premium.monthly")
@@ -238,7 +238,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `only a group whose members the app invites takes claims`(
+    func `only a group whose members the app invites accepts claims`(
         database: StoryDatabase
     ) async throws {
         try await SeatStage.with(3, on: database, invitations: "apple") { stage in
@@ -263,7 +263,7 @@ import Testing
             #expect(try await code("ben", number) == "purchase_has_no_seats")
             let none = try await stage.shop.support.send("GET", "/v1/purchases/\(number)/seats")
             #expect(try none.json.text("code") == "purchase_has_no_seats")
-            // The answer about a single purchase does not speak of seats.
+            // The answer about a single purchase does not mention seats.
             let zoe = try #require(try await stage.subscription(of: "zoe"))
             #expect(zoe["seats"] == nil && zoe["seat"] == nil)
         }

@@ -4,10 +4,10 @@ import Ledger
 import Storage
 import Testing
 
-/// What becomes of groups when customers prove who they are, are merged, erased, or lose purchases.
+/// Groups whose customers prove their identity, are merged or erased, or lose purchases.
 @Suite(.serialized) struct SeatOwnerStories {
     @Test(arguments: StoryDatabase.allCases)
-    func `an app acts for the purchaser and the member, and only with their proof`(
+    func `an app acts for the purchaser and the member only with their proof`(
         database: StoryDatabase
     ) async throws {
         try await SeatStage.with(3, on: database, app: SeatStage.app) { stage in
@@ -17,7 +17,7 @@ import Testing
             func proof(_ name: String?) -> [String: String] {
                 name.map { SeatStage.proof(of: $0) } ?? [:]
             }
-            // Neither the number of a purchase nor a proof of somebody else opens a group.
+            // Neither the number of a purchase nor another customer's proof opens a group.
             for path in [seats, invitations] {
                 #expect(try await app.send("GET", path).status == 400)
                 #expect(try await app.send("GET", "\(path)?customer_id=anna").status == 401)
@@ -86,7 +86,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `an invitation for one id of a person is theirs, and goes when they are erased`(
+    func `an invitation for an alias is valid for the customer, and is erased with them`(
         database: StoryDatabase
     ) async throws {
         let phone = "0f4c7b9e-1d2a-4c3b-8e5f-6a7b8c9d0e1f"
@@ -113,7 +113,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `a member to whom the purchase comes by an id needs no claim`(
+    func `a member who gets the purchase itself needs no claim`(
         database: StoryDatabase
     ) async throws {
         let token = "1016fae4-bd5b-4977-bc0c-919f427f0753"
@@ -130,7 +130,7 @@ import Testing
                 ]
                 return try await support.send("POST", "/v1/seats/claims", body: body.bytes).status
             }
-            // Nobody has spoken as this id yet.
+            // Nobody has used this id yet.
             #expect(try await claim(token) == 409)
             #expect(try await claim("ben") == 201)
             try await support.post(
@@ -141,7 +141,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `without proofs the public key gives nobody a seat, but an anonymous device`(
+    func `without proofs the public key gives a seat only to an anonymous device`(
         database: StoryDatabase
     ) async throws {
         try await SeatStage.with(3, on: database) { stage in
@@ -156,7 +156,7 @@ import Testing
             }
             #expect(try await claim("ben").status == 403)
             #expect(try await claim(device).status == 201)
-            // When the person signs in, the seat is theirs.
+            // When the person signs in, the seat belongs to them.
             try await stage.shop.server.post(
                 "/v1/customers/ben/aliases", ["customer_id": .string(device)])
             #expect(try await stage.open("ben") == ["ben"])
@@ -165,7 +165,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `of two ids of one person one claim stays, and none beside the purchase itself`(
+    func `merged ids keep one claim, or none if they have the purchase itself`(
         database: StoryDatabase
     ) async throws {
         try await SeatStage.with(4, on: database) { stage in
@@ -226,7 +226,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `a purchase that moves takes its members along, and not its invitations`(
+    func `a purchase that moves keeps its members, but not its invitations`(
         database: StoryDatabase
     ) async throws {
         try await SeatStage.with(4, on: database) { stage in
@@ -249,7 +249,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `a member's app hears of what the purchaser does`(
+    func `a member's app gets events of what the purchaser does`(
         database: StoryDatabase
     ) async throws {
         try await SeatStage.with(3, on: database) { stage in
@@ -264,7 +264,7 @@ import Testing
             let answer = try await changed
             #expect(answer.status == 200)
             #expect(try answer.json["entitlements"]?["pro"]?["active"] == false)
-            // The rows that owners read with SQL follow.
+            // The rows that operators read with SQL change, too.
             _ = try await stage.shop.engine.events.numberEvents()
             try await eventually("the rows of members are written") {
                 try await stage.shop.engine.customers.show() == 0

@@ -7,14 +7,14 @@ import Testing
 
 @testable import Program
 
-/// Many people who want the last seats at the same moment, and servers that drop dead.
+/// Many people who want the last seats at the same moment, and servers that are killed.
 @Suite(.serialized) struct SeatRaceStories {
     private static let servers = 3
     private static let seats: Int64 = 10
     private static let members = 50
 
-    /// The result of one claim; nil if it was refused because all seats are taken. A server that
-    /// is busy is asked again.
+    /// The result of one claim; nil if it was refused because all seats are taken. Repeats the
+    /// request if a server is busy.
     private static func claim(
         _ ticket: SeatTicket, _ name: CustomerID, at engine: Engine
     ) async throws -> SeatClaimState? {
@@ -30,11 +30,11 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(5)), arguments: StoryDatabase.allCases)
-    func `of fifty people nine get the nine seats that ten less the purchaser's are`(
+    func `nine of fifty people get the nine free seats of a group of ten`(
         database: StoryDatabase
     ) async throws {
         try await SeatStage.with(Self.seats, on: database) { stage in
-            // A file has one server.
+            // An SQLite file has one server.
             var others: [Assembly] = []
             for _ in 1..<(database == .sqlite ? 1 : Self.servers) {
                 others.append(
@@ -49,7 +49,7 @@ import Testing
             let ticket = SeatTicket.purchase(
                 PurchaseID(TransactionID(rawValue: stage.original), in: .production))
             let names = (1...Self.members).map { CustomerID(rawValue: "member-\($0)") }
-            // Each asks twice, at two servers.
+            // Each sends two requests, to two servers.
             let found = try await withThrowingTaskGroup(
                 of: (CustomerID, SeatClaimState?).self
             ) { tasks in
@@ -82,7 +82,7 @@ import Testing
     private static let hours = 24
 
     @Test(.timeLimit(.minutes(5)), arguments: StoryDatabase.allCases)
-    func `a renewal with fewer seats, while people join and leave, keeps whoever came first`(
+    func `a renewal with fewer seats, while people join and leave, keeps the first to join`(
         database: StoryDatabase
     ) async throws {
         try await SeatStage.with(Self.seats, on: database) { stage in
@@ -117,7 +117,7 @@ import Testing
     }
 
     /// People join by a ticket one after the other, and every second one leaves. Returns those who
-    /// stay. No answer is about more held seats than there are.
+    /// stay. Checks that no answer has more held seats than there are.
     private static func comeAndGo(
         _ runner: Int, by ticket: SeatTicket, _ stage: SeatStage
     ) async throws -> [String] {
@@ -142,7 +142,7 @@ import Testing
     private static let kills = 5
 
     @Test(.timeLimit(.minutes(10)), arguments: StoryDatabase.allCases)
-    func `a claim that was answered is there after a kill, and asking again gives the same`(
+    func `an acknowledged claim survives a kill, and a repeated request returns it`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: .sqlite, notifies: false) { shop in
@@ -173,7 +173,7 @@ import Testing
                                 ],
                             ])
                     }
-                    // What was answered before the kill before.
+                    // The response before the kill, if there was one.
                     for (name, claim) in first {
                         let again = try await Self.ask(name, of: original, wire)
                         #expect(again?.status == 200)
@@ -198,8 +198,8 @@ import Testing
         }
     }
 
-    /// Lets people ask at once, and kills the server in the middle. Returns who was answered, each
-    /// with the claim.
+    /// Lets people claim at once, and kills the server in the middle. Returns the people who got a
+    /// response, each with the claim.
     private static func claims(
         of names: [String], on original: String, _ wire: Wire, _ server: ServerProgram.Running
     ) async -> [String: String] {

@@ -18,7 +18,7 @@ struct SeatStage: Sendable {
 
     var shop: Shop { group.shop }
 
-    /// The app, which wants proofs.
+    /// The app, which requires proofs.
     static var app: AppConfiguration {
         var app = birds
         app.settings.proof = .hmac(AppSecret(secret))
@@ -46,7 +46,7 @@ struct SeatStage: Sendable {
         }
     }
 
-    /// As the app's own backend makes it.
+    /// A proof as the app's own backend makes it.
     static func proof(of id: String) -> [String: String] {
         let end = SimulatorSettings.defaultNow.milliseconds / 1000 + proofSeconds
         let code = HMAC<SHA256>.authenticationCode(
@@ -70,7 +70,7 @@ struct SeatStage: Sendable {
         return try await shop.support.send("POST", "/v1/seats/claims", body: body.bytes)
     }
 
-    /// Invites somebody, who joins. Returns the id of the claim.
+    /// Invites a person, who joins. Returns the id of the claim.
     @discardableResult
     func join(_ customer: String) async throws -> String {
         let answer = try await claim(customer, try await invite().token)
@@ -87,14 +87,14 @@ struct SeatStage: Sendable {
         try await shop.support.get("/v1/purchases/\(original)/seats")
     }
 
-    // MARK: - What is the case
+    // MARK: - Checks
 
     func isOpen(_ customer: String) async throws -> Bool {
         let answer = try await shop.support.get("/v1/customers/\(customer)")
         return answer["entitlements"]?["pro"]?["active"] == true
     }
 
-    /// Who of some has access.
+    /// The given customers who have access.
     func open(_ customers: String...) async throws -> [String] {
         var open: [String] = []
         for customer in customers where try await isOpen(customer) { open.append(customer) }

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Program
 
-/// The policy `share` gives shares to few, and only for documents that were signed lately.
+/// The policy `share` gives a limited number of shares, and only for recently signed documents.
 @Suite(.serialized) struct ShareStories {
     private static func sharing(most: Int? = nil) -> AppConfiguration {
         var app = birds
@@ -30,7 +30,7 @@ import Testing
     }
 
     @Test(arguments: [nil, 2] as [Int?], StoryDatabase.allCases)
-    func `a purchase has as many sharers as the app says, and five where it says nothing`(
+    func `a purchase has as many sharers as the app allows, and five by default`(
         most: Int?, database: StoryDatabase
     ) async throws {
         try await withShop(on: database, app: Self.sharing(most: most)) { shop in
@@ -51,7 +51,7 @@ import Testing
                 ["customer_id": "late", "signed_transactions": [.string(signed)]])
             #expect(preview["purchases"]?.array?.first?["why"] == "shared_with_most")
             #expect(try await !Self.isOpen("late", in: shop))
-            // Who has a share keeps it, and may post again.
+            // A customer with a share keeps it, and may post again.
             for sharer in sharers {
                 #expect(try await Self.isOpen(sharer, in: shop))
                 #expect(try await Self.post(signed, as: sharer, in: shop).status == 200)
@@ -80,7 +80,7 @@ import Testing
             #expect(try refused.json.text("detail").hasSuffix("(document_too_old)."))
             #expect(try refused.json.text("remedy").contains("30 days"))
             #expect(try await !Self.isOpen("carl", in: shop))
-            // Ben has his share, also by the old document.
+            // Ben keeps his share, even with the old document.
             #expect(try await Self.post(signed, as: "ben", in: shop).status == 200)
             #expect(try await Self.isOpen("ben", in: shop))
             let restored = try await shop.simulator.post("/_sim/devices/anna-1/restore")

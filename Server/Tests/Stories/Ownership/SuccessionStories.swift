@@ -5,9 +5,9 @@ import Testing
 
 @testable import Simulator
 
-/// A subscription that goes on under another original transaction id.
+/// A subscription that continues under another original transaction id.
 @Suite(.serialized) struct SuccessionStories {
-    /// What the store signs when it gives a chain of renewals another number.
+    /// The documents that the App Store signs when it gives a chain of renewals another number.
     private static func renumbered(
         _ jws: String, as original: String, by authority: SigningAuthority,
         _ change: (inout TransactionPayload) -> Void = { _ in }
@@ -33,7 +33,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `what replaces anna's subscription under another number is anna's, and nobody else's`(
+    func `the successor of anna's subscription is anna's, and nobody else's`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database) { shop in
@@ -43,7 +43,7 @@ import Testing
             let device = try await shop.simulator.post("/_sim/devices/\(Stage.device)/restore")
             let jws = try #require(device["signed_transactions"]?.array?.last?.string)
             let (_, again) = try Self.renumbered(jws, as: Self.number, by: shop.authority)
-            // Somebody who got hold of it posts it first.
+            // A person who got hold of it posts it first.
             let posting: JSON = ["customer_id": "ben", "signed_transactions": [.string(again)]]
             let answer = try await shop.server.send("POST", "/v1/purchases", body: posting.bytes)
             #expect(answer.status == 409)
@@ -54,7 +54,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `it is inherited by whom the old one names, though they posted nothing`(
+    func `a successor goes to the customer named by the old one, even if they posted nothing`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database) { shop in
@@ -65,7 +65,7 @@ import Testing
             let (_, again) = try Self.renumbered(signed, as: Self.number, by: shop.authority) {
                 $0.appAccountToken = nil
             }
-            // Somebody who got hold of it posts it first.
+            // A person who got hold of it posts it first.
             let posting: JSON = ["customer_id": "ben", "signed_transactions": [.string(again)]]
             let answer = try await shop.server.send("POST", "/v1/purchases", body: posting.bytes)
             #expect(answer.status == 409)
@@ -73,9 +73,7 @@ import Testing
         }
     }
 
-    @Test func `it is not inherited where it names somebody whom the old one did not name`()
-        async throws
-    {
+    @Test func `a successor that names another customer goes to that customer`() async throws {
         try await withShop(on: .sqlite) { shop in
             try await shop.addDevice(Stage.account)
             var stage = Stage(simulator: shop.simulator, server: shop.server)
@@ -94,7 +92,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `what replaces a subscription that was taken by a copy is taken back like it`(
+    func `the successor of a subscription that a thief took is taken back like it`(
         database: StoryDatabase
     ) async throws {
         let phone = "anon_" + String(repeating: "a", count: 32)

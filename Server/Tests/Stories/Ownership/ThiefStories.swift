@@ -5,7 +5,7 @@ import Testing
 
 @testable import Program
 
-/// What somebody who has the public app key does to a customer whose id they know.
+/// What a person with the public app key can do to a customer whose id they know.
 @Suite(.serialized) struct ThiefStories {
     private typealias Copies = CopiedDocumentStories
 
@@ -16,7 +16,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `an anonymous id that a thief adds never becomes the first one of a person`(
+    func `an anonymous id that a thief adds never becomes a person's first id`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database, app: Copies.app()) { shop in
@@ -40,7 +40,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `the token of a purchase stays its buyer's, however many ids thieves have added`(
+    func `a purchase's token stays its buyer's, however many ids thieves have added`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database, app: Copies.app()) { shop in
@@ -60,13 +60,13 @@ import Testing
             #expect(try await shop.post(bought, as: phone) == 200)
             #expect(try await Self.join(phone, to: "anna", in: shop) == 200)
             #expect(try await Copies.isOpen("anna", in: shop))
-            // The thief posts a copy as whom it names.
+            // The thief posts a copy as the customer whom it names.
             let copy = try bought.text("signed_transaction")
             _ = try await Copies.post(copy, as: token, "restore", in: shop)
             _ = try await Copies.post(copy, as: "thief", "restore", in: shop)
             #expect(try await Copies.isOpen("anna", in: shop))
             #expect(try await !Copies.isOpen("thief", in: shop))
-            // The app's server finds room.
+            // The app's server makes room.
             let own: JSON = ["customer_id": "anna-2"]
             let path = "/v1/customers/anna/aliases"
             #expect(try await shop.support.send("POST", path, body: own.bytes).status == 200)
@@ -94,7 +94,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `an app that says no reason takes nothing from a person with a device's document`(
+    func `an app that sends no intent takes nothing from a person with a device's document`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database, app: Copies.app()) { shop in

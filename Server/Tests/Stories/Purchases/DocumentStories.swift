@@ -6,7 +6,8 @@ import Signing
 import Storage
 import Testing
 
-/// Who wants to fill our disk with what the App Store signed once, or again and again.
+/// A client tries to fill our disk with variants of a document that the App Store signed once, or
+/// with newly signed documents.
 @Suite(.serialized) struct DocumentStories {
     private static let device = "/_sim/devices/anna-1"
 
@@ -81,9 +82,7 @@ import Testing
         }
     }
 
-    @Test func `a receipt that is mostly what nobody signed is refused, with what to do`()
-        async throws
-    {
+    @Test func `a receipt of mostly unsigned bytes is refused, with a remedy`() async throws {
         try await withShop(on: .sqlite, notifies: false) { shop in
             let file = try await Self.buyByReceipt(in: shop)
             let large = ReceiptVariants.padded(file, by: 70_000)
@@ -97,7 +96,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `beyond the budget of a purchase nothing new is kept for a while, and nobody loses by it`(
+    func `beyond its budget a purchase stores no new documents for a while, and loses nothing`(
         database: StoryDatabase
     ) async throws {
         var app = birds
@@ -109,7 +108,7 @@ import Testing
             var posted: [String] = []
             var refused: Wire.Answer?
             for _ in 1...9 where refused == nil {
-                // StoreKit signs anew whenever it is asked: each time it is another document.
+                // StoreKit signs a new document for every request.
                 try await shop.simulator.post("/_sim/clock", ["advance": "PT1M"])
                 let signed = try await Self.signedNow(shop)
                 let answer = try await Self.post(signed.member, in: shop)
@@ -122,12 +121,12 @@ import Testing
             let wait = try #require(refusal.retryAfter.flatMap { Int($0) })
             #expect((1...900).contains(wait))
             let before = try await Self.count(in: shop)
-            // What is known may be posted as often as anybody likes.
+            // A known document may be posted any number of times.
             for text in posted {
                 let member = JSON.Member("signed_transactions", [.string(text)])
                 #expect(try await Self.post(member, in: shop).status == 200)
             }
-            // The store itself is never refused, and what it says counts at once.
+            // Notifications of the App Store are never refused, and have their effect at once.
             try await shop.simulator.post("/_sim/subscriptions/anna:pro.monthly/refund")
             #expect(try await Self.count(in: shop) > before)
             #expect(try await shop.entitlement("pro", of: "anna")?["active"] != true)

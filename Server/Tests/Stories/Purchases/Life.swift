@@ -1,6 +1,6 @@
 import Testing
 
-/// What happens to one customer, act by act. After each act the server's answer is held against the
+/// The acts of one customer's life. After each act the server's answer is compared with the
 /// simulator's books.
 struct Life: CustomTestStringConvertible, Sendable {
     var name: String
@@ -13,9 +13,9 @@ struct Life: CustomTestStringConvertible, Sendable {
     }
 
     enum Act: Sendable {
-        /// The account buys on its first device, and the app posts what it got.
+        /// The account buys on its first device, and the app posts the result.
         case buy(String)
-        /// The same, but the app never posts: the purchase is first heard of by notification.
+        /// The same, but the app never posts: the server learns of the purchase by notification.
         case buyUnheard(String)
         /// The app posts everything that the device has.
         case restore

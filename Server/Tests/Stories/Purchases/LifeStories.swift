@@ -2,8 +2,8 @@ import AppStoreFormats
 import Ledger
 import Testing
 
-/// Whole lives over HTTP: what the server answers is held against the simulator's books, which know
-/// nothing of the server.
+/// Whole lives over HTTP: compares the server's answers with the simulator's books, which are
+/// independent of the server.
 @Suite(.serialized) struct LifeStories {
     @Test(arguments: Life.all, StoryDatabase.allCases)
     func `after every act the server's answer equals the books`(
@@ -33,7 +33,7 @@ import Testing
     }
 
     @Test(arguments: Life.all, StoryDatabase.allCases)
-    func `notifications that come late and in any order end in the truth`(
+    func `late notifications in any order lead to true answers`(
         life: Life, database: StoryDatabase
     ) async throws {
         for seed in Self.seeds { try await playLate(life, seed: seed, on: database) }
@@ -63,7 +63,7 @@ import Testing
     }
 
     @Test(arguments: Life.all, StoryDatabase.allCases)
-    func `a whole life's notifications at its end, shuffled, tell the truth`(
+    func `a whole life's notifications, shuffled at its end, lead to true answers`(
         life: Life, database: StoryDatabase
     ) async throws {
         try await withShop(on: database, notifies: false) { shop in

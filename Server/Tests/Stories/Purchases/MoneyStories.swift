@@ -3,17 +3,19 @@ import Engine
 import Ledger
 import Testing
 
-/// The money of the event log is the money of the simulator's books, whoever tells of it.
+/// The money of the event log equals the money of the simulator's books, whichever way the server
+/// learns of it.
 @Suite(.serialized) struct MoneyStories {
     enum Way: CaseIterable {
-        /// By notifications, which do not say what an upgrade gives back.
+        /// By notifications, which do not contain the refund of an upgrade.
         case told
-        /// By answers alone: every notification is lost, and no history shows it.
+        /// By checks alone: every notification is lost, and the notification history is not
+        /// available.
         case asked
     }
 
     @Test(arguments: Life.all, Way.allCases)
-    func `all events together are what the seller has, though no device posts again`(
+    func `all events add up to the seller's money, even if no device posts again`(
         life: Life, way: Way
     ) async throws {
         let isReported = way == .told
@@ -33,12 +35,12 @@ import Testing
             "another product takes the place of a month",
             [.buy("pro.monthly"), .pass("P9D"), .changeProduct("premium.monthly")]),
     ])
-    func `of a chain that goes on, what nobody told is known within a month and a half`(
+    func `unreported changes of a running chain are found within a month and a half`(
         life: Life
     ) async throws {
         try await withShop(on: .sqlite, notifies: false, questions: .due) { shop in
             let stage = try await shop.play(life)
-            // In small steps: to whoever comes days late the chain would seem to have ended.
+            // In small steps: a server whose clock jumps by days would find the chain at its end.
             for _ in 0..<90 {
                 try await stage.set(clock: try await stage.now() + .hours(12))
             }
@@ -48,8 +50,7 @@ import Testing
         }
     }
 
-    @Test func `what Advanced Commerce gives back of an item is known by its amount`() async throws
-    {
+    @Test func `a partial refund through Advanced Commerce is known by its amount`() async throws {
         try await withShop(on: .sqlite) { shop in
             try await shop.addDevice(Stage.account)
             var stage = Stage(simulator: shop.simulator, server: shop.server)

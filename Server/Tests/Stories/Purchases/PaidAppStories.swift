@@ -4,7 +4,7 @@ import Testing
 
 @testable import Program
 
-/// Apps that once had to be paid for. The simulator's accounts got the app at version 1, and in the
+/// Apps that used to cost money. The simulator's accounts got the app at version 1, and in the
 /// sandbox, as with Apple, at version 1.0.
 @Suite struct PaidAppStories {
     private static func app(before version: String, sandbox: Bool = false) throws
@@ -39,7 +39,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `who bought the paid app has what the rule gives, without any purchase`(
+    func `a buyer of the paid app has the rule's entitlements without any purchase`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database, app: try Self.app(before: "3.0")) { shop in
@@ -51,7 +51,7 @@ import Testing
             #expect(pro?["reason"]?.string?.contains("paid app was bought") == true)
             #expect(pro?["product_id"]?.string == birds.settings.bundleID)
             #expect(answer["one_time"]?.array?.isEmpty == true)
-            // It is a row of its own that a rebuild makes again.
+            // It has a row of its own, which a rebuild derives again.
             #expect(try await shop.engine.maintenance.rebuild(verifyOnly: true).isClean)
             _ = try await shop.engine.maintenance.rebuild(verifyOnly: false)
             #expect(try await shop.entitlement("pro", of: "anna") == pro)
@@ -72,11 +72,11 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `one copy of the app gives only one customer what it gives`(
+    func `one copy of the app gives its entitlements to one customer only`(
         database: StoryDatabase
     ) async throws {
         var app = try Self.app(before: "3.0")
-        // Whatever moves purchases does not move the app.
+        // A policy that moves purchases does not move the app.
         app.settings.restorePolicies = [.production: .transfer]
         try await withShop(on: database, app: app) { shop in
             try await shop.addDevice("anna")
@@ -99,7 +99,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `an app transaction alone says which environment the customer is in`(
+    func `an app transaction alone decides the customer's environment`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database, app: try Self.app(before: "1")) { shop in
@@ -118,13 +118,15 @@ import Testing
                 #expect(preview["purchases"]?.array?.isEmpty == true)
                 let answer = try await Self.post(document, for: account, in: shop)
                 #expect(answer["environment"]?.string == environment)
-                // Version 1 is the first that was not sold, and 1.0 is the same.
+                // Version 1 is the first version that was free, and 1.0 is the same version.
                 #expect(answer["entitlements"]?["pro"] == nil)
             }
         }
     }
 
-    @Test func `testers have what the paid app gives only if the developer says so`() async throws {
+    @Test func `testers have the paid app's entitlements only if the developer allows it`()
+        async throws
+    {
         for counts in [false, true] {
             let app = try Self.app(before: "3.0", sandbox: counts)
             try await withShop(on: .sqlite, app: app) { shop in

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Program
 
-/// Postings with an intent: what is wrong with one document does not keep the others out.
+/// Postings with an intent: an error in one document does not refuse the others.
 @Suite(.serialized) struct PartialPostingStories {
     private static func post(
         _ signed: [String], renewals: [String] = [], intent: String? = "sync",
@@ -21,12 +21,12 @@ import Testing
         return try await shop.server.send("POST", "/v1/purchases", body: body.bytes)
     }
 
-    /// The words of the outcomes, in order.
+    /// The outcomes as words, in order.
     private static func words(_ answer: Wire.Answer) throws -> [String] {
         try (answer.json["outcomes"]?.array ?? []).map { try $0.text("outcome") }
     }
 
-    /// The same document with another last character of its signature's first half.
+    /// The same document, with the last character of the first half of its signature changed.
     private static func forge(_ signed: String) -> String {
         var parts = signed.split(separator: ".").map(String.init)
         let first = parts[2].removeFirst()
@@ -46,7 +46,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `of twenty documents with one forged, nineteen are kept and the forged one is named`(
+    func `nineteen of twenty documents are stored, and the forged one is named`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database, notifies: false) { shop in
@@ -63,7 +63,7 @@ import Testing
             #expect(outcomes.map { $0["index"]?.integer } == (0..<20).map { Int64($0) })
             #expect(try outcomes[8].text("transaction_id").isEmpty == false)
             #expect(try answer.json["wallets"]?["seeds"]?["balance"] == 1_900)
-            // Posted again, everything is a repeat, and nothing is credited twice.
+            // Posted again, every document is a repeat, and nothing is credited twice.
             let again = try await Self.post(signed, in: shop)
             expected = Array(repeating: "repeat", count: 20)
             expected[7] = "refused"
@@ -89,7 +89,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `a posting of which nothing is accepted says so of each document, and writes nothing`(
+    func `a posting without any valid document reports each document, and writes nothing`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database, notifies: false) { shop in
@@ -104,7 +104,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `renewal info without its transaction keeps nothing else out`(
+    func `renewal info without its transaction does not refuse other documents`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database, notifies: false) { shop in
@@ -119,7 +119,7 @@ import Testing
             #expect(try Self.words(answer) == ["kept", "refused"])
             #expect(
                 try answer.json["outcomes"]?.array?.last?["code"] == "renewal_without_transaction")
-            // With its transaction, in any order, it is kept.
+            // With its transaction, in any order, it is stored.
             let whole = try await Self.post(
                 [try bought.text("signed_transaction")], renewals: [renewal], in: shop)
             #expect(try Self.words(whole) == ["kept", "kept"])
@@ -147,7 +147,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `where a purchase was bought is kept with it, and a later posting changes nothing of it`(
+    func `the place of a purchase is stored with it, and a later posting does not change it`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database, notifies: false) { shop in

@@ -3,11 +3,11 @@ import Engine
 import Ledger
 import Testing
 
-/// Whose a purchase is, and what is answered while news is missing.
+/// The owners of purchases, and the answers while notifications are missing.
 @Suite(.serialized) struct PurchaseStories {
     private static let token = "0f4c7b9e-1d2a-4c3b-8e5f-6a7b8c9d0e1f"
 
-    /// Buys on an account's first device; the app keeps what it gets to itself.
+    /// Buys on an account's first device. The app does not post the result.
     private static func buy(
         _ account: String, _ product: String = "pro.monthly", in shop: Shop,
         _ more: [String: JSON] = [:]
@@ -29,7 +29,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `a purchase first heard of by notification is nobody's until a device claims it`(
+    func `a purchase known only by notification has no owner until a device claims it`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database) { shop in
@@ -42,7 +42,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `an account token is evidence enough, without any device`(
+    func `an account token links a purchase without any device`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database) { shop in
@@ -55,7 +55,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `a token that names another customer keeps the purchase theirs`(
+    func `a purchase whose token names another customer stays theirs`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database) { shop in
@@ -71,7 +71,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `a purchase never moves to whoever posts it next`(
+    func `by default a purchase does not move to the next customer who posts it`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database) { shop in
@@ -114,7 +114,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `while a renewal's news is lost access is held open for a day, and no longer`(
+    func `while a renewal's notification is lost, access is held open for a day at most`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database) { shop in
@@ -150,7 +150,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `without grace a failed payment shuts at the end of the period`(
+    func `without grace a failed payment closes access at the end of the period`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database, graceDays: 0) { shop in
@@ -165,7 +165,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `a server that was down for days hears everything by Apple's retries`(
+    func `a server that was down for days gets everything by Apple's retries`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database) { shop in
@@ -210,7 +210,7 @@ import Testing
         }
     }
 
-    @Test func `a rebuild whose facts another one takes away changes nothing`() async throws {
+    @Test func `a rebuild changes nothing if another process deletes its rows`() async throws {
         try await withShop(on: .sqlite) { shop in
             let transaction = try await Self.buy("anna", in: shop)
             _ = try await Self.post([transaction], as: "anna", in: shop)
@@ -229,7 +229,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `what documents gave that cannot be verified any more is taken away only when asked to`(
+    func `facts of documents that cannot be verified any more are removed only on request`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database) { shop in
@@ -245,7 +245,7 @@ import Testing
                 _ = try await shop.engine.maintenance.rebuild(verifyOnly: false)
             }
             #expect(try await shop.entitlement("pro", of: "anna")?["state"] == "paid")
-            // What was made of the other document in vain is not kept beside the facts.
+            // No facts of the other document remain from the failed rebuild.
             let left = try await shop.database.read {
                 try $0.number("SELECT count(*) FROM facts_rebuilt")
             }
@@ -257,7 +257,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `derived rows that were lost or changed are found, and made again`(
+    func `derived rows that were lost or changed are found and rebuilt`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database) { shop in

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Program
 
-/// A non-consumable that gets a transaction id of its own with each restore is one purchase.
+/// A non-consumable that gets a new transaction id with each restore is one purchase.
 @Suite(.serialized) struct RestoredPurchaseStories {
     private static var app: AppConfiguration {
         var app = birds
@@ -14,13 +14,13 @@ import Testing
         return app
     }
 
-    /// What the app posts.
+    /// The documents that the app posts.
     enum Posting: CaseIterable {
         case signed
         case receipts
     }
 
-    /// Posts what a device returned.
+    /// Posts the documents that a device returned.
     private static func post(
         _ device: JSON, _ posting: Posting, in shop: Shop
     ) async throws {
@@ -41,7 +41,7 @@ import Testing
             try await shop.simulator.post("/_sim/devices/anna-1/restore"), posting, in: shop)
     }
 
-    /// Compares the server's answer with the simulator's books. Returns what was bought.
+    /// Compares the server's answer with the simulator's books. Returns the purchases.
     @discardableResult
     private static func compare(_ shop: Shop, _ comment: Comment) async throws -> JSON {
         let books = try await shop.simulator.get("/_sim/truth/anna")
@@ -65,7 +65,7 @@ import Testing
         try await shop.engine.events.list(of: "birds", after: 0, limit: 100).map(\.entry.change)
     }
 
-    /// The refund names another of the purchase's ids in each of the worlds.
+    /// In each case the refund names another one of the purchase's ids.
     @Test(arguments: [1, 2, 3, 4], Posting.allCases)
     func `a restored purchase is one entry, one event and one payment, until its refund`(
         seed: UInt64, posting: Posting

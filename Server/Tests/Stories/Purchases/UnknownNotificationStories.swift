@@ -3,13 +3,13 @@ import Engine
 import Ledger
 import Testing
 
-/// Notifications of forms that Apple has added after this version.
+/// Notifications of forms that Apple added after this version.
 @Suite(.serialized) struct UnknownNotificationStories {
     private static let app: [JSON.Member] = [
         JSON.Member("bundleId", "com.example.birds"), JSON.Member("environment", "Production"),
     ]
 
-    /// What stands beside the type in ten notifications.
+    /// The fields beside the type in ten notifications.
     private static let parts: [(name: String, members: [JSON.Member])] = [
         (
             "ended claims of a group",
@@ -63,7 +63,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `a genuine notification of a form that nobody knows is recorded, once`(
+    func `a genuine notification of an unknown form is recorded, once`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database, notifies: false) { shop in
@@ -74,7 +74,7 @@ import Testing
                 let payload = Self.notification(number, part.members, at: now)
                 #expect(try await Self.status(of: payload, in: shop) == 200, "\(part.name)")
                 #expect(try await Self.documents(in: shop) == before + number + 1, "\(part.name)")
-                // Signed anew, it is the same document.
+                // Signed again, it is the same document.
                 #expect(try await Self.status(of: payload, in: shop) == 200, "\(part.name)")
                 #expect(try await Self.documents(in: shop) == before + number + 1, "\(part.name)")
             }
@@ -84,7 +84,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `a known notification with something new in it says what it said`(
+    func `a known notification with unknown fields has its usual effect`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database, notifies: false) { shop in
@@ -94,7 +94,7 @@ import Testing
             let sent = try JSON(parsing: try #require(try await shop.notifications().last))
             let told = try Self.content(of: try sent.text("signedPayload"))
             let data = try #require(told["data"])
-            // What is inside is of a form that this version does not know.
+            // The nested document has a form that this version does not know.
             let newer = told.setting("notificationUUID", "new-1")
                 .setting("data", data.setting("signedTransactionInfo", "a form of the future"))
             #expect(try await Self.status(of: newer, in: shop) == 200)
@@ -108,7 +108,7 @@ import Testing
         }
     }
 
-    @Test func `what is for another app, or no notification, is refused in any form`()
+    @Test func `a notification for another app, or an invalid one, is refused in any form`()
         async throws
     {
         try await withShop(on: .sqlite, notifies: false) { shop in

@@ -8,7 +8,7 @@ import Testing
 
 @testable import Program
 
-/// Asking the App Store, against the simulator's own word on what happened.
+/// Requests to the App Store, compared with the simulator's ground truth.
 @Suite(.serialized) struct AppStoreClientStories {
     /// Buys on an account's first device, and returns the original transaction's id.
     private func buy(
@@ -41,7 +41,9 @@ import Testing
         return (ids, count, last)
     }
 
-    @Test func `the store tells of a purchase that no notification told`() async throws {
+    @Test func `the App Store's answer contains a purchase without any notification`()
+        async throws
+    {
         try await withShop(on: .sqlite, notifies: false) { shop in
             let id = try await buy("anna", in: shop)
             try await pass("P40D", in: shop)
@@ -61,7 +63,9 @@ import Testing
         }
     }
 
-    @Test func `a history of many pages is whole, and later begins where it ended`() async throws {
+    @Test func `a history of many pages is complete, and later begins where it ended`()
+        async throws
+    {
         try await withShop(on: .sqlite, notifies: false) { shop in
             let id = try await buy("anna", in: shop)
             try await pass("P760D", in: shop)
@@ -70,15 +74,15 @@ import Testing
             try await pass("P20D", in: shop)
             try await shop.simulator.post("/_sim/transactions/\(id)/refund")
             let new = try await history(of: id, after: all.revision, in: .production, shop)
-            // The renewal since, and the first one, which is refunded.
+            // The renewal since then, and the first transaction, which is refunded.
             #expect(new.ids.count == 2 && new.ids.contains(id) && new.pages == 1)
-            // A revision of no store's leads to all of it.
+            // A revision that is not the App Store's returns the whole history.
             let anew = try await history(of: id, after: "gone", in: .production, shop)
             #expect(anew.ids.count == 26)
         }
     }
 
-    @Test func `each purchase is found in the store that it was made in`() async throws {
+    @Test func `each purchase is found in the environment in which it was made`() async throws {
         try await withShop(on: .sqlite) { shop in
             let real = try await buy("anna", in: shop)
             let tried = try await buy("ben", in: shop, ["environment": "sandbox"])
@@ -90,7 +94,7 @@ import Testing
         }
     }
 
-    @Test func `notifications that were lost can all be had again`() async throws {
+    @Test func `lost notifications can all be read from the notification history`() async throws {
         try await withShop(on: .sqlite, notifies: false) { shop in
             for number in 1...25 { _ = try await buy("customer\(number)", in: shop) }
             try await shop.simulator.post("/_sim/faults", ["notifications": ["drop": 0]])
@@ -113,13 +117,13 @@ import Testing
             #expect(all.count == 26)
             #expect(try await notifications(onlyFailures: false) == all)
             #expect(try await notifications(onlyFailures: true) == Array(all.dropLast()))
-            // A token that ends in the middle begins the list anew.
+            // A truncated token begins the list again.
             try await shop.simulator.post("/_sim/faults", ["next": ["api": "expired_token"]])
             #expect(try await notifications(onlyFailures: false).suffix(26) == all[...])
         }
     }
 
-    @Test func `a test notification goes all the way`() async throws {
+    @Test func `a test notification is requested, delivered and looked up`() async throws {
         try await withShop(on: .sqlite) { shop in
             let token = try await shop.appStore.sendTestNotification(in: .production)
             let status = try await shop.appStore.testNotificationStatus(token, in: .production)
@@ -135,7 +139,7 @@ import Testing
         }
     }
 
-    @Test func `what the app prefers decides about a refund`() async throws {
+    @Test func `Apple decides about a refund as the app prefers`() async throws {
         try await withShop(on: .sqlite) { shop in
             for (account, preference, isOpen) in [
                 ("anna", Consumption.Preference.decline, true), ("ben", .grantFull, false),
@@ -153,7 +157,7 @@ import Testing
         }
     }
 
-    @Test func `an extension puts the renewal off, twice`() async throws {
+    @Test func `an extension moves the renewal date, twice`() async throws {
         try await withShop(on: .sqlite) { shop in
             let id = try await buy("anna", in: shop)
             for number in 1...2 {
@@ -176,7 +180,7 @@ import Testing
         ("not_found", "The App Store does not know this id."),
         ("rate_limit", "is used up until"), ("error", "5000000"), ("retryable_error", "5000001"),
     ])
-    func `trouble has its name, and is over with the next call`(
+    func `each failure of the App Store is named, and the next call succeeds`(
         fault: String, says: String
     ) async throws {
         try await withShop(on: .sqlite) { shop in
@@ -190,7 +194,7 @@ import Testing
         }
     }
 
-    @Test func `within our budget the store refuses nothing`() async throws {
+    @Test func `within our budget the App Store refuses no request`() async throws {
         try await withShop(on: .sqlite) { shop in
             try await shop.simulator.post("/_sim/reset", ["api_rate_limits": "real"])
             let id = try await buy("anna", in: shop)

@@ -12,10 +12,10 @@ import Testing
 
 @testable import Program
 
-/// Grace that Apple tells of without saying how long.
+/// A grace period that Apple reports without its end.
 @Suite(.serialized) struct GraceStories {
     @Test(arguments: StoryDatabase.allCases)
-    func `whoever is told to be in grace is not shut out where its end is not named`(
+    func `access stays open after a notification of grace without its end`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database, notifies: false) { shop in
@@ -37,7 +37,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `an answer of grace without its end takes away no grace that was told`(
+    func `a status of grace without its end does not shorten a known grace period`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database, notifies: false) { shop in
@@ -62,12 +62,12 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `whoever is in grace by answers alone, without its end, is not shut out while they say so`(
+    func `access stays open as long as status answers say grace without an end`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database, notifies: false) { shop in
             let chain = try await Self.failBilling(shop)
-            // Beyond the day of doubt, then beyond each of the shorter lengths: sixteen days.
+            // Beyond the day of uncertainty, then beyond each of the shorter lengths: sixteen days.
             var ends: [Date] = []
             for advance in ["P31DT2H", "P1D", "P2D", "P3D"] {
                 try await shop.simulator.post("/_sim/clock", ["advance": .string(advance)])
@@ -83,7 +83,7 @@ import Testing
         }
     }
 
-    /// Anna buys a month, and her next payment will fail; the number of her purchase.
+    /// Anna buys a month, and her next payment will fail. Returns the number of her purchase.
     private static func failBilling(_ shop: Shop) async throws -> String {
         let bought = try await shop.buyMonth("anna")
         #expect(try await shop.post(bought, as: "anna") == 200)
@@ -92,8 +92,8 @@ import Testing
         return chain
     }
 
-    /// Another server on the same database asks about a purchase. The store's answer says grace,
-    /// and not until when.
+    /// Another server on the same database checks a purchase. The App Store's answer says grace,
+    /// without its end.
     private static func ask(about chain: String, in shop: Shop) async throws {
         let now = try await Stage(simulator: shop.simulator, server: shop.server).now()
         try await HTTPClient.withHTTPClient(configuration: .appStore) { http in
@@ -123,7 +123,7 @@ import Testing
         }
     }
 
-    /// Statuses that say grace, without the end of it in their renewal information.
+    /// Statuses that say grace, without its end in their renewal information.
     private static func withoutEnd(answer body: [UInt8], _ shop: Shop) throws -> [UInt8] {
         let answer = try JSON(parsing: body)
         let groups = try (answer["data"]?.array ?? []).map { group -> JSON in
@@ -141,7 +141,7 @@ import Testing
         return answer.setting("data", .array(groups)).bytes
     }
 
-    /// A notification that tells of grace, without the end of it in its renewal information.
+    /// A notification of grace, without its end in its renewal information.
     private static func withoutEnd(_ notification: [UInt8], _ shop: Shop) throws -> [UInt8] {
         let told = try content(of: try JSON(parsing: notification).text("signedPayload"))
         #expect(told["subtype"] == "GRACE_PERIOD")

@@ -3,9 +3,9 @@ import Program
 import Simulator
 import Testing
 
-/// Notifications of version 1 that do not say when what they tell was so: in order, and late.
+/// Notifications of version 1 that do not contain the time of their change: in order, and late.
 @Suite(.serialized) struct LateNotificationStories {
-    /// Anna has bought a month. Of what follows the server hears what a story delivers.
+    /// Anna has bought a month. Of later notifications the server gets those that a story delivers.
     private static func withBuyer(
         questions: LocalStack.Settings.Checks = .none,
         _ story: @escaping @Sendable (Shop) async throws -> Void
@@ -19,7 +19,7 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func `a switch of product that is told late overrides no product that was bought since`(
+    func `a late change of product does not override a later upgrade`(
         isLate: Bool
     ) async throws {
         try await Self.withBuyer { shop in
@@ -43,7 +43,7 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func `a switch of product that is told late switches nothing on that is off by then`(
+    func `a late change of product does not switch renewal on again`(
         isLate: Bool
     ) async throws {
         try await Self.withBuyer { shop in
@@ -63,7 +63,7 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func `a higher price that is told late takes back no consent of meanwhile`(
+    func `a late price increase does not revert a later consent`(
         isLate: Bool
     ) async throws {
         try await Self.withBuyer { shop in
@@ -72,7 +72,7 @@ import Testing
                 "raise-price", ["price": "12.99"], told: ["PRICE_INCREASE_CONSENT"])
             if !isLate { try await shop.deliver(rise) }
             try await shop.pass("PT1H")
-            // Version 1 has no word for the consent. What comes next shows it.
+            // Version 1 has no notification of the consent. The following ones show it.
             _ = try await shop.change("consent", told: [])
             for verb in ["cancel", "resume"] {
                 try await shop.pass("PT1H")
@@ -87,7 +87,9 @@ import Testing
         }
     }
 
-    @Test func `a switch of product is known though renewal was switched before it`() async throws {
+    @Test func `a change of product is known even if renewal was switched before it`()
+        async throws
+    {
         try await Self.withBuyer(questions: .receipts) { shop in
             for verb in ["cancel", "resume"] {
                 try await shop.pass("P1D")
@@ -97,14 +99,14 @@ import Testing
             try await shop.pass("P1D")
             let down = try await shop.choose("plus.monthly")
             try await shop.deliver(down)
-            // It may be older than the switch, so the store is asked.
+            // It may be older than the switch, so the App Store is asked.
             #expect(try await shop.subscription()["renews_to"] == "pro.monthly")
             try await shop.pass("PT2M")
             #expect(try await shop.subscription()["renews_to"] == "plus.monthly")
         }
     }
 
-    @Test func `of two switches of product the one told late does not count`() async throws {
+    @Test func `a change of product that arrives late does not replace a newer one`() async throws {
         try await Self.withBuyer(questions: .receipts) { shop in
             try await shop.pass("P3D")
             let first = try await shop.choose("plus.monthly")
@@ -127,10 +129,10 @@ extension Shop {
         try await simulator.post("/_sim/clock", ["advance": .string(duration)])
     }
 
-    /// Does something to Anna's subscription.
+    /// Does something to anna's subscription.
     ///
-    /// - Parameter told: of which types the notifications are that tell of it, in any order.
-    /// - Returns: them, as the bodies that are posted.
+    /// - Parameter told: the types of the notifications that it causes, in any order.
+    /// - Returns: the notifications as the bodies that are posted.
     fileprivate func change(
         _ verb: String, _ body: JSON = [:], told types: Set<String>
     ) async throws -> [[UInt8]] {
@@ -155,7 +157,7 @@ extension Shop {
         }
     }
 
-    /// Anna's, as the server answers it.
+    /// Anna's subscription, as the server answers it.
     fileprivate func subscription() async throws -> JSON {
         let customer = try await server.get("/v1/customers/anna")
         return try #require(customer["subscriptions"]?.array?.first)

@@ -5,22 +5,20 @@ import Ledger
 import Storage
 import Testing
 
-/// Servers that share what is due, and drop out while they have taken some of it.
+/// Servers that share due checks, and are paused or killed while they hold leases.
 @Suite(.serialized) struct LeaseStories {
-    /// More than three servers take at once.
+    /// More customers than three servers lease at once.
     private static let customers = 160
     private static let leaseSeconds = 30
-    /// Questions that one server has under way.
+    /// The number of checks that one server runs at the same time.
     private static let askedAtOnce = 8
-    /// Longer than it takes until each server holds leases, and shorter than a server waits for
-    /// the App Store.
+    /// Longer than it takes until each server holds leases, and shorter than a server waits for the
+    /// App Store.
     private static let slowAnswerSeconds = 12.0
     private static let quickAnswerSeconds = 0.2
 
     @Test(.timeLimit(.minutes(15)))
-    func `sleeping past a lease, or a kill, repeats no question but those it had taken`()
-        async throws
-    {
+    func `only the checks of a sleeping or killed server are repeated`() async throws {
         try await withShop(on: .sqlite, notifies: false) { shop in
             let folder = try TemporaryFolder()
             defer { folder.remove() }
@@ -31,13 +29,13 @@ import Testing
                 let leases = try Leases(program)
                 defer { leases.close() }
                 let told = try await Self.subscribers(shop.simulator)
-                // All start first: a start may take longer than a lease.
+                // All servers start first: a start may take longer than a lease.
                 let servers = try await Self.pausedServers(3, program, leases)
                 let (sleeper, victim, survivor) = (servers[0], servers[1], servers[2])
                 try await Self.tell(told, to: shop.simulator, address)
                 try await Self.answer(after: Self.slowAnswerSeconds, shop.simulator)
-                // A server that stood still may have lost answers. Then it lets the store alone for
-                // a while of the story's time, which must go on for that.
+                // A server that was paused may have lost answers. Then it sends no requests for a
+                // while of the story's time, so the story's clock must run.
                 try await shop.simulator.post("/_sim/clock", ["rate": 10])
 
                 sleeper.resume()
@@ -51,15 +49,15 @@ import Testing
                 victim.kill()
                 let lost = try await leases.now().purchases(of: second.subtracting(first))
                 #expect(!lost.isEmpty)
-                // It has taken many more than it can ask about at once.
+                // It has leased many more checks than it can run at once.
                 #expect(slept.count > 2 * Self.askedAtOnce)
                 try await Self.answer(after: Self.quickAnswerSeconds, shop.simulator)
 
-                // Both leases run out, and the one that is left asks what the others had taken.
+                // Both leases expire, and the remaining server runs the checks of the other two.
                 _ = try await leases.wait { $0.neverAsked == 0 && $0.holders.isEmpty }
                 survivor.kill()
                 sleeper.resume()
-                // What only the sleeper can ask about, it asks when it has done with the past.
+                // The sleeper checks a purchase that only it can check, after its old checks.
                 let late = try await Self.subscriber("late", shop.simulator)
                 try await Self.tell(sleeper, late)
                 _ = try await leases.wait { $0.count > Self.customers && $0.neverAsked == 0 }
@@ -68,14 +66,14 @@ import Testing
                 sleeper.kill()
                 let repeated = try await Self.repeatedQuestions(to: shop.simulator)
                 #expect(repeated.isSubset(of: slept.union(lost)))
-                // What it had not begun to ask it left to the others.
+                // It left the checks that it had not begun to the other servers.
                 #expect(repeated.intersection(slept).count <= Self.askedAtOnce)
                 try await program.expectClean()
             }
         }
     }
 
-    /// Servers that have started and have nothing to ask, and then stand still.
+    /// Servers that have started without due checks, and are paused.
     private static func pausedServers(
         _ count: Int, _ program: ServerProgram, _ leases: Leases
     ) async throws -> [ServerProgram.Running] {
@@ -86,7 +84,7 @@ import Testing
         return servers
     }
 
-    /// Tells of each purchase by a server that never asks. That it was renewed must be asked.
+    /// Posts each purchase to a server that never checks. Its renewal can only be found by a check.
     private static func tell(
         _ payloads: [String], to simulator: Wire, _ address: String
     ) async throws {
@@ -104,8 +102,8 @@ import Testing
             "/_sim/faults", ["api": ["slow": 1, "slow_seconds": .decimal("\(seconds)")]])
     }
 
-    /// The notification of each subscriber's purchase, after renewals that are so long ago that the
-    /// App Store's history of notifications has forgotten them.
+    /// The notification of each subscriber's purchase. Later renewals are so old that the App
+    /// Store's notification history no longer contains them.
     private static func subscribers(_ simulator: Wire) async throws -> [String] {
         var told: [String] = []
         for number in 0..<customers {
@@ -137,7 +135,7 @@ import Testing
         try await server.wire.post("/apple/notifications", body)
     }
 
-    /// The server's answer about each customer is the simulator's own.
+    /// Compares the server's answer about each customer with the simulator's.
     private static func expectTruth(
         of server: ServerProgram.Running, _ key: String, _ simulator: Wire
     ) async throws {
@@ -153,8 +151,8 @@ import Testing
         }
     }
 
-    /// By the simulator's log of requests: the subscriptions that were asked about twice. None was
-    /// left out, and none asked about thrice.
+    /// The subscriptions that were checked twice, by the simulator's log of requests. Expects that
+    /// each was checked, and none three times.
     private static func repeatedQuestions(to simulator: Wire) async throws -> Set<String> {
         var counts: [String: Int] = [:]
         for entry in try await simulator.get("/_sim/log")["entries"]?.array ?? [] {
@@ -168,7 +166,7 @@ import Testing
     }
 }
 
-/// Who has taken what, read from the rows.
+/// The holders of leases, read from the rows.
 private struct Leases {
     private static let waitSeconds = 200.0
 
@@ -183,9 +181,9 @@ private struct Leases {
     struct Seen: Sendable, CustomStringConvertible {
         var count = 0
         var neverAsked = 0
-        /// Whether nobody asks for missed notifications, as all are there.
+        /// Whether no server requests missed notifications, because all were delivered.
         var isBackfilled = false
-        /// By the server that has them.
+        /// By the server that holds them.
         var taken: [String: Set<String>] = [:]
 
         var holders: Set<String> { Set(taken.keys) }
@@ -220,7 +218,7 @@ private struct Leases {
         }
     }
 
-    /// Looks until it is so.
+    /// Repeats until the condition holds.
     func wait(until isSo: (Seen) -> Bool) async throws -> Seen {
         var seen = Seen()
         guard

@@ -4,7 +4,7 @@ import Ledger
 import Storage
 import Testing
 
-/// What the server comes to know although nobody tells it: by asking.
+/// What the server finds out without notifications: by asking the App Store.
 @Suite(.serialized) struct ReconciliationStories {
     private static let apiFails: JSON = ["api": ["retryable_error": 1]]
     private static let apiWorks: JSON = ["api": ["retryable_error": 0]]
@@ -22,7 +22,7 @@ import Testing
     }
 
     @Test(arguments: Life.all)
-    func `with every notification lost for ever, the schedule alone finds the truth`(life: Life)
+    func `with every notification lost for ever, scheduled checks find the truth`(life: Life)
         async throws
     {
         try await withShop(on: .sqlite, notifies: false, questions: .due) { shop in
@@ -31,7 +31,7 @@ import Testing
     }
 
     @Test(arguments: Life.all)
-    func `with nobody to ask, the notifications tell everything`(life: Life) async throws {
+    func `with the App Store's API down, notifications are enough`(life: Life) async throws {
         try await withShop(on: .sqlite, questions: .all) { shop in
             try await shop.simulator.post("/_sim/faults", Self.apiFails)
             try await shop.play(life, isCompared: true)
@@ -39,7 +39,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `with neither, a payer is held in, and all is true within an hour after`(
+    func `with notifications and API down a payer keeps access, and an hour later all is true`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database, questions: .all) { shop in
@@ -62,7 +62,7 @@ import Testing
         }
     }
 
-    @Test func `a purchase first heard of late is known from its beginning`() async throws {
+    @Test func `a purchase that becomes known late is known from its beginning`() async throws {
         try await withShop(on: .sqlite, notifies: false, questions: .due) { shop in
             try await shop.addDevice(Stage.account)
             var stage = Stage(simulator: shop.simulator, server: shop.server)
@@ -76,7 +76,7 @@ import Testing
         }
     }
 
-    @Test func `after a longer silence than the history is kept, no more is asked for than that`()
+    @Test func `after an outage longer than the history, only the history's length is requested`()
         async throws
     {
         try await withShop(on: .sqlite, notifies: false, questions: .all) { shop in
@@ -95,7 +95,7 @@ import Testing
         }
     }
 
-    /// What each question for lost notifications of the production environment was answered with.
+    /// The status of each request for lost notifications of the production environment.
     private static func historyAnswers(_ simulator: Wire) async throws -> [Int64] {
         let entries = try await simulator.get("/_sim/log")["entries"]?.array ?? []
         return entries.filter {
@@ -104,9 +104,7 @@ import Testing
         }.compactMap { $0["status"]?.integer }
     }
 
-    @Test func `how far behind the asking is can be read, and is nothing once it has caught up`()
-        async throws
-    {
+    @Test func `the age of overdue checks is a metric, and zero once they are done`() async throws {
         try await withShop(on: .sqlite, notifies: false, questions: .all) { shop in
             try await shop.addDevice(Stage.account)
             var stage = Stage(simulator: shop.simulator, server: shop.server)
@@ -116,7 +114,7 @@ import Testing
             #expect(try await Self.gauge("failures_in_a_row", shop.server) == 0)
             try await shop.simulator.post("/_sim/faults", Self.apiFails)
             try await stage.play(.pass("P30DT22H")) { _ in }
-            // Somewhere behind the period's end it is due while the store is left alone.
+            // At some time after the period's end the check is due while requests are paused.
             var age = 0.0
             for _ in 0..<60 where age == 0 {
                 try await stage.play(.pass("PT4M")) { _ in }
@@ -141,7 +139,7 @@ import Testing
         return try #require(number, "no gauge \(name) in \(text)")
     }
 
-    @Test func `reconcile by hand asks about one customer, and about what is due`() async throws {
+    @Test func `a manual reconcile checks one customer, or everything that is due`() async throws {
         try await withShop(on: .sqlite, notifies: false) { shop in
             let folder = try TemporaryFolder()
             defer { folder.remove() }
@@ -162,9 +160,9 @@ import Testing
                 ]
                 try await app.post("/v1/purchases", posted)
                 server.kill()
-                // While nobody serves, renewal is switched off, and nobody is told.
+                // While no server runs, renewal is switched off, without a notification.
                 try await shop.simulator.post("/_sim/subscriptions/\(original)/cancel")
-                // The server may have been killed while it asked: then its lease must end first.
+                // The server may have been killed during a check: then its lease must expire first.
                 try await eventually("the command reconciles the customer") {
                     let one = try await program.run(["reconcile", "--customer", Stage.account])
                     return one.status == 0 && one.output.contains("answered with")
@@ -181,7 +179,7 @@ import Testing
 }
 
 extension ServerProgram {
-    /// What the rows say of a chain's renewal; nil where they say nothing.
+    /// The rows' renewal state of a chain; nil if they have none.
     fileprivate func willRenew(_ original: String) async throws -> Bool? {
         let store = Database(try engine.open(database))
         let purchase = PurchaseID(TransactionID(rawValue: original), in: .production)

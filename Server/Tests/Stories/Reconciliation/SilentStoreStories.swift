@@ -2,13 +2,14 @@ import AppStoreFormats
 import Simulator
 import Testing
 
-/// Our verifyReceipt where Apple is slow, or silent: nobody who has paid is told that it is over.
+/// Our verifyReceipt while Apple is slow or does not respond: no customer who has paid gets the
+/// answer that the subscription ended.
 @Suite(.serialized) struct SilentStoreStories {
     private static let unavailable: JSON = ["status": 21005]
     private static let works: JSON = ["api": [:]]
 
     @Test(arguments: StoryDatabase.allCases)
-    func `whoever asks at once about a new receipt is told the same`(
+    func `simultaneous requests about a new receipt get the same answer`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database, notifies: false, questions: .receipts) { shop in
@@ -32,7 +33,7 @@ import Testing
         }
     }
 
-    @Test func `a receipt never asked about is not answered as long as Apple is silent`()
+    @Test func `a receipt that was never checked gets no answer while Apple is silent`()
         async throws
     {
         try await withShop(on: .sqlite, notifies: false, questions: .receipts) { shop in
@@ -52,7 +53,7 @@ import Testing
         }
     }
 
-    @Test func `a purchase that Apple does not know is not asked about with every request`()
+    @Test func `a purchase that Apple does not know is not checked with every request`()
         async throws
     {
         try await withShop(on: .sqlite, notifies: false, questions: .due) { shop in
@@ -72,7 +73,7 @@ import Testing
         }
     }
 
-    /// Anna's month is over, and Apple says nothing.
+    /// Anna's month has ended, and Apple does not respond.
     private static let silence: JSON = [
         "api": ["outage": ["days": 3]], "notifications": ["outage": ["days": 3]],
     ]
@@ -93,7 +94,7 @@ import Testing
             ])
     }
 
-    @Test func `who is held open because Apple is silent is not told that it is over`()
+    @Test func `verifyReceipt says unavailable, not expired, for an unconfirmed subscription`()
         async throws
     {
         try await withShop(on: .sqlite, questions: .receipts, announcements: .v1) { shop in
@@ -111,7 +112,9 @@ import Testing
         }
     }
 
-    @Test func `where nobody can be asked, what is held open is shown as in grace`() async throws {
+    @Test func `without an App Store key, an unconfirmed subscription is shown as in grace`()
+        async throws
+    {
         try await withShop(on: .sqlite) { shop in
             let question = try await shop.questionOfPayer()
             try await Self.post(question, shop)
@@ -129,7 +132,7 @@ import Testing
 }
 
 extension Shop {
-    /// Anna buys a month, and her receipt is asked about.
+    /// Anna buys a month, and her receipt is checked.
     func questionOfPayer() async throws -> JSON {
         try await addDevice("anna")
         try await simulator.post(
@@ -137,7 +140,7 @@ extension Shop {
         return try await question(of: "anna")
     }
 
-    /// What verifyReceipt is asked about the receipt that an account's first device has now.
+    /// The verifyReceipt request for the present receipt of an account's first device.
     func question(of account: String) async throws -> JSON {
         let device = try await simulator.get("/_sim/devices/\(account)-1/receipt")
         return [

@@ -10,10 +10,10 @@ import Storage
 import Synchronization
 import Testing
 
-/// What was answered with 200 on its way to us, and lost.
+/// Notifications that were answered with 200 on their way to us, and lost.
 @Suite(.serialized) struct WalkStories {
     @Test(arguments: StoryDatabase.allCases)
-    func `a refund that something before the server has swallowed is known within a day`(
+    func `a refund whose notification a proxy swallowed is known within a day`(
         database: StoryDatabase
     ) async throws {
         try await SwallowingShop.open(on: database) { shop in
@@ -22,7 +22,8 @@ import Testing
             #expect(try await shop.isTrue())
             shop.way.swallow(1)
             try await shop.store.change(bought, .refund())
-            // The store has its 200: no failure of it is ever found.
+            // The App Store got a 200, so its list of failed notifications does not contain this
+            // one.
             try await shop.pass(hours: 2, walks: false)
             try await shop.engine.backfill.run()
             #expect(try await !shop.isTrue())
@@ -33,7 +34,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `a switch of renewal that was swallowed is known within a day, too`(
+    func `a swallowed switch of renewal is known within a day, too`(
         database: StoryDatabase
     ) async throws {
         try await SwallowingShop.open(on: database) { shop in
@@ -48,7 +49,7 @@ import Testing
     }
 
     @Test
-    func `all that was swallowed is found, at a tenth of a call for each notification at most`()
+    func `all swallowed notifications are found, with at most a tenth of a request for each`()
         async throws
     {
         try await SwallowingShop.open(on: .sqlite) { shop in
@@ -65,7 +66,7 @@ import Testing
             )
             #expect(rate <= 0.1)
             #expect(shop.way.swallowed > 100)
-            // The next walk finds what came since the last one, twelve hours ago at most.
+            // The next walk finds the notifications since the last one, twelve hours ago at most.
             let settled = shop.store.clock.milliseconds - 13 * 3_600_000
             let missing = try await shop.missing(
                 sent.filter { $0.draft.at.milliseconds < settled })
@@ -74,7 +75,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `a database that was restored from a backup hears all that came since`(
+    func `a database restored from a backup gets all notifications sent since the backup`(
         database: StoryDatabase
     ) async throws {
         try await SwallowingShop.open(on: .sqlite) { shop in
@@ -99,7 +100,7 @@ import Testing
         }
     }
 
-    @Test func `a database without documents begins now, one with some a month before the newest`()
+    @Test func `the first walk starts now without documents, else a month before the newest one`()
         async throws
     {
         try await SwallowingShop.open(on: .sqlite) { shop in
@@ -115,7 +116,7 @@ import Testing
         }
     }
 
-    /// As an import brings it: the newest that another server knows of is of day 60 or so.
+    /// As an import stores it: the newest document that another server knows is from about day 60.
     private static func expectMonthBeforeImport(
         in shop: SwallowingShop, _ sent: [SentNotification]
     ) async throws {
@@ -140,11 +141,11 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `what was told elsewhere, before a server that was then imported into, is found`(
+    func `an import makes the walk find notifications sent to the previous backend`(
         database: StoryDatabase
     ) async throws {
         try await SwallowingShop.open(on: database) { shop in
-            // Apple still tells the old backend.
+            // Apple still sends to the old backend.
             shop.way.swallow(1)
             let number = try await shop.buyElsewhere("tiers.silver")
             try await shop.pass(days: 2, walks: false)
@@ -153,7 +154,7 @@ import Testing
             let before = await shop.store.notifications.filter {
                 $0.draft.environment == .production
             }
-            // The new one starts empty, and walks: it goes back two hours at most.
+            // The new server starts empty, and walks: it goes back two hours at most.
             try await shop.pass(days: 2)
             #expect(try await shop.missing(before) > 5)
             let sentOn = try await shop.forwardCount()
@@ -164,7 +165,7 @@ import Testing
         }
     }
 
-    @Test func `a walk that is cut off goes on later, and finds the rest`() async throws {
+    @Test func `an interrupted walk continues later, and finds the rest`() async throws {
         try await SwallowingShop.open(on: .sqlite) { shop in
             _ = try await shop.store.populate(60, within: .months(1))
             try await shop.pass(days: 1)
@@ -184,14 +185,15 @@ import Testing
     }
 }
 
-/// A store, a server that asks it, and something between the two that may swallow notifications.
+/// A simulated App Store, a server that asks it, and a proxy between the two that may swallow
+/// notifications.
 private struct SwallowingShop: Sendable {
     let store: AppStoreSimulator
     let engine: Engine
     let database: any DatabaseDriver
     let way: Way
 
-    /// Each notification's way to the server.
+    /// The way of each notification to the server.
     final class Way: Sendable {
         private struct State {
             var engine: Engine?
@@ -204,7 +206,7 @@ private struct SwallowingShop: Sendable {
 
         var swallowed: Int { state.withLock { $0.swallowed } }
 
-        /// From now on so many of all notifications are lost behind a 200.
+        /// From now on the given share of notifications is lost behind a 200.
         func swallow(_ share: Double) { state.withLock { $0.share = share } }
 
         func connect(_ engine: Engine?) { state.withLock { $0.engine = engine } }
@@ -249,7 +251,7 @@ private struct SwallowingShop: Sendable {
         }
     }
 
-    /// The same shop, with another server on another database that is asked nothing by the store.
+    /// The same shop, with another server on another database that gets no notifications.
     func on(_ other: any DatabaseDriver) throws -> SwallowingShop {
         SwallowingShop(
             store: store, engine: try Self.engine(on: other, of: store), database: other, way: way)
@@ -295,7 +297,7 @@ private struct SwallowingShop: Sendable {
 
     // MARK: - Acts
 
-    /// Anna buys, and her app posts it.
+    /// Anna buys, and her app posts the purchase.
     func buy(_ product: String) async throws -> String {
         try await store.addDevice(account: "anna")
         let bought = try await store.purchase(
@@ -306,7 +308,7 @@ private struct SwallowingShop: Sendable {
         return bought.originalTransactionID
     }
 
-    /// Anna buys in an app of before. Returns the purchase's number.
+    /// Anna buys in an app of the previous backend. Returns the purchase's number.
     func buyElsewhere(_ product: String) async throws -> String {
         try await store.addDevice(account: "anna")
         return try await store.purchase(
@@ -314,7 +316,7 @@ private struct SwallowingShop: Sendable {
         ).originalTransactionID
     }
 
-    /// Imports a file that knows of this purchase alone.
+    /// Imports a file that contains this purchase alone.
     func bring(_ number: String) async throws {
         let outcome = try await engine.imports.record(
             transaction: number, of: "anna", app: Self.app, in: .production)
@@ -326,7 +328,7 @@ private struct SwallowingShop: Sendable {
         }
     }
 
-    /// Time passes; the server looks each hour whether it should walk, and asks about nothing else.
+    /// Time passes; each hour the server starts a walk if one is due, and sends no other requests.
     func pass(days: Int = 0, hours: Int = 0, minutes: Int = 0, walks: Bool = true) async throws {
         if minutes > 0 { try await store.advance(by: .seconds(minutes * 60)) }
         for _ in 0..<(days * 24 + hours) {
@@ -335,9 +337,9 @@ private struct SwallowingShop: Sendable {
         }
     }
 
-    // MARK: - Verdicts
+    // MARK: - Checks
 
-    /// Whether Anna's answer is the books'.
+    /// Whether anna's answer equals the books.
     func isTrue() async throws -> Bool {
         let now = Instant(milliseconds: store.clock.milliseconds)
         let state = try await engine.customers.find("anna", app: Self.app, environment: .production)
@@ -357,7 +359,7 @@ private struct SwallowingShop: Sendable {
         _ = try await engine.recording.record(notification: body.bytes)
     }
 
-    /// How many of these are not kept.
+    /// How many of these are not stored.
     func missing(_ sent: [SentNotification]) async throws -> Int {
         let ids = sent.compactMap { sent in
             let bytes = Array(sent.signedPayload.utf8)

@@ -1,7 +1,7 @@
 import AppStoreFormats
 import Testing
 
-/// One thing that somebody does about a group, or that time brings.
+/// One act of a person about a group, or a passage of time.
 struct SeatAct: Sendable {
     let text: String
     let run: @Sendable (inout SeatCycle) async throws -> Void
@@ -14,12 +14,12 @@ struct SeatAct: Sendable {
 
     // MARK: - The purchaser
 
-    /// Anna has so many seats afterwards.
+    /// Anna changes to this total number of seats.
     static func buys(_ seats: Int64, _ product: String = "pro.monthly") -> Self {
         Self("anna buys \(seats) of \(product)") { try await $0.buy(seats, product) }
     }
 
-    /// The apps of anna and of whoever she shares one seat with post it.
+    /// The apps of anna and of the person with whom she shares one seat post it.
     static func shares(_ product: String, with name: String) -> Self {
         Self("anna buys \(product), and shares it with \(name)") {
             try await $0.buy(1, product)
@@ -27,9 +27,9 @@ struct SeatAct: Sendable {
         }
     }
 
-    /// The group before is over.
+    /// Anna buys a new group after the previous one ended.
     ///
-    /// - Parameter offer: the id of one that was made to her. Nil if the App Store chooses.
+    /// - Parameter offer: the id of an offer that was made to her. Nil if the App Store chooses.
     static func buysAnew(_ seats: Int64, offer: String? = nil) -> Self {
         Self("anna buys \(seats) anew, offer \(offer ?? "none")") {
             try await $0.buy(seats, "pro.monthly", offer: offer, isAnew: true)
@@ -51,8 +51,8 @@ struct SeatAct: Sendable {
         }
     }
 
-    /// Anna changes to a product of a higher level. Her app posts all transactions: no notification
-    /// says what was given back.
+    /// Anna changes to a product of a higher level. Her app posts all transactions, because no
+    /// notification contains the refund.
     static func upgrades(_ seats: Int64, _ product: String) -> Self {
         Self("anna changes to \(seats) of \(product)") {
             try await $0.buy(seats, product)
@@ -60,25 +60,25 @@ struct SeatAct: Sendable {
         }
     }
 
-    /// - Parameter place: of the transaction among those that anna has bought.
+    /// - Parameter place: the place of the transaction among those that anna has bought.
     static func refunds(_ place: Int) -> Self { changes(place, "refund") }
 
     static func reverses(_ place: Int) -> Self { changes(place, "reverse-refund") }
 
     private static func changes(_ place: Int, _ verb: String) -> Self {
         Self("\(verb) of order \(place)") {
-            // A report does not show what was signed after the last moment that it is about.
+            // A report omits documents that were signed after the last moment that it is about.
             try await $0.pass("PT1M")
             try await $0.does(verb, ["transaction_id": .string($0.orders[place])])
         }
     }
 
-    /// A verb of the subscription in the simulator.
+    /// A verb of the simulator on the subscription.
     static func does(_ verb: String, _ body: JSON = [:]) -> Self {
         Self("\(verb) \(body.text)") { try await $0.does(verb, body) }
     }
 
-    // MARK: - The others
+    // MARK: - The other people
 
     static func joins(_ name: String) -> Self { Self("\(name) joins") { try await $0.join(name) } }
 
@@ -98,7 +98,7 @@ struct SeatAct: Sendable {
         Self("acme takes the seat of \(name)") { try await $0.organization("unassign", name) }
     }
 
-    /// Somebody buys a subscription of their own.
+    /// A person buys a subscription of their own.
     static func subscribes(_ name: String, _ product: String) -> Self {
         Self("\(name) buys \(product)") {
             let bought = try await $0.order(product, 1, by: name)
@@ -106,9 +106,9 @@ struct SeatAct: Sendable {
         }
     }
 
-    // MARK: - App Store Connect, time and loss
+    // MARK: - App Store Connect, time and lost notifications
 
-    /// Groups that begin from now on are invited by the other host.
+    /// For groups that begin from now on, the other side sends the invitations.
     static let changesHost = Self("the host of invitations changes") {
         $0.nextHost = $0.nextHost.other
         try await $0.shop.simulator.post(
@@ -140,7 +140,7 @@ struct SeatAct: Sendable {
     }
 }
 
-/// A sequence of acts, each with whoever has access afterwards.
+/// A sequence of acts, each with the people who have access afterwards.
 struct SeatRow: CustomTestStringConvertible, Sendable {
     typealias Step = (act: SeatAct, open: String)
 

@@ -6,9 +6,9 @@ import Testing
 
 @testable import Program
 
-/// A subscription of anna's in several seats, whoever invites its members. After each act every
-/// answer can be compared with the simulator's books: who has access and until when, how many seats
-/// there are and who waits, and what was paid and given back on each day.
+/// Anna's subscription with several seats; Apple or the app invites its members. After each act
+/// every answer can be compared with the simulator's books: who has access and until when, how many
+/// seats there are and who waits, and the payments and refunds of each day.
 struct SeatCycle: Sendable {
     /// Who invites the members.
     enum Host: String, CaseIterable, Sendable {
@@ -18,13 +18,13 @@ struct SeatCycle: Sendable {
         var other: Self { self == .apple ? .developer : .apple }
     }
 
-    /// Everybody has a device, and is a customer by the same name. Fred is of anna's family.
+    /// Every person has a device, and is a customer by the same name. Fred is in anna's family.
     static let cast = ["anna", "ben", "cleo", "dora", "fred"]
     private static let firstDay = "2026-01-01"
     private static let tiers: JSON = ["tiers": [["from": 3, "price": "7.99"]]]
 
     let shop: Shop
-    /// Of the group that runs, or began last.
+    /// Of the present group, or of the last one.
     private(set) var host: Host
     /// Of groups that begin from now on.
     var nextHost: Host
@@ -32,8 +32,8 @@ struct SeatCycle: Sendable {
     private(set) var original = ""
     /// The transactions that anna has bought, oldest first.
     private(set) var orders: [String] = []
-    /// Whether single seats were refunded. No document says on which day, so that reports correct
-    /// the price instead: then the sums of all days are compared.
+    /// Whether single seats were refunded. No document names the day, so reports correct the price
+    /// instead, and only the sums of all days are compared.
     var isPriceCorrected = false
     /// The open claims of the group, oldest first. Empty if Apple invites.
     private(set) var claims: [(name: String, id: String)] = []
@@ -71,10 +71,9 @@ struct SeatCycle: Sendable {
         try await shop.simulator.post("/_sim/clock", ["advance": .string(duration)])
     }
 
-    /// Somebody buys on their device. Returns nil if the App Store refuses, for a reason of this
-    /// name.
+    /// A person buys on their device. Returns nil if the App Store refuses with this reason.
     ///
-    /// - Parameter offer: the id of one that was made to them. Nil if the App Store chooses.
+    /// - Parameter offer: the id of an offer that was made to them. Nil if the App Store chooses.
     func order(
         _ product: String, _ seats: Int64, by name: String = "anna", offer: String? = nil,
         refused: String? = nil
@@ -91,9 +90,9 @@ struct SeatCycle: Sendable {
         return nil
     }
 
-    /// Anna has so many seats afterwards.
+    /// Anna changes to this total number of seats.
     ///
-    /// - Parameter isAnew: whether the members of the group before have no seat in this one.
+    /// - Parameter isAnew: whether the members of the previous group have no seat in this one.
     mutating func buy(
         _ seats: Int64, _ product: String, offer: String? = nil, isAnew: Bool = false
     ) async throws {
@@ -121,7 +120,7 @@ struct SeatCycle: Sendable {
         }
     }
 
-    /// - Parameter speaker: who says so: the member, or anna.
+    /// - Parameter speaker: the customer who ends the claim: the member, or anna.
     mutating func leave(_ name: String, _ speaker: String) async throws {
         switch host {
         case .apple: try await does("leave-group", ["account": .string(name)])
@@ -141,7 +140,7 @@ struct SeatCycle: Sendable {
         if verb == "assign" { try await post(name) }
     }
 
-    /// The app on somebody's device posts all transactions that it has.
+    /// The app on a customer's device posts all its transactions.
     func post(_ name: String) async throws {
         let all = try await shop.simulator.get("/_sim/devices/\(name)-1/transactions")
         try await shop.server.post(
@@ -154,9 +153,9 @@ struct SeatCycle: Sendable {
 
     // MARK: - The books
 
-    /// Holds every answer against the books.
+    /// Compares every answer with the books.
     ///
-    /// - Parameter open: who has access by the story, in the order of the cast.
+    /// - Parameter open: the people who have access by the story, in the order of the cast.
     func compare(_ when: String, open: String) async throws {
         let books = try await shop.simulator.get("/_sim/truth/anna")
         let own = try #require(
@@ -169,13 +168,13 @@ struct SeatCycle: Sendable {
         try await compareMoney(when, until: String(try books.text("now").prefix(10)))
     }
 
-    /// How many members the books have seats for, if the app invites them.
+    /// The number of members for whom the books have seats, if the app invites them.
     private func capacity(_ own: JSON) -> Int {
         guard own["open"] == true, own["seats"]?["invitations"] == "developer" else { return 0 }
         return Int(max(0, (own["seats"]?["count"]?.integer ?? 0) - 1))
     }
 
-    /// Returns whom the books give access.
+    /// Returns the people who have access by the books.
     private func compareAccess(_ when: String, _ own: JSON) async throws -> [String] {
         let seated = claims.prefix(capacity(own)).map(\.name)
         var open: [String] = []
@@ -215,7 +214,7 @@ struct SeatCycle: Sendable {
         #expect(group["waiting"]?.integer == Int64(max(0, -rest)), "\(when)")
     }
 
-    /// The report of each day, and how many subscriptions it counts as active at the end.
+    /// The report of each day, and the number of subscriptions that it counts as active at the end.
     private func compareMoney(_ when: String, until today: String) async throws {
         let span = "from=\(Self.firstDay)&to=\(today)"
         let books = try await shop.simulator.get("/_sim/books?\(span)")["days"]?.array ?? []
@@ -233,7 +232,7 @@ struct SeatCycle: Sendable {
         #expect(Int64(count) == books.last?["active"]?.integer, "\(when)")
     }
 
-    /// By day, currency and column; zero is left out.
+    /// By day, currency and column; zeros are omitted.
     private static func told(_ report: JSON) -> [String: Decimal] {
         let columns = (report["columns"]?.array ?? []).map { $0["name"]?.string ?? "" }
         var sums: [String: Decimal] = [:]
@@ -246,7 +245,7 @@ struct SeatCycle: Sendable {
         return sums.filter { $0.value != 0 }
     }
 
-    /// Without days, and what was paid less what came back of it.
+    /// Without days, and payments less their refunds.
     private static func sums(of amounts: [String: Decimal]) -> [String: Decimal] {
         var sums: [String: Decimal] = [:]
         for (key, amount) in amounts {

@@ -2,10 +2,10 @@ import AppStoreFormats
 import Storage
 import Testing
 
-/// Groups of people who cheat or make haste, and of documents that are lost.
+/// Groups of people who cheat or are in a hurry, and lost documents.
 @Suite(.serialized) struct SeatHostileStories {
     @Test(arguments: StoryDatabase.allCases, SeatRow.hostile)
-    func `after each act, access, seats and the money of each day are those of the books`(
+    func `after each act, access, seats and the money of each day equal the books`(
         database: StoryDatabase, row: SeatRow
     ) async throws {
         for host in row.hosts {
@@ -16,14 +16,14 @@ import Testing
     private static let lostHalfDays = 80
 
     @Test(arguments: StoryDatabase.allCases)
-    func `a renewal with fewer seats of which no notification arrives is found by asking`(
+    func `a renewal with fewer seats is found by a check if its notification is lost`(
         database: StoryDatabase
     ) async throws {
         try await SeatCycle.with(.developer, on: database, asks: true) { cycle in
             try await SeatRow.full(of: 4).play(&cycle)
             try await cycle.does("change-seats", ["seats": 2])
             try await SeatAct.losesNotifications.run(&cycle)
-            // In small steps: to a server that comes days late the chain would seem to have ended.
+            // In small steps: a server whose clock jumps by days would find the chain at its end.
             for _ in 0..<Self.lostHalfDays { try await cycle.pass("PT12H") }
             try await cycle.compare("a month and ten days later", open: "anna ben")
         }
@@ -32,7 +32,7 @@ import Testing
     private static let invited: Int64 = 99
 
     @Test(arguments: StoryDatabase.allCases)
-    func `of a hundred seats that are refunded after everybody has joined, none is left`(
+    func `after a refund of a hundred seats none of the members has access`(
         database: StoryDatabase
     ) async throws {
         try await SeatStage.with(Self.invited + 1, on: database) { stage in
@@ -63,7 +63,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `a purchase that is blocked keeps its members, and gives others nothing`(
+    func `a blocked purchase keeps its members, and gives others nothing`(
         database: StoryDatabase
     ) async throws {
         try await SeatStage.with(3, on: database) { stage in
@@ -92,7 +92,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `one device after the other gets one seat for one person`(
+    func `several devices that turn out to be one person's keep one seat`(
         database: StoryDatabase
     ) async throws {
         let devices = (1...3).map { "anon_0f4c7b9e-1d2a-4c3b-8e5f-6a7b8c9d0e1\($0)" }
@@ -100,7 +100,7 @@ import Testing
             let own = try await stage.join("ben")
             for device in devices { try await stage.join(device) }
             #expect(try await stage.groupAnswer()["available"] == 0)
-            // They all turn out to be ben's.
+            // All of them become ids of ben.
             for device in devices {
                 try await stage.shop.server.post(
                     "/v1/customers/ben/aliases", ["customer_id": .string(device)])

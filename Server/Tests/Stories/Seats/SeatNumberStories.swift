@@ -1,9 +1,9 @@
 import AppStoreFormats
 import Testing
 
-/// Genuine documents with numbers of seats that make no sense.
+/// Genuine documents with invalid numbers of seats.
 @Suite(.serialized) struct SeatNumberStories {
-    /// What a transaction says, and what is understood.
+    /// The seats of a transaction, and how the server understands them.
     struct Row: Sendable {
         var name: String
         var quantity: Int64
@@ -11,7 +11,7 @@ import Testing
         var tiers: [(Int64, Int64)] = []
         var revoked: Int64?
         var seats: Int64
-        /// Empty if nothing was.
+        /// Empty if there was no payment.
         var paid: String
     }
 
@@ -79,7 +79,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `a document with any numbers is taken, and the purchaser has access`(
+    func `a document with any numbers is accepted, and the purchaser has access`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database, notifies: false) { shop in
@@ -109,7 +109,7 @@ import Testing
                     "POST", "/v1/seats/claims", body: claim.bytes)
                 #expect(answer.status == (row.seats > 1 ? 201 : 409), "\(row.name)")
             }
-            // Sums of such prices are numbers, too.
+            // Sums of such prices are valid numbers, too.
             for report in ["revenue", "mrr", "mrr_movement", "ltv"] {
                 _ = try await shop.support.get("/v1/reports/\(report)")
             }

@@ -1,9 +1,9 @@
 import Testing
 
-/// Groups whose purchaser takes an offer: a price for each seat, without tiers.
+/// Groups whose purchaser uses an offer: a price for each seat, without tiers.
 @Suite(.serialized) struct SeatOfferStories {
     @Test(arguments: StoryDatabase.allCases, SeatCycle.Host.allCases)
-    func `at the price of an offer, access, seats and the money of each day are those of the books`(
+    func `at an offer's price, access, seats and the money of each day equal the books`(
         database: StoryDatabase, host: SeatCycle.Host
     ) async throws {
         try await SeatCycle.with(host, on: database, app: try OfferStories.app()) { cycle in

@@ -11,8 +11,8 @@ import Testing
 
 @testable import Program
 
-/// A group in the sandbox whose members the app invites: anna pays. The App Store is told of claims
-/// when the story says so, and the simulator's books say what it knows.
+/// A group in the sandbox whose members the app invites: anna pays. The server reports claims to
+/// the App Store when the story says so, and the simulator's books contain the reported claims.
 struct SeatReportStage: Sendable {
     let shop: Shop
     let original: String
@@ -30,7 +30,7 @@ struct SeatReportStage: Sendable {
         }
     }
 
-    /// Anna buys seats for a year, which has twelve hours, and her app posts them.
+    /// Anna buys seats for a year, which lasts twelve hours, and her app posts them.
     private static func buy(
         _ seats: Int64, in shop: Shop, habits: JSON
     ) async throws -> String {
@@ -52,7 +52,7 @@ struct SeatReportStage: Sendable {
 
     /// A client of the simulator.
     ///
-    /// - Parameter answer: returns what arrives of an answer, or throws if nothing does.
+    /// - Parameter answer: returns the part of an answer that arrives, or throws if nothing does.
     func client(
         _ answer:
             @escaping @Sendable (AppStoreRequest, AppStoreResponse) throws ->
@@ -91,7 +91,7 @@ struct SeatReportStage: Sendable {
             logger: Logger(label: "other") { _ in SwiftLogNoOpLogHandler() })
     }
 
-    /// A server tells the App Store all that is due.
+    /// A server reports all due claims to the App Store.
     func tell(by engine: Engine? = nil) async throws {
         let engine = try engine ?? self.engine(try client())
         for _ in 0..<Self.roundsMax {
@@ -100,7 +100,7 @@ struct SeatReportStage: Sendable {
         Issue.record("the App Store is told without end")
     }
 
-    /// A server asks the App Store how it counts, and tells it what follows.
+    /// A server asks the App Store for its count, and reports the differences.
     func compare() async throws {
         let engine = try engine(try client())
         for _ in 0..<Self.roundsMax {
@@ -115,7 +115,7 @@ struct SeatReportStage: Sendable {
         try await shop.simulator.post("/_sim/clock", ["advance": .string(duration)])
     }
 
-    /// Somebody asks for a seat. Returns the status of the answer.
+    /// A customer requests a seat. Returns the status of the response.
     func joining(_ customer: String) async throws -> Int { try await claim(customer).status }
 
     private func claim(_ customer: String) async throws -> Wire.Answer {
@@ -126,7 +126,7 @@ struct SeatReportStage: Sendable {
             "POST", "/v1/seats/claims?environment=sandbox", body: body.bytes)
     }
 
-    /// Somebody takes a seat. Returns the id of the claim.
+    /// A customer takes a seat. Returns the id of the claim.
     @discardableResult
     func join(_ customer: String) async throws -> String {
         let answer = try await claim(customer)
@@ -144,7 +144,7 @@ struct SeatReportStage: Sendable {
         try await does("refund", ["seats": .integer(seats)])
     }
 
-    /// Something happens to anna's subscription, and the server is told.
+    /// An act changes anna's subscription, and the server is notified.
     func does(_ verb: String, _ body: JSON = [:]) async throws {
         try await shop.simulator.post("/_sim/subscriptions/\(original)/\(verb)", body)
         try await pass("PT1S")
@@ -172,7 +172,7 @@ struct SeatReportStage: Sendable {
         ]
     }
 
-    // MARK: - What is the case
+    // MARK: - Checks
 
     /// The claims that the simulator counts, by its books.
     func claimsThere() async throws -> [String] {
@@ -185,7 +185,7 @@ struct SeatReportStage: Sendable {
         try await shop.support.get("/v1/purchases/\(original)/seats?environment=sandbox")
     }
 
-    /// Each open claim as its member, its standing, and what the App Store knows.
+    /// Each open claim as its member, its standing, and its state at the App Store.
     func claims() async throws -> [String] {
         (try await group()["claims"]?.array ?? []).map { claim in
             ["customer_id", "standing", "apple_state"].map { claim[$0]?.string ?? "-" }
@@ -193,7 +193,7 @@ struct SeatReportStage: Sendable {
         }
     }
 
-    /// What is stored of every claim: the member, the state, and the id in the App Store.
+    /// The stored row of every claim: the member, the state, and the id in the App Store.
     func rows() async throws -> [(customer: String, state: String, id: String?)] {
         try await shop.database.read { connection in
             try connection.rows(
@@ -208,7 +208,7 @@ struct SeatReportStage: Sendable {
     /// The ids in the App Store of the members who joined, in their order.
     func idsThere() async throws -> [String] { try await rows().compactMap(\.id) }
 
-    /// Who of some has access.
+    /// The given customers who have access.
     func open(_ customers: String...) async throws -> [String] {
         var open: [String] = []
         for customer in customers {
@@ -219,7 +219,7 @@ struct SeatReportStage: Sendable {
         return open
     }
 
-    /// The ends of claims, each as its member and its cause.
+    /// The ended claims, each as its member and its cause.
     func ends() async throws -> [String] {
         _ = try await shop.engine.events.numberEvents()
         let list = try await shop.support.get("/v1/events?limit=500")

@@ -7,10 +7,10 @@ import Testing
 
 @testable import Program
 
-/// The App Store is told of claims on seats, and its books have the same claims as ours.
+/// Claims on seats are reported to the App Store, and its books have the same claims as ours.
 @Suite(.serialized) struct SeatReportStories {
     @Test(arguments: StoryDatabase.allCases)
-    func `the App Store is told once of each claim, and of its end`(
+    func `each claim and its end are reported to the App Store once`(
         database: StoryDatabase
     ) async throws {
         try await SeatReportStage.with(4, on: database) { stage in
@@ -32,7 +32,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `an answer that is lost is asked for again, and gives the same claim`(
+    func `a request whose answer was lost is repeated, and returns the same claim`(
         database: StoryDatabase
     ) async throws {
         try await SeatReportStage.with(4, on: database) { stage in
@@ -46,7 +46,7 @@ import Testing
             }
             #expect(try await stage.claimsThere() == (try await stage.idsThere()))
             #expect(try await stage.claims() == ["ben held reported"])
-            // As a backup from before the answer has it.
+            // A backup from before the answer has this state.
             try await stage.shop.database.write { connection in
                 _ = try connection.run(
                     "UPDATE seat_claims SET apple_state = 'due', apple_claim = NULL, "
@@ -58,13 +58,13 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `servers that tell at once make one claim of each`(
+    func `servers that report at the same time make one claim of each`(
         database: StoryDatabase
     ) async throws {
         try await SeatReportStage.with(30, on: database) { stage in
             for number in 1...25 { try await stage.join("member-\(number)") }
             let lost = LostAnswers(7)
-            // A file has one server.
+            // An SQLite file has one server.
             let other =
                 database == .sqlite ? nil : try await stage.other(try stage.client(lost.answer))
             let engines = [
@@ -87,7 +87,7 @@ import Testing
         }
     }
 
-    /// A server that is busy goes on.
+    /// A busy server repeats the request.
     private static func tell(by engine: Engine) async throws {
         for _ in 0..<100 {
             do throws(EngineFailure) {
@@ -99,7 +99,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `a claim that ended before it was told is not told, unless it may be known`(
+    func `a claim that ends before its report is reported only if Apple may know it`(
         database: StoryDatabase
     ) async throws {
         try await SeatReportStage.with(4, on: database) { stage in
@@ -119,7 +119,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `the App Store learns that a person who is erased has no seat`(
+    func `the App Store learns that an erased customer has no seat`(
         database: StoryDatabase
     ) async throws {
         try await SeatReportStage.with(4, on: database) { stage in
@@ -138,7 +138,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `what began while an environment was off is told once it is on`(
+    func `a claim made while reports were off is reported once they are on`(
         database: StoryDatabase
     ) async throws {
         try await SeatReportStage.with(4, on: database) { stage in
@@ -153,7 +153,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `while a subscription does not run nothing is told, and then it is`(
+    func `a claim is reported only while the subscription runs`(
         database: StoryDatabase
     ) async throws {
         try await SeatReportStage.with(4, on: database) { stage in
@@ -171,7 +171,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `the answer to the app does not wait for the App Store`(
+    func `the response to the app does not wait for the App Store`(
         database: StoryDatabase
     ) async throws {
         try await SeatReportStage.with(4, on: database) { stage in
@@ -190,7 +190,7 @@ import Testing
     private static let kills = 4
 
     @Test(.timeLimit(.minutes(10)), arguments: StoryDatabase.allCases)
-    func `a server that is killed while it tells leaves one claim of each`(
+    func `a server that is killed during reports leaves one claim of each`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: .sqlite, notifies: false) { shop in

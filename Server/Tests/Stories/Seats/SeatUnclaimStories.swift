@@ -6,11 +6,12 @@ import Testing
 
 @testable import Program
 
-/// The App Store ends claims after a refund of seats, and says which, or does not.
+/// The App Store ends claims after a refund of seats. It may send a notification that names them,
+/// or none.
 @Suite(.serialized) struct SeatUnclaimStories {
     private typealias Stage = SeatReportStage
 
-    /// Three members, of whom the App Store knows.
+    /// Three members, whose claims the App Store knows.
     private static func withMembers(
         on database: StoryDatabase, habits: JSON = [:],
         _ story: @escaping @Sendable (SeatReportStage, [String]) async throws -> Void
@@ -38,7 +39,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `the claims that are named end whatever their rank, and the others come back`(
+    func `the named claims end, whatever their order, and the other members return`(
         database: StoryDatabase
     ) async throws {
         try await Self.withMembers(on: database) { stage, ids in
@@ -46,7 +47,7 @@ import Testing
             #expect(try await stage.open("ben", "cleo", "dora") == ["ben", "cleo"])
             #expect(try await stage.unclaim(Stage.ours([ids[0].uppercased()])) == 200)
             #expect(try await stage.open("ben", "cleo", "dora") == ["cleo", "dora"])
-            // Signed anew, it is the same notification.
+            // Signed again, it is the same notification.
             #expect(try await stage.unclaim(Stage.ours([ids[0].uppercased()])) == 200)
             #expect(try await stage.ends() == ["ben unclaimed"])
             #expect(try await stage.rows().map(\.state) == ["ended", "reported", "reported"])
@@ -54,7 +55,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `named before the refund is known, claims end first and seats go later`(
+    func `claims named before the refund is known end first, and seats go later`(
         database: StoryDatabase
     ) async throws {
         try await Self.withMembers(on: database) { stage, ids in
@@ -67,7 +68,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `what is forged, or is about others, ends nothing`(
+    func `forged documents, and documents about others, end nothing`(
         database: StoryDatabase
     ) async throws {
         try await Self.withMembers(on: database) { stage, ids in
@@ -95,7 +96,7 @@ import Testing
             #expect(forged == 422)
             #expect(try await stage.ends() == [])
             #expect(try await stage.open("ben", "cleo", "dora") == ["ben", "cleo", "dora"])
-            // If all are ours, nothing else needs to be named.
+            // If all claims are ours, the document need not name anything else.
             let alone: JSON = ["unclaimSeatIds": [.string(ids[0]), .string(ids[2])]]
             #expect(try await stage.unclaim(alone, id: "ours") == 200)
             #expect(try await stage.ends() == ["ben unclaimed", "dora unclaimed"])
@@ -119,7 +120,7 @@ import Testing
                 isBound
                 ? Stage.ours(there) : ["unclaimSeatIds": .array(there.map { .string($0) })]
             #expect(try await stage.unclaim(info) == 200)
-            // One that names the app is about each claim by itself.
+            // A document that names the app applies to each claim by itself.
             #expect(try await stage.ends() == (isBound ? ["ben unclaimed"] : []))
             try await stage.pass("PT10M")
             try await stage.tell()
@@ -132,12 +133,12 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `a rebuild applies what a document says and the tables do not`(
+    func `a rebuild applies a document that the tables do not reflect`(
         database: StoryDatabase
     ) async throws {
         try await Self.withMembers(on: database) { stage, ids in
             #expect(try await stage.unclaim(Stage.ours([ids[1]])) == 200)
-            // As a version left it that did not know what the document means.
+            // An earlier version that did not understand the document left this state.
             try await stage.shop.database.write { connection in
                 _ = try connection.run("DELETE FROM seat_unclaims", [])
                 _ = try connection.run(
@@ -153,10 +154,10 @@ import Testing
         }
     }
 
-    // MARK: - What no notification says
+    // MARK: - Changes without a notification
 
     @Test(arguments: StoryDatabase.allCases)
-    func `claims that the App Store has ended without a word end when it is asked`(
+    func `claims that the App Store ended without notification end at the next check`(
         database: StoryDatabase
     ) async throws {
         try await Self.withMembers(on: database, habits: ["unclaim_seats_lost": true]) {
@@ -167,7 +168,7 @@ import Testing
             try await stage.refund(3)
             #expect(try await stage.ends() == [])
             #expect(try await stage.claimsThere() == [ids[0]])
-            // The refund makes the question due.
+            // The refund makes the check due.
             try await stage.compare()
             #expect(try await stage.ends() == ["cleo unclaimed", "dora unclaimed"])
             let apple = try #require(try await stage.group()["apple"])
@@ -177,7 +178,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `a claim of a moment ago is not missed at once`(
+    func `a claim missing from Apple's count ends only after some minutes`(
         database: StoryDatabase
     ) async throws {
         try await Self.withMembers(on: database, habits: ["unclaim_seats_lost": true]) {
@@ -192,7 +193,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `claims that are not ours keep others from joining, and take no member's seat`(
+    func `foreign claims keep others from joining, and take no member's seat`(
         database: StoryDatabase
     ) async throws {
         try await SeatReportStage.with(4, on: database) { stage in
@@ -246,11 +247,11 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `a claim that ended here and is counted there is told again`(
+    func `a claim that ended here but is counted by Apple is reported again`(
         database: StoryDatabase
     ) async throws {
         try await Self.withMembers(on: database) { stage, ids in
-            // As if the end had been refused once.
+            // As if Apple had refused the report of its end once.
             try await stage.shop.database.write { connection in
                 _ = try connection.run(
                     "UPDATE seat_claims SET ended_at_ms = 1, cause = 'left', "

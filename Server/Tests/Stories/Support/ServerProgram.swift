@@ -45,8 +45,8 @@ struct ServerProgram: Sendable {
         var description: String
     }
 
-    /// - Parameter leaseSeconds: where it asks the simulator's App Store, how long a question is
-    ///   one server's.
+    /// - Parameter leaseSeconds: how long one server leases a check, if checks with the simulator's
+    ///   App Store are on.
     /// - Parameter more: lines of the app's configuration.
     init(
         folder: TemporaryFolder, simulator: Wire, on engine: StoryDatabase, _ database: String,
@@ -82,7 +82,7 @@ struct ServerProgram: Sendable {
         self.key = String(key.output)
     }
 
-    /// Goes on where the app's configuration ends.
+    /// Appends to the end of the app's configuration.
     private static func asking(_ simulator: Wire, leaseSeconds: Int) -> String {
         """
 
@@ -101,11 +101,11 @@ struct ServerProgram: Sendable {
         let wire: Wire
         let process: Int32
 
-        /// Stops its clock in the middle of whatever it does, or lets it go on.
+        /// Suspends the process at any point, or resumes it.
         func pause() { Foundation.kill(process, SIGSTOP) }
         func resume() { Foundation.kill(process, SIGCONT) }
 
-        /// Returns when it answers; false where the program has ended.
+        /// Returns true when it responds, and false if the program has ended.
         fileprivate func wait(for path: String, of program: Process) async throws -> Bool {
             var hasEnded = false
             let isDecided = try await isSoon(within: ServerProgram.startSeconds) {
@@ -119,7 +119,8 @@ struct ServerProgram: Sendable {
             throw NeverCame(what, within: ServerProgram.startSeconds)
         }
 
-        /// As an operator ends it. Returns how it ended; nil where it had to be killed.
+        /// Stops the process as an operator does. Returns the exit status; nil if it had to be
+        /// killed.
         func stop(within seconds: Double, by signal: Int32 = SIGTERM) async throws -> Int32? {
             Foundation.kill(process, signal)
             var status: Int32 = 0
@@ -131,7 +132,7 @@ struct ServerProgram: Sendable {
             return nil
         }
 
-        /// As the power would go: no signal that could be heard.
+        /// Kills the process as a power failure would: without a signal that it could handle.
         func kill() {
             Foundation.kill(process, SIGKILL)
             var status: Int32 = 0
@@ -139,11 +140,11 @@ struct ServerProgram: Sendable {
         }
     }
 
-    /// Starts on ports that were free, and were taken before the program came to listen.
+    /// Attempts to start. A free port may be taken before the program listens on it.
     private static let startsMax = 5
 
-    /// - Parameter port: nil takes one that is free.
-    /// - Parameter keys: where secret keys are accepted, if that is another address.
+    /// - Parameter port: nil takes a free one.
+    /// - Parameter keys: the address where secret keys are accepted, if it is another one.
     func start(port wished: UInt16? = nil, keysAt keys: Wire? = nil) async throws -> Running {
         for _ in 1...Self.startsMax {
             let (running, process) = try begin(port: try wished ?? Self.freePort())
@@ -157,7 +158,7 @@ struct ServerProgram: Sendable {
         throw Missing(description: "the program does not listen where it should")
     }
 
-    /// Another story's server may listen where this one wanted to: it does not know the key.
+    /// Another story's server may listen on this port: it does not know the key.
     private func isOurs(_ wire: Wire) async throws -> Bool {
         var wire = wire
         wire.bearer = key
@@ -179,7 +180,7 @@ struct ServerProgram: Sendable {
 
     /// Begins another command, and does not wait for its end.
     ///
-    /// - Parameter output: where its standard output goes.
+    /// - Parameter output: the destination of its standard output.
     func begin(
         _ arguments: [String], writing output: FileHandle = .nullDevice
     ) throws -> Running {
@@ -192,7 +193,7 @@ struct ServerProgram: Sendable {
         return Running(wire: simulator, process: process.processIdentifier)
     }
 
-    /// A program that may not start says so within so long.
+    /// The time within which a program that refuses to start must say so.
     static let refusalSeconds = 60.0
 
     /// The same program with another address of its database.
@@ -204,7 +205,7 @@ struct ServerProgram: Sendable {
 
     /// Runs another command of the program to its end.
     ///
-    /// - Parameter seconds: after which it is killed.
+    /// - Parameter seconds: the time after which it is killed.
     func run(
         _ arguments: [String], within seconds: Double = waitSecondsMax
     ) async throws -> (status: Int32, output: String) {
@@ -237,7 +238,7 @@ struct ServerProgram: Sendable {
         return (status, String(decoding: bytes, as: UTF8.self))
     }
 
-    /// Whether the rows are what the documents make, and the log tells of all of them.
+    /// Expects that a rebuild derives the same rows, and that the log covers all of them.
     func expectClean() async throws {
         let verdict = try await run(["rebuild", "--verify"])
         #expect(verdict.status == 0, "\(verdict.output)")
@@ -257,7 +258,7 @@ struct ServerProgram: Sendable {
         return count
     }
 
-    /// Whether events that are committed have no number yet.
+    /// Whether committed events have no number yet.
     func hasPendingEvents() async throws -> Bool {
         let store = Database(try engine.open(database))
         let isSo = try await store.read { try $0.pendingEvents.hasAny(of: "birds") }
@@ -267,7 +268,7 @@ struct ServerProgram: Sendable {
 
     private var common: [String] { ["--config", configuration, "--database", database] }
 
-    /// Those of the payloads that the database does not hold, or another one.
+    /// The payloads that are not in this database, or in another one.
     func missing(_ payloads: Set<String>, in other: String? = nil) async throws -> [String] {
         let store = Database(try engine.open(other ?? database))
         var kept: Set<[UInt8]> = []
@@ -298,7 +299,7 @@ struct ServerProgram: Sendable {
         throw Missing(description: "the program perennial is not built: swift build")
     }
 
-    /// A port that nobody listens on at the moment.
+    /// A port on which nobody listens at the moment.
     static func freePort() throws -> UInt16 {
         let socket = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         defer { close(socket) }
@@ -370,7 +371,7 @@ struct DevelopmentProgram: Sendable {
 
     func kill() { running.kill() }
 
-    /// Runs it to its end, which comes at once where it may not start.
+    /// Runs it to its end, which comes at once if it refuses to start.
     static func run(
         in folder: TemporaryFolder, _ arguments: [String]
     ) async throws -> (status: Int32, output: String) {
@@ -380,7 +381,7 @@ struct DevelopmentProgram: Sendable {
     }
 }
 
-/// By what a signed document is known: the SHA-256 of what is signed.
+/// The identity of a signed document: the SHA-256 of its signed part.
 func documentID(of jws: String) -> [UInt8] {
     Array(SHA256.hash(data: CompactJWS(jws)?.signedBytes ?? []))
 }

@@ -7,9 +7,9 @@ extension Shop {
     /// Plays a life on a device that is added for it.
     ///
     /// - Parameters:
-    ///   - isCompared: whether each act, and each end of something, is followed by a comparison of
-    ///     the server's answer with the simulator's books.
-    ///   - afterAct: what follows each act, with words that name the act.
+    ///   - isCompared: whether the server's answer is compared with the simulator's books after
+    ///     each act and each end.
+    ///   - afterAct: runs after each act, with words that name the act.
     /// - Returns: the stage at the end of the life.
     @discardableResult
     func play(
@@ -38,7 +38,7 @@ extension Shop {
         }
     }
 
-    /// Rebuilding from the documents changes nothing.
+    /// Expects that a rebuild from the documents changes nothing.
     func expectCleanRebuild() async throws {
         let report = try await engine.maintenance.rebuild(verifyOnly: true)
         #expect(report.isClean, "\(report)")
@@ -46,8 +46,8 @@ extension Shop {
 }
 
 extension Stage {
-    /// How long after a life everything is known, even if nobody told it: what has ended is asked
-    /// about every three months.
+    /// The time after a life within which everything is known, even without notifications: ended
+    /// subscriptions are checked about every three months.
     private static let latestNews = Duration.days(200)
 
     func passUntilAllIsKnown() async throws {

@@ -14,7 +14,7 @@ struct Shop: Sendable {
     let simulator: Wire
     let server: Wire
     let engine: Engine
-    /// Asks the simulator as a server asks Apple.
+    /// Sends requests to the simulator as a server does to Apple.
     let appStore: AppStoreClient
     let authority: SigningAuthority
     /// The rows themselves, for stories about damage.
@@ -24,14 +24,14 @@ struct Shop: Sendable {
     static let appKey = "pk_story"
     static let secretKey = "sk_story"
 
-    /// The device of an account, which is made with it.
+    /// The device of an account. Creates the account with it.
     func addDevice(_ account: String, _ more: [String: JSON] = [:]) async throws {
         let members = more.sorted { $0.key < $1.key }.map { JSON.Member($0.key, $0.value) }
         try await simulator.post(
             "/_sim/devices", .object([JSON.Member("account", .string(account))] + members))
     }
 
-    /// What the server answers about a customer's entitlement; nil where it is absent.
+    /// The server's answer about a customer's entitlement; nil if it is absent.
     func entitlement(_ name: String, of customer: String, _ query: String = "") async throws
         -> JSON?
     {
@@ -58,14 +58,14 @@ struct Shop: Sendable {
     }
 }
 
-/// Starts a shop, plays the story, and stops it.
+/// Starts a shop, plays the story, and stops the shop.
 ///
 /// - Parameters:
-///   - forwards: whom the server sends on what it is told.
-///   - engine: what the server keeps its rows in.
-///   - app: as the server is configured.
-///   - notifies: whether the simulator tells the server what happens.
-///   - questions: what the server asks the simulator.
+///   - forwards: the addresses to which the server forwards notifications.
+///   - engine: the database of the server.
+///   - app: the server's configuration of the app.
+///   - notifies: whether the simulator posts notifications to the server.
+///   - questions: the kinds of requests that the server sends to the simulator.
 func withShop(
     on engine: StoryDatabase, app: AppConfiguration = birds, seed: UInt64 = 1,
     notifies: Bool = true, graceDays: Int = 16,

@@ -1,17 +1,17 @@
 import AppStoreFormats
 
-/// What stories of support and of identity do again and again.
+/// Acts that stories of support and of identity share.
 extension Shop {
     var support: Wire { Wire(base: server.base, bearer: Shop.secretKey) }
 
-    /// Buys a month on an account's first device. The store tells the server.
+    /// Buys a month on an account's first device. The App Store notifies the server.
     func buyMonth(_ account: String, token: String? = nil) async throws -> JSON {
         try await addDevice(account, token.map { ["app_account_token": .string($0)] } ?? [:])
         return try await simulator.post(
             "/_sim/devices/\(account)-1/purchases", ["product_id": "pro.monthly"])
     }
 
-    /// Posts what was bought as a customer. Returns the status.
+    /// Posts a purchase as a customer. Returns the status.
     func post(_ bought: JSON, as customer: String) async throws -> Int {
         let body: JSON = [
             "customer_id": .string(customer),
@@ -20,8 +20,8 @@ extension Shop {
         return try await server.send("POST", "/v1/purchases", body: body.bytes).status
     }
 
-    /// Anna's device subscribes, and the app posts its receipt as old apps do; the path of the
-    /// subscription in the simulator.
+    /// Anna's device subscribes, and the app posts its receipt as old apps do. Returns the path of
+    /// the subscription in the simulator.
     func subscribeByReceipt() async throws -> String {
         try await addDevice(Stage.account)
         let bought = try await simulator.post(
@@ -34,27 +34,27 @@ extension Shop {
 }
 
 extension Shop {
-    /// Lets a purchase name another account in all that the store says of it from now on, as an
-    /// app's server may ask the store to. By itself that tells nobody anything.
+    /// Lets a purchase name another account in all documents that the App Store signs from now on,
+    /// as an app's server may request. This alone causes no notification.
     func name(_ token: String, in original: String) async throws {
         try await simulator.name(token, in: original)
     }
 }
 
 extension Wire {
-    /// The same, of the simulator.
+    /// The same, on the simulator.
     func name(_ token: String, in original: String) async throws {
         let body: JSON = ["appAccountToken": .string(token)]
         try await askStore("PUT", "/inApps/v1/transactions/\(original)/appAccountToken", body)
     }
 
-    /// A transaction as the store signs it now.
+    /// A transaction as the App Store signs it now.
     func signed(_ transaction: String) async throws -> String {
         let answer = try await askStore("GET", "/inApps/v1/transactions/\(transaction)")
         return try JSON(parsing: answer).text("signedTransactionInfo")
     }
 
-    /// What the store's own API answers to an app's server.
+    /// The response of the App Store's API to an app's server.
     @discardableResult
     private func askStore(
         _ method: String, _ path: String, _ body: JSON? = nil

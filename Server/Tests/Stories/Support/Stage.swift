@@ -3,8 +3,8 @@ import Foundation
 import Ledger
 import Testing
 
-/// One life on one shop: carries out the acts on the simulator, plays the app, and holds both
-/// sides' answers against each other.
+/// One life on one shop: performs the acts on the simulator, plays the app, and compares the
+/// answers of both sides.
 struct Stage: Sendable {
     static let account = "anna"
     static let device = "anna-1"
@@ -13,17 +13,17 @@ struct Stage: Sendable {
     let server: Wire
     /// The chain of renewals that the acts are about.
     private(set) var original: String?
-    /// Whether the app has posted the purchase: until then it is nobody's.
+    /// Whether the app has posted the purchase: until then it has no owner.
     private(set) var isPosted = false
-    /// What the app posts of its purchases.
+    /// The form in which the app posts its purchases.
     var posting = Posting.signed
     private var postings = 0
 
     enum Posting: Sendable {
         case signed
-        /// The app receipt, as apps do that were written before StoreKit 2.
+        /// The app receipt, as apps from before StoreKit 2 post it.
         case receipt
-        /// The one and the other in turn: an app that is updated, and devices that are not.
+        /// Both in turn: an app that is updated on some devices and not on others.
         case inTurn
     }
 
@@ -92,7 +92,7 @@ struct Stage: Sendable {
 
     // MARK: Time
 
-    /// Lets time pass, with a stop on both sides of every end that the books tell of.
+    /// Lets time pass, with a stop just before and just after every end in the books.
     private func pass(
         _ duration: String, checking: (Stage) async throws -> Void
     ) async throws {
@@ -149,9 +149,9 @@ struct Stage: Sendable {
             + .seconds(60 * number(match.3))
     }
 
-    // MARK: Verdicts
+    // MARK: Checks
 
-    /// Holds the server's answer against the books; nothing to hold while the purchase is nobody's.
+    /// Compares the server's answer with the books, unless the purchase has no owner yet.
     func compare(_ when: String) async throws {
         guard isPosted else { return }
         let (truth, answer, now) = (try await truth(), try await answer(), try await now())
@@ -160,16 +160,15 @@ struct Stage: Sendable {
         #expect(paid == right, "\(when), at \(now)")
     }
 
-    /// Of the purchases that are open, where the one that lasts longest ends, by the books; nil
-    /// where none is open.
+    /// The latest end of the open purchases, by the books; nil if none is open.
     private func paidUntil() async throws -> String? {
         let books = try await simulator.get("/_sim/truth/\(Self.account)")
         return (books["purchases"]?.array ?? []).filter { $0["open"]?.bool == true }
             .compactMap { $0["until"]?.string }.max()
     }
 
-    /// Until when the server says that the right is open that every subscription of the shop gives;
-    /// nil where it is shut.
+    /// Until when the entitlement that every subscription of the shop gives is open, by the
+    /// server's answer; nil if it is closed.
     private func rightUntil() async throws -> String? {
         let customer = try await server.get("/v1/customers/\(Self.account)")
         let right = customer["entitlements"]?["plus"]

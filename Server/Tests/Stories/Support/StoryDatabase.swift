@@ -3,12 +3,12 @@ import Storage
 import StoragePostgres
 import StorageSQLite
 
-/// What the server of a story keeps its rows in. The stories are told on each.
+/// The database of a story's server. The stories run on each.
 enum StoryDatabase: String, CaseIterable, Sendable {
     case sqlite
     case postgres
 
-    /// The address of an empty database, which is gone afterwards.
+    /// The address of an empty database, which is deleted afterwards.
     func withAddress(_ body: (String) async throws -> Void) async throws {
         switch self {
         case .sqlite:

@@ -1,10 +1,10 @@
 import AppStoreFormats
 import Foundation
 
-/// Notifications, and how they are sent.
+/// Notifications, and ways to send them.
 enum Stream {
     private static let senders = 8
-    /// Attempts to have one notification acknowledged.
+    /// Attempts to get one notification acknowledged.
     private static let attemptsMax = 600
 
     /// Two hundred subscribers and ten months of renewals: the payload of each notification.
@@ -19,7 +19,7 @@ enum Stream {
         return (sent["notifications"]?.array ?? []).compactMap { $0["signed_payload"]?.string }
     }
 
-    /// Sends each once, and stops where nobody answers.
+    /// Sends each once, and stops when no server responds.
     static func sendOnce(
         _ notifications: [String], to server: Wire, _ acknowledged: Acknowledged
     ) async {
@@ -61,8 +61,8 @@ enum Stream {
         }
     }
 
-    /// Sends each once, to the servers in turn. Returns how many answers had a status, which is nil
-    /// if there was no answer.
+    /// Sends each once, to the servers in turn. Returns how many responses had a status. The status
+    /// is nil if there was no response.
     static func statuses(of notifications: [String], at servers: [Wire]) async -> [Int?: Int] {
         await withTaskGroup(of: [Int?: Int].self) { group in
             for sender in 0..<2 * senders {
@@ -80,7 +80,7 @@ enum Stream {
         }
     }
 
-    /// Nil where nobody answered.
+    /// Nil if no server responded.
     private static func status(of payload: String, at server: Wire) async -> Int? {
         let body: JSON = ["signedPayload": .string(payload)]
         return try? await server.send("POST", "/apple/notifications", body: body.bytes).status

@@ -1,13 +1,13 @@
 import AppStoreFormats
 
-/// What one side says of one subscription, in words that both share.
+/// The state of one subscription on one side, in words that both sides share.
 struct Verdict: Hashable, Sendable, CustomStringConvertible {
     var original: String
     var product: String
     var isOpen: Bool
     var state: String
     var willRenew: Bool
-    /// Where the period ends that counts now; with grace, where that ends.
+    /// The end of the current period, or of grace during grace.
     var until: String?
 
     var description: String {

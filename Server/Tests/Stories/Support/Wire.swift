@@ -4,24 +4,25 @@ import Eventually
 import Foundation
 import NIOCore
 
-/// One side of a story, spoken to over HTTP, in JSON.
+/// A client of one side of a story, over HTTP, in JSON.
 struct Wire: Sendable {
     let base: String
     var bearer: String?
-    /// How long to wait for an answer, in seconds. A request may play years.
+    /// How long to wait for a response, in seconds. A request may play years.
     var patience = 300.0
 
-    /// One that turns elsewhere soon where nobody answers.
+    /// A client that gives up soon if nobody responds, and can then use another server.
     var impatient: Wire {
         var wire = self
         wire.patience = 1
         return wire
     }
 
-    /// Bytes of an answer. Two thousand notifications have some thirty million.
+    /// The maximum size of a response, in bytes. Two thousand notifications have some thirty
+    /// million.
     static let answerBytesMax = 134_217_728
 
-    /// Told at once when nobody listens, where the library would go on trying.
+    /// Fails at once if nobody listens; the library would otherwise retry.
     private static let client: HTTPClient = {
         var configuration = HTTPClient.Configuration()
         configuration.connectionPool.retryConnectionEstablishment = false
@@ -67,7 +68,7 @@ struct Wire: Sendable {
         }
     }
 
-    /// The JSON of a successful answer; anything else is thrown with what was said.
+    /// The JSON of a successful response; any other response is thrown with its body.
     @discardableResult
     func post(_ path: String, _ body: JSON = [:]) async throws -> JSON {
         try success(try await send("POST", path, body: body.bytes), "POST \(path)")

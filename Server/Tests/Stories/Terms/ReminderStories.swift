@@ -8,8 +8,8 @@ import PerennialContract
 import Storage
 import Testing
 
-/// What a customer is told before a season is over: the example season lasts three months and a
-/// day, and is told of a week and a day ahead.
+/// Reminders before the end of a season: the example season lasts three months and a day, and has
+/// reminders a week and a day ahead.
 @Suite(.serialized) struct ReminderStories {
     private static let day = "T12:00:00Z"
 
@@ -53,7 +53,7 @@ import Testing
         }
     }
 
-    /// Another server of the same app, whose clock is its own.
+    /// Another server of the same app, with a clock of its own.
     private static func server(
         _ database: any DatabaseDriver, at now: Instant, terms: TermRules = birds.settings.terms
     ) -> Engine {
@@ -65,7 +65,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `a week and a day ahead are told, once, and a longer season has an end of its own`(
+    func `reminders are emitted once, a week and a day ahead, and again for a longer season`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database) { shop in
@@ -81,7 +81,7 @@ import Testing
             let again = try await shop.simulator.post(
                 "/_sim/devices/anna-1/purchases", ["product_id": "season.spring"])
             try await Self.post(again, as: "anna", in: shop)
-            // The day before the old end is no day before an end any more.
+            // The day before the old end is no longer a day before an end.
             try await Self.set("2027-07-25", in: shop)
             #expect(try await Self.told(in: shop) == first)
             try await Self.set("2027-07-26", in: shop)
@@ -91,7 +91,7 @@ import Testing
                 "anna", app: "birds", environment: .production)
             #expect(text.contains("7 days before 2027-08-02 12:00 UTC: emitted on 2027-07-26"))
             #expect(text.contains("1 day before 2027-08-02 12:00 UTC: due on 2027-08-01"))
-            // From the end on nothing is told any more.
+            // After the end no reminder is emitted.
             try await Self.set("2027-08-02", in: shop)
             #expect(try await Self.told(in: shop) == second)
             try await Self.expectSound(shop)
@@ -104,12 +104,12 @@ import Testing
         var testDescription: String { "\(at): \(told)" }
     }
 
-    /// Nobody looked before.
+    /// No worker ran before.
     @Test(arguments: [
         Look(at: "2027-04-24T11:59:59Z", told: 0), Look(at: "2027-04-24T12:00:00Z", told: 1),
         Look(at: "2027-04-30T11:59:59Z", told: 1), Look(at: "2027-04-30T12:00:00Z", told: 2),
         Look(at: "2027-05-01T11:59:59Z", told: 2), Look(at: "2027-05-01T12:00:00Z", told: 0),
-    ]) func `what could not be told in time is told late, but not from the end on`(
+    ]) func `a delayed reminder is emitted late, but not after the end`(
         look: Look
     ) async throws {
         try await withShop(on: .sqlite) { shop in
@@ -121,7 +121,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `sixteen servers tell forty customers each end once`(
+    func `sixteen servers emit each of forty customers' reminders once`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database) { shop in
@@ -148,7 +148,7 @@ import Testing
         }
     }
 
-    @Test func `another configuration looks at everybody again, and the one before it lets it`()
+    @Test func `a changed configuration examines all terms again, and the old one does not`()
         async throws
     {
         try await withShop(on: .sqlite) { shop in
@@ -156,7 +156,7 @@ import Testing
             try await Self.post(Self.buy("anna", in: shop), as: "anna", in: shop)
             while try await shop.engine.events.emitTimeBased() > 0 {}
             let now = Instant(try #require(Timestamp("2027-04-25T12:00:00Z")))
-            // A server that tells nothing, and what is bought while it runs.
+            // A server without reminders, and a purchase while it runs.
             var silent = birds.settings.terms
             silent.products["season.spring"]?.reminders = []
             let first = Self.server(shop.database, at: now, terms: silent)
@@ -174,7 +174,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `the first configuration that tells anything looks at what is nobody's, too`(
+    func `the first configuration with reminders also examines purchases without a link`(
         database: StoryDatabase
     ) async throws {
         var silent = birds
@@ -195,7 +195,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `what is nobody's is told by its token, and not again to who claims it`(
+    func `a reminder by account token is not repeated for the customer who claims it`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database) { shop in
@@ -217,7 +217,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `two customers who become one are told together, and who is forgotten no more`(
+    func `merged customers get one reminder, and erased customers none`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database) { shop in
@@ -241,7 +241,7 @@ import Testing
         }
     }
 
-    /// The log as it must be, whatever was told.
+    /// Checks the log's rules, whatever was emitted.
     private static func expectSound(_ shop: Shop) async throws {
         let wrong = try await Database(shop.database).read { try $0.consistency.logDifferences() }
         #expect(wrong.first == [])

@@ -1,8 +1,8 @@
 import AppStoreFormats
 import Testing
 
-/// What does not renew: the store names no end, the configuration does. The example season lasts
-/// three months and a day.
+/// Purchases that do not renew: the App Store names no end, but the configuration does. The example
+/// season lasts three months and a day.
 @Suite(.serialized) struct TermStories {
     private static func buy(
         on device: String, for customer: String, in shop: Shop
@@ -40,7 +40,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `two devices buy at once, a refund moves the second up, a third device sees it all`(
+    func `terms from two devices follow each other, also after a refund and a restore`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database) { shop in
@@ -79,7 +79,7 @@ import Testing
         }
     }
 
-    @Test func `what is explained names each term, and what is left of it`() async throws {
+    @Test func `an explanation names each term, and its remaining days`() async throws {
         try await withShop(on: .sqlite) { shop in
             try await Self.set("2027-01-31", in: shop)
             try await shop.addDevice("anna")

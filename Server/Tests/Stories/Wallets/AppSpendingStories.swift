@@ -7,7 +7,7 @@ import Testing
 
 @testable import Program
 
-/// What an app spends by itself, without a server of its developer's. The example pack holds 100
+/// Spending by an app itself, without a server of its developer's. The example pack holds 100
 /// seeds.
 @Suite(.serialized) struct AppSpendingStories {
     private static let secret = "0123456789abcdef0123456789abcdef"
@@ -58,7 +58,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `a phone that repeats a debit by the same key spends once`(
+    func `a phone that repeats a debit with the same key spends once`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database, app: Self.shop(spentBy: .app)) { shop in
@@ -83,7 +83,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `nobody spends what is another customer's`(database: StoryDatabase) async throws {
+    func `no customer can spend another customer's balance`(database: StoryDatabase) async throws {
         let app = Self.shop(spentBy: .app, wantsProof: true)
         try await withShop(on: database, app: app) { shop in
             try await Self.buyPack(in: shop)
@@ -99,7 +99,7 @@ import Testing
             #expect(try await Self.balance(in: shop) == 100)
             let anna = try await Self.spend(over: shop.server, key: "four", provenBy: "anna")
             #expect(anna.status == 200)
-            // The key of one customer is of no use to another.
+            // The key of one customer does not work for another.
             let taken = try await Self.spend(
                 of: "ben", over: shop.server, key: "four", provenBy: "ben")
             #expect(try taken.json["code"] == "idempotency_key_reused")
@@ -134,7 +134,7 @@ import Testing
         }
     }
 
-    // Everybody can extract an app key, and guess what a server's next key is.
+    // Everybody can extract an app key, and guess a server's next key.
     @Test func `an app cannot use up the key of a server's debit`() async throws {
         try await withShop(on: .sqlite, app: Self.shop(spentBy: .app)) { shop in
             try await Self.buyPack(in: shop)

@@ -3,7 +3,7 @@ import Engine
 import Ledger
 import Testing
 
-/// What an erased person has used up stays used up. The example pack holds 100 seeds.
+/// What an erased customer has spent stays spent. The example pack holds 100 seeds.
 @Suite(.serialized) struct ErasedWalletStories {
     private static let token = "0f4c7b9e-1d2a-4c3b-8e5f-6a7b8c9d0e1f"
     private static let otherToken = "7d1f6a0c-55b2-4e0b-9c37-ab34cd56ef78"
@@ -29,7 +29,7 @@ import Testing
             .integer
     }
 
-    /// Posts as a customer, and wants the answer that it is used up.
+    /// Posts as a customer, and expects the refusal that the pack is used up.
     private static func expectUsedUp(
         _ bought: JSON, for customer: String, in shop: Shop,
         _ location: SourceLocation = #_sourceLocation
@@ -89,7 +89,7 @@ import Testing
             #expect(moved.status == 409)
             #expect(try moved.json["detail"]?.string?.contains("used_up") == true)
             #expect(try await Self.spend(1, of: "anna", in: shop).status == 409)
-            // The key was used, and is of no use to whoever has the id now.
+            // The key was used, and does not work for the next customer with this id.
             #expect(try await Self.spend(60, of: "anna", in: shop, key: "order-7").status == 422)
             let report = try await shop.engine.maintenance.rebuild(verifyOnly: true)
             #expect(report.isClean, "\(report)")
@@ -97,7 +97,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `a refund after the erasing is told under a name that means nothing`(
+    func `a refund after an erasure is logged under a pseudonym`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database) { shop in
@@ -126,7 +126,7 @@ import Testing
         }
     }
 
-    /// What is left behind is nobody's, also where the name is known.
+    /// Expects that the pseudonym of an erased customer is refused as a customer id.
     private static func expectNobodyBecomes(_ name: String, in shop: Shop) async throws {
         #expect(name.hasPrefix("erased_"))
         #expect(try await balance(of: name, in: shop) == nil)
@@ -145,7 +145,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `what named an erased person by their token stays used up, too`(
+    func `a pack that named an erased customer by account token stays used up, too`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database) { shop in
@@ -169,7 +169,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `who was known by a token alone leaves it used up as well`(
+    func `a pack of an erased customer known by token alone stays used up, too`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database) { shop in
@@ -178,7 +178,7 @@ import Testing
             #expect(try await Self.balance(of: Self.token, in: shop) == 100)
             _ = try await Self.erase(Self.token, in: shop)
             try await Self.expectUsedUp(bought, for: "ben", in: shop)
-            // Of what is bought later nothing was credited before.
+            // Nothing of a later purchase was credited before.
             let later = try await Self.buy(in: shop)
             #expect(try await shop.post(later, as: "ben") == 200)
             #expect(try await Self.balance(of: "ben", in: shop) == 100)
@@ -187,7 +187,9 @@ import Testing
         }
     }
 
-    @Test func `a subscription is claimed again by whoever comes back`() async throws {
+    @Test func `an erased customer who returns can claim a subscription, but no pack`()
+        async throws
+    {
         try await withShop(on: .sqlite) { shop in
             try await shop.addDevice("anna")
             let pack = try await Self.buy(in: shop)
@@ -196,7 +198,7 @@ import Testing
             #expect(try await Self.erase("anna", in: shop) == 1)
             #expect(try await shop.post(month, as: "anna") == 200)
             #expect(try await shop.entitlement("pro", of: "anna")?["active"] == true)
-            // Also where the pack stands in the same receipt.
+            // Even if the pack is in the same receipt.
             _ = try await Self.erase("anna", in: shop)
             let receipt: JSON = [
                 "customer_id": "ben", "app_receipt": .string(try month.text("app_receipt")),

@@ -8,7 +8,7 @@ import Testing
 
 @testable import Program
 
-/// What support adds to a wallet by hand. The example pack holds 100 seeds.
+/// Credits by hand that support adds to a wallet. The example pack holds 100 seeds.
 @Suite(.serialized) struct HandCreditStories {
     private static func buy(for customer: String, in shop: Shop) async throws -> JSON {
         let bought = try await shop.simulator.post(
@@ -50,7 +50,7 @@ import Testing
         }
     }
 
-    /// What the log tells of wallets.
+    /// The log's events about wallets.
     private static func told(in shop: Shop) async throws -> [String] {
         let events = try await shop.support.get("/v1/events?limit=500")
         return try (events["items"]?.array ?? []).compactMap { event in
@@ -61,7 +61,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `what was given stays when what was bought is refunded`(
+    func `a credit by hand stays when a purchase is refunded`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database) { shop in
@@ -100,7 +100,7 @@ import Testing
         }
     }
 
-    /// The event, the history, the explanation, and the row of an operator at a SQL prompt.
+    /// The event, the history, the explanation, and the row at a SQL prompt.
     private static func expectToldEverywhere(of id: String, in shop: Shop) async throws {
         let all = try await shop.support.get("/v1/events?limit=500")["items"]?.array ?? []
         let events = all.filter { $0["type"] == "wallet_credited_by_hand" }
@@ -135,7 +135,7 @@ import Testing
     // MARK: - Once
 
     @Test(arguments: StoryDatabase.allCases)
-    func `a repeated request credits once, and its key is of no other use`(
+    func `a repeated request credits once, and its key works for nothing else`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database) { shop in
@@ -169,17 +169,17 @@ import Testing
         }
     }
 
-    /// Where the simulator's clock begins, and stands.
+    /// The start of the simulator's clock, which stands still.
     private static let now = Instant(milliseconds: SimulatorSettings.defaultNow.milliseconds)
     private static let keys = 20
     private static let callersOfKey = 8
 
     @Test(arguments: StoryDatabase.allCases)
-    func `of callers with one key at once, at two servers, one credits`(
+    func `when callers with one key credit at once, at two servers, one credit is made`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database) { shop in
-            // A file has one server; a PostgreSQL has any number.
+            // An SQLite file has one server; a PostgreSQL has any number.
             let second = database == .postgres ? try await Self.secondServer(beside: shop) : nil
             defer { second?.database.close() }
             let engines = [shop.engine, second?.engine ?? shop.engine]
@@ -213,7 +213,7 @@ import Testing
             logger: Logger(label: "second") { _ in SwiftLogNoOpLogHandler() })
     }
 
-    // MARK: - Who may, and what
+    // MARK: - Permissions and limits
 
     @Test func `only a secret key credits, with a key of its own, an amount and a reason`()
         async throws
@@ -249,7 +249,7 @@ import Testing
             }
             #expect(try await Self.balance(in: shop) == nil)
             #expect(try await Self.told(in: shop) == [])
-            // Nothing of it has used up the key.
+            // No refusal has used up the key.
             #expect(try await Self.give(Wallet.amountMax, over: shop.support).status == 200)
             #expect(try await Self.balance(in: shop) == Wallet.amountMax)
         }
@@ -258,7 +258,7 @@ import Testing
     // MARK: - With other wallets
 
     @Test(arguments: StoryDatabase.allCases)
-    func `an erased customer who returns has nothing of what was given, and no key brings it back`(
+    func `an erased customer who returns has no credit, and no key restores it`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database) { shop in
@@ -278,7 +278,7 @@ import Testing
                 try connection.texts("SELECT reason FROM debits")
             }
             #expect(reasons == ["", ""])
-            // A refund goes on to count, under the pseudonym, and leaves what was given.
+            // A refund still counts, under the pseudonym, and leaves the credit.
             let transaction = try pack.text("transaction_id")
             try await shop.simulator.post("/_sim/transactions/\(transaction)/refund")
             #expect(try await Self.told(in: shop).last == "wallet_clawed_back -100: 159 → 59")
@@ -289,7 +289,7 @@ import Testing
             let dead = try await Self.give(to: name, over: shop.support, key: "ticket-9")
             #expect(dead.status == 422)
             #expect(try dead.json["code"] == "customer_id_not_valid")
-            // Who comes back can be given something anew.
+            // The returned customer can get a new credit.
             #expect(try await Self.give(3, over: shop.support, key: "ticket-9").status == 200)
             #expect(try await Self.balance(in: shop) == 3)
             _ = try await shop.engine.maintenance.rebuild(verifyOnly: false)
@@ -299,11 +299,9 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func
-        `ids that become one have what was given to both, and a moved purchase takes no gift along`(
-            database: StoryDatabase
-        ) async throws
-    {
+    func `merged ids keep both credits, and a moved purchase takes no credit along`(
+        database: StoryDatabase
+    ) async throws {
         try await withShop(on: database) { shop in
             try await shop.addDevice("anna")
             let pack = try await Self.buy(for: "anna", in: shop)
@@ -330,12 +328,12 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `what is given pays a debt first`(database: StoryDatabase) async throws {
+    func `a credit by hand first pays a debt`(database: StoryDatabase) async throws {
         try await withShop(on: database) { shop in
             try await shop.addDevice("anna")
             let pack = try await Self.buy(for: "anna", in: shop)
             #expect(try await Self.spend(80, in: shop).status == 200)
-            // Who has spent what support then moves, owes it.
+            // A customer who has spent what support then moves has a debt.
             try await shop.support.post(
                 "/v1/customers/ben/transfers",
                 [

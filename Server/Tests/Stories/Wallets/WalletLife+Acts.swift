@@ -4,7 +4,7 @@ import Ledger
 import Storage
 
 extension WalletLife {
-    /// Lets something happen. What the engine refuses is no failure here; what it cannot do is.
+    /// Performs an act. The engine may refuse it, but must not fail otherwise.
     mutating func act() async throws {
         switch Int.random(in: 0..<100, using: &dice) {
         case ..<13: try await buy()
@@ -26,7 +26,7 @@ extension WalletLife {
 
     private mutating func note(_ act: String) { acts.append(act) }
 
-    /// Whether it was done.
+    /// Whether the act was done.
     private func isDone(_ body: () async throws -> Void) async throws -> Bool {
         do {
             try await body()
@@ -54,8 +54,8 @@ extension WalletLife {
         note("\(account.name) buys \(packs.count - 1)")
     }
 
-    /// The app lets the store name another account in a pack, and the store says so in what it
-    /// signs from then on, which may come at once or later.
+    /// The app lets the App Store name another account in a pack. The App Store's documents contain
+    /// it from then on, and may arrive at once or later.
     private mutating func name() async throws {
         guard let index = pick(Array(packs.indices)), let token = pick(Self.named) else { return }
         try await simulator.post("/_sim/clock", ["advance": "PT1S"])
@@ -149,16 +149,16 @@ extension WalletLife {
         }
         note("\(other) is \(one): \(done)")
         guard done && areTwo else { return }
-        // From now on a refund takes from what both have. How much more it took is told in one sum
-        // that names no purchase: so it is read from the statements. What is given back later, and
-        // names its purchase, would else count alone.
+        // From now on a refund takes from both customers' seeds. The merge reports the additional
+        // amount as one sum without a purchase, so it is read from the statements. Otherwise only a
+        // later reversal, which names its purchase, would count.
         let after = try await credits(of: [one])
         for (transaction, amount) in after {
             books.credited[transaction, default: 0] += amount - (before[transaction] ?? 0)
         }
     }
 
-    /// What the store has told so far comes, in any order, again and again.
+    /// Notifications so far arrive, in any order and repeatedly.
     private mutating func hear() async throws {
         let sent = try await simulator.get("/_sim/notifications")["notifications"]?.array ?? []
         for notification in sent.shuffled(using: &dice).prefix(4) {
@@ -169,7 +169,7 @@ extension WalletLife {
         note("hear")
     }
 
-    /// Gives one back, or takes that back.
+    /// Refunds a purchase, or reverses its refund.
     private mutating func refund() async throws {
         guard let index = pick(Array(packs.indices)) else { return }
         let verb = packs[index].isRefunded ? "reverse-refund" : "refund"
@@ -218,7 +218,7 @@ extension WalletLife {
         note("rebuild")
     }
 
-    /// Copies the database as it is; or goes back to the copy, as after a failure of the disk.
+    /// Copies the database as it is, or restores the copy, as after a failure of the disk.
     private mutating func copyOrRestore() async throws {
         if let copy {
             assembly.database.close()

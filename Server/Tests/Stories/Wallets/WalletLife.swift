@@ -8,34 +8,33 @@ import Synchronization
 
 @testable import Program
 
-/// Everything that may happen to consumables and to those who buy them, in an order that dice
-/// choose. After each act it is checked whether anything was credited or spent twice.
+/// Random acts of customers, support and the App Store on consumables, in random order. After each
+/// act, the story checks whether anything was credited or spent twice.
 ///
-/// The checks are simple, and know nothing of how wallets are folded: what was spent, and what is
-/// left in all wallets together, is never more than what was bought and given by hand; and of no
-/// purchase more was ever credited, over all who had it, than was bought.
+/// The checks are simple, and independent of how wallets are computed. The spent seeds and the
+/// balances of all wallets together never exceed the bought seeds and the credits by hand. For each
+/// purchase, the credits to all its owners never exceed what was bought.
 struct WalletLife {
     let simulator: Wire
     let seed: UInt64
     let app: AppConfiguration
     let place: Place
-    /// Whether support moves purchases. That may leave somebody a debt: else no balance is ever
-    /// below zero.
+    /// Whether support moves purchases. Only such a move may leave a balance below zero.
     let hasSupport: Bool
     var dice: Dice
-    /// In use.
+    /// The database in use.
     var assembly: Assembly
     var packs: [Pack] = []
     var books = Books()
     var copy: Copy?
     var isRestored = false
-    /// What was done so far, for whoever reads of a failure.
+    /// The acts so far, for the message of a failure.
     var acts: [String] = []
 
-    /// Where a life is played.
+    /// The place where a life is played.
     struct Place {
         var address: String
-        /// Of an empty database, on the same engine or the other.
+        /// The address of an empty database, on this engine or on the other one.
         var copyAddress: String
         var root: [UInt8]
         var receiptRoot: [UInt8]
@@ -51,14 +50,14 @@ struct WalletLife {
         var isRefunded = false
     }
 
-    /// What was counted from outside.
+    /// The sums that the test counts itself.
     struct Books {
         var spent: Int64 = 0
-        /// By hand.
+        /// Credits by hand.
         var given: Int64 = 0
         /// The keys of debits and of credits by hand that were made.
         var keys: Set<String> = []
-        /// Of each transaction, by all events about it so far.
+        /// The credits of each transaction, by all events about it so far.
         var credited: [String: Int64] = [:]
         var lastEvent: Int64 = 0
     }
@@ -71,12 +70,12 @@ struct WalletLife {
 
     static let currency: CurrencyID = "seeds"
     static let seedsInPack: Int64 = 100
-    /// What account tokens say, each in the case in which the customer has it as an id.
+    /// The account tokens, each in the case that the customer has as an id.
     static let named = [
         "0f4c7b9e-1d2a-4c3b-8e5f-6a7b8c9d0e1f", "7D1F6A0C-55B2-4E0B-9C37-AB34CD56EF78",
     ]
     static let people = (["anna", "ben", "cleo"] + named).map(CustomerID.init(rawValue:))
-    /// Accounts of the store, each with the token that its purchases carry.
+    /// Accounts of the App Store, each with the token of its purchases.
     static let accounts: [(name: String, token: String?)] = [
         ("a", nil), ("n0", named[0]), ("n1", named[1].lowercased()),
     ]
@@ -128,7 +127,7 @@ extension WalletLife.Place {
     }
 }
 
-/// Goes as the simulator's does, by hand.
+/// A clock that a test moves as it moves the simulator's.
 final class StoryClock: Sendable {
     private let moment = Mutex(Instant(milliseconds: 1_767_268_800_000))
 

@@ -4,8 +4,8 @@ import Ledger
 import Storage
 import Testing
 
-/// Random lives of wallets. Prints its seed, and takes it back from PERENNIAL_SEED; how many lives,
-/// from PERENNIAL_ROUNDS. A life that fails names its own seed: with it, it is the first.
+/// Random lives of wallets. Prints its seed; PERENNIAL_SEED sets it, and PERENNIAL_ROUNDS sets the
+/// number of lives. A life that fails prints its own seed, which makes it the first life.
 @Suite(.serialized) struct WalletOrderStories {
     private static let environment = ProcessInfo.processInfo.environment
     private static let lives = environment["PERENNIAL_ROUNDS"].flatMap(Int.init) ?? 8
@@ -18,7 +18,7 @@ import Testing
     }()
 
     @Test(.timeLimit(.minutes(10)), arguments: StoryDatabase.allCases)
-    func `nothing is credited or spent twice, in whatever order things happen`(
+    func `nothing is credited or spent twice, whatever the order of acts`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: .sqlite, notifies: false) { shop in
@@ -58,7 +58,7 @@ extension WalletLife {
         try #require(report.isClean, "\(report.firstDifferences) \(story)")
     }
 
-    /// At the end everybody shows everything once more, in every way, and spends what there is.
+    /// At the end every customer posts everything again, in every form, and spends the balance.
     private mutating func tryAgain() async throws {
         for (index, pack) in packs.enumerated() {
             for id in Self.people + ["zoe"] {
@@ -82,7 +82,7 @@ extension WalletLife {
             + acts.joined(separator: "; ")
     }
 
-    // MARK: - What must hold
+    // MARK: - Rules
 
     private mutating func check() async throws {
         var left = try await balanceOfErased()
@@ -114,8 +114,8 @@ extension WalletLife {
         return (Set([id] + state.aliases), state.balances[Self.currency] ?? 0)
     }
 
-    /// What each purchase gives to some customers, by their statements: what it has put in without
-    /// what its refund took.
+    /// The credits of each purchase to the given customers, by their statements, less the
+    /// deductions by its refund.
     func credits(of ids: [CustomerID]) async throws -> [String: Int64] {
         var credits: [String: Int64] = [:]
         for id in ids {
@@ -132,7 +132,7 @@ extension WalletLife {
         return credits
     }
 
-    /// In the wallets of whoever was erased: what is left in them, and what is owed.
+    /// The balances in the wallets of erased customers, and their debts.
     private func balanceOfErased() async throws -> Int64 {
         try await assembly.database.read { connection in
             try connection.number(
@@ -156,7 +156,7 @@ extension WalletLife {
                 if change.kind == .customerMerged { merged = event.entry.other }
                 guard let wallet = change.wallet else { continue }
                 guard let transaction = change.transaction else {
-                    // Else something would be credited that is counted nowhere.
+                    // Otherwise seeds would be credited that no books count.
                     let isOfMerge = merged != nil && event.entry.other == merged
                     try #require(
                         wallet.debit != nil || wallet.credit != nil || isOfMerge,

@@ -8,7 +8,7 @@ import Testing
 
 @testable import Program
 
-/// What is used up. The example pack holds 100 seeds.
+/// Consumables and their wallets. The example pack holds 100 seeds.
 @Suite(.serialized) struct WalletStories {
     /// Returns the transaction's number, and its signed form.
     private static func buy(
@@ -55,7 +55,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `seeds are bought, spent, refunded as far as they are there, and bought again`(
+    func `seeds are bought, spent, refunded down to zero, and bought again`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database) { shop in
@@ -102,7 +102,7 @@ import Testing
         }
     }
 
-    /// What the log tells of a customer's wallets.
+    /// The log's events about a customer's wallets.
     private static func told(to customer: String, in shop: Shop) async throws -> [String] {
         let reader = Wire(base: shop.server.base, bearer: Shop.secretKey)
         let events = try await reader.get("/v1/events?limit=500&customer_id=\(customer)")
@@ -120,7 +120,7 @@ import Testing
         #expect(report.firstDifferences == [])
     }
 
-    @Test func `however often and whichever way a pack is told of, it is credited once`()
+    @Test func `a pack is credited once, however often and by whatever way it is reported`()
         async throws
     {
         try await withShop(on: .sqlite) { shop in
@@ -144,7 +144,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `an account token means one customer, in whichever case its id is written`(
+    func `an account token is one customer, in either case of its letters`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database) { shop in
@@ -173,7 +173,9 @@ import Testing
         }
     }
 
-    @Test func `a debit with a key is made once, and the key is of no other use`() async throws {
+    @Test func `a debit with a key is made once, and the key works for nothing else`()
+        async throws
+    {
         try await withShop(on: .sqlite) { shop in
             try await shop.addDevice("anna")
             _ = try await Self.buy(for: "anna", in: shop)
@@ -201,7 +203,7 @@ import Testing
         }
     }
 
-    @Test func `a debit is of a known currency, and more than nothing`() async throws {
+    @Test func `a debit needs a known currency and a positive amount`() async throws {
         try await withShop(on: .sqlite) { shop in
             let none = try await shop.server.send("GET", "/v1/customers/anna/wallets/gold")
             #expect(none.status == 404)
@@ -226,21 +228,21 @@ import Testing
         }
     }
 
-    /// Where the simulator's clock begins, and stands.
+    /// The start of the simulator's clock, which stands still.
     private static let now = Instant(milliseconds: SimulatorSettings.defaultNow.milliseconds)
-    /// Callers at once, and how often each asks. Some thousand in all.
+    /// The number of simultaneous callers, and of requests by each. Some thousand in all.
     private static let callers = 64
     private static let debitsEach = 40
 
     @Test(arguments: StoryDatabase.allCases)
-    func `64 callers take from one wallet at once: nothing below zero, nothing lost or twice`(
+    func `64 simultaneous callers debit one wallet without negative, lost or repeated debits`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database) { shop in
             try await shop.addDevice("anna")
             _ = try await Self.buy(for: "anna", in: shop, quantity: 10)
             _ = try await Self.buy(for: "anna", in: shop, quantity: 10)
-            // A file has one server; a PostgreSQL has any number.
+            // An SQLite file has one server; a PostgreSQL has any number.
             let second = database == .postgres ? try await Self.secondServer(beside: shop) : nil
             defer { second?.database.close() }
             let engines = [shop.engine, second?.engine ?? shop.engine]
@@ -252,7 +254,7 @@ import Testing
                 }
                 return try await callers.reduce(into: []) { $0 += $1 }
             }
-            // 20 packs, one seed a debit: exactly so many were made.
+            // 20 packs, one seed for each debit: exactly as many debits succeed.
             #expect(outcomes.count == Self.callers * Self.debitsEach)
             #expect(outcomes.filter { $0 }.count == 2000)
             let wallet = try await shop.engine.wallets.find(
@@ -271,8 +273,8 @@ import Testing
             logger: Logger(label: "second") { _ in SwiftLogNoOpLogHandler() })
     }
 
-    /// Each debit twice with the same key, as a caller who heard no answer would. Whether each was
-    /// made.
+    /// Each debit is sent twice with the same key, as by a caller who got no response. Returns
+    /// whether each was made.
     private static func spendAll(_ caller: Int, _ engine: Engine) async throws -> [Bool] {
         var made: [Bool] = []
         for index in 0..<debitsEach {

@@ -80,7 +80,7 @@ import Testing
         #expect(identity.beginReading() == .again)
     }
 
-    @Test func `what happens to the files does not change who the customer is`() {
+    @Test func `a failure to read the files does not change who the customer is`() {
         for state in [Identity.State.unread, .changedUnread, .known, .leaving] {
             var identity = Self.identity(in: state)
             _ = identity.beginReading()

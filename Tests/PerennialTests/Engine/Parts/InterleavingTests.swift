@@ -4,11 +4,11 @@ import Testing
 @testable import Perennial
 @testable import PerennialContract
 
-/// Random interleavings of what can happen to an app: purchases, restores, log-ins and log-outs,
-/// launches, answers that come late, and requests that are lost.
+/// Random interleavings of the events of an app: purchases, restores, log-ins and log-outs,
+/// launches, late answers, and lost requests.
 ///
 /// Meanwhile no part of the engine may contradict its tasks or another part. Once everything
-/// answers, all parts come to rest, and nothing waits any more.
+/// answers, all parts are at rest, and nothing waits any more.
 @Suite struct InterleavingTests {
     private static let acts = 24
 
@@ -17,9 +17,9 @@ import Testing
         case enterForeground, launch, lose, loseCustomer, answerAgain, answerLate, passTime
     }
 
-    /// An answer was dropped after the purchase that brought it: seed 475.
+    /// Found with seed 475: an answer was dropped after the purchase that brought it.
     @Test(arguments: [475] + Array(1...20))
-    func `no interleaving leaves a part where nothing leads on`(seed: UInt64) async throws {
+    func `no interleaving leaves a part stuck`(seed: UInt64) async throws {
         var dice = SeededDice(seed: seed)
         let clock = VirtualClock()
         let server = LateServer(
@@ -46,7 +46,7 @@ import Testing
             case .passTime: clock.advance(milliseconds: .random(in: 1...40_000, using: &dice))
             default: calls.begin(act, app.perennial)
             }
-            // Some acts come while the last one has hardly begun.
+            // Some acts start when the previous one has hardly begun.
             for _ in 0..<Int.random(in: 0...60, using: &dice) { await Task.yield() }
             let found = try await app.engine.contradictions
             #expect(found == [], "\(log)")
@@ -60,7 +60,7 @@ import Testing
             try await eventually("everything is at rest") {
                 unrest = await engine.unrest + (calls.areOver ? [] : ["a call has not returned"])
                 if unrest.isEmpty { return true }
-                // Whoever sleeps waits for a retry, or for an answer.
+                // A sleep waits for a retry, or for an answer.
                 if let wake = clock.nextWake, wake < 3_700_000 {
                     clock.advance(milliseconds: max(1, wake))
                 }
@@ -90,7 +90,7 @@ import Testing
             }
         }
 
-        /// What it returns or throws is tested elsewhere.
+        /// Other tests check what it returns or throws.
         private static func call(_ act: Act, _ perennial: Perennial) async {
             switch act {
             case .buyMonth: _ = try? await perennial.purchase("month")
@@ -108,7 +108,7 @@ import Testing
 }
 
 extension Engine {
-    /// Where a part is not as it was before anything happened, and what waits. Empty at rest.
+    /// Lists the parts that are not as they were at first, and what waits. Empty at rest.
     fileprivate var unrest: [String] {
         get async {
             var found: [String] = []
@@ -125,7 +125,7 @@ extension Engine {
         }
     }
 
-    /// Where a part contradicts its tasks, or another part. Empty if all is well.
+    /// Lists contradictions between a part and its tasks, or another part. Empty if all is well.
     fileprivate var contradictions: [String] {
         var found: [String] = []
         func expect(_ isSo: Bool, _ claim: String) { if !isSo { found.append(claim) } }

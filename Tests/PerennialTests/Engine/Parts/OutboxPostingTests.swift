@@ -49,7 +49,7 @@ import Testing
     }
 
     @Test(arguments: runs)
-    func `one run posts at a time, and goes on for whoever waits`(
+    func `only one run posts at a time, and it continues if a caller waits`(
         before: OutboxPosting.State, isAwaited: Bool, begins: Bool, after: OutboxPosting.State
     ) {
         var posting = posting(in: before)
@@ -63,11 +63,11 @@ import Testing
 
     // MARK: - The next batch
 
-    @Test func `nothing due is no batch`() {
+    @Test func `without due entries there is no batch`() {
         #expect(OutboxPosting().batch(of: []) == nil)
     }
 
-    @Test func `a batch has the documents that are like the first one`() {
+    @Test func `a batch has only documents with the attributes of the first one`() {
         let first = Self.document("a")
         let alike = Self.document("b")
         let others = [
@@ -77,7 +77,7 @@ import Testing
         #expect(OutboxPosting().batch(of: [first] + others + [alike]) == [first, alike])
     }
 
-    @Test func `a batch has the documents of one environment`() {
+    @Test func `a batch has only documents of one environment`() {
         let texts = ["Production", "Sandbox"].map { environment in
             let json = """
                 {"transactionId": "1", "originalTransactionId": "1", "productId": "month", \
@@ -92,19 +92,19 @@ import Testing
         #expect(OutboxPosting().batch(of: due.reversed()) == [due[1]])
     }
 
-    @Test func `a debit and a log-in are batches of their own`() {
+    @Test func `each debit and each log-in is a batch by itself`() {
         let others = [Self.document("a"), Self.debit("2")]
         for entry in [Self.debit("1"), Self.alias("anon")] {
             #expect(OutboxPosting().batch(of: [entry] + others) == [entry])
         }
     }
 
-    @Test func `a batch has a largest size`() {
+    @Test func `a batch has a maximum size`() {
         let due = (0...OutboxPosting.batchMax).map { Self.document("\($0)") }
         #expect(OutboxPosting().batch(of: due)?.count == OutboxPosting.batchMax)
     }
 
-    @Test func `what was set apart is posted by itself`() {
+    @Test func `an entry that was set apart is posted by itself`() {
         var apart = Self.document("a")
         apart.state = .setApart(code: "refused")
         #expect(OutboxPosting().batch(of: [apart, Self.document("b")]) == [apart])
@@ -112,7 +112,7 @@ import Testing
             OutboxPosting().batch(of: [Self.document("b"), apart]) == [Self.document("b")])
     }
 
-    @Test func `the document of a purchase under way is left to that purchase`() {
+    @Test func `the document of a running purchase is left to that purchase`() {
         var posting = OutboxPosting()
         var later = Self.document("b")
         later.nextTry = Self.now
@@ -187,7 +187,7 @@ import Testing
 
     // MARK: - Room and log-ins
 
-    @Test func `documents that were left out are read again once`() {
+    @Test func `skipped documents are read again once`() {
         var posting = OutboxPosting()
         #expect(posting.makeRoom() == false)
         posting.recordFull()
@@ -195,7 +195,7 @@ import Testing
         #expect(!posting.isFull && !posting.makeRoom())
     }
 
-    @Test func `log-ins that could not be written stay in their order`() {
+    @Test func `log-ins that could not be written keep their order`() {
         var posting = OutboxPosting()
         posting.add(Self.alias("1"))
         posting.add(Self.alias("2", for: "ben"))
@@ -208,7 +208,7 @@ import Testing
         #expect(posting.unwritten == [Self.alias("2", for: "ben")])
     }
 
-    @Test func `too many log-ins lose the oldest`() {
+    @Test func `if there are too many log-ins, the oldest one is dropped`() {
         var posting = OutboxPosting()
         for number in 0...OutboxPosting.unwrittenMax { posting.add(Self.alias("\(number)")) }
         #expect(posting.unwritten.count == OutboxPosting.unwrittenMax)

@@ -30,7 +30,7 @@ import Testing
     ]
 
     @Test(arguments: starts)
-    func `a purchase joins the same one, or waits for the last one`(
+    func `a purchase joins an equal one, or waits for the last one`(
         before: [PurchaseKey], key: PurchaseKey, start: Purchasing.Start, after: [PurchaseKey]
     ) {
         var purchasing = purchasing(before)
@@ -47,7 +47,7 @@ import Testing
     ]
 
     @Test(arguments: ends)
-    func `a purchase that has ended leaves the others their turn`(
+    func `a finished purchase lets the next one start`(
         before: [PurchaseKey], key: PurchaseKey, after: Purchasing.State
     ) {
         var purchasing = purchasing(before)
@@ -55,7 +55,7 @@ import Testing
         #expect(purchasing.state == after)
     }
 
-    @Test func `the same can be bought again after it has ended`() {
+    @Test func `the same product can be bought again afterwards`() {
         var purchasing = purchasing([Self.month])
         purchasing.finish(Self.month)
         #expect(purchasing.start(Self.month) == .atOnce)
@@ -73,7 +73,7 @@ import Testing
 
     // MARK: - Outcomes
 
-    /// What the store returned, and what comes of it. A sheet for `month` was shown at 100.
+    /// What the store returned, and the outcome. A sheet for `month` was shown at 100.
     struct Row: Sendable {
         var product = "month"
         var type = "Auto-Renewable Subscription"
@@ -100,7 +100,7 @@ import Testing
     ]
 
     @Test(arguments: rows)
-    func `what the store returned is compared with what was asked for`(row: Row) throws {
+    func `the returned transaction is compared with the requested product`(row: Row) throws {
         var members: [String: Any] = [
             "transactionId": row.id, "originalTransactionId": "1", "productId": row.product,
             "type": row.type, "purchaseDate": 1, "signedDate": 1,

@@ -12,7 +12,7 @@ import Testing
     private static let failingTwiceAndSilent = ServerSession.State.failing(
         inARow: 2, silentUntil: 3_000)
 
-    /// What comes of a request, at the monotonic millisecond 1 000.
+    /// The result of a request, at the monotonic millisecond 1 000.
     enum Event: Sendable {
         case answer
         case temporaryFailure
@@ -77,7 +77,7 @@ import Testing
         #expect(session.state == after)
     }
 
-    @Test func `the last wait that the server asked for counts`() {
+    @Test func `the latest wait that the server asked for counts`() {
         var session = ServerSession()
         session.recordFailure(isTemporary: true, retryAfter: 60, at: 1_000)
         session.recordFailure(isTemporary: true, retryAfter: 2, at: 5_000)
@@ -86,7 +86,7 @@ import Testing
         #expect(session.state == .failing(inARow: 3, silentUntil: 7_000))
     }
 
-    @Test func `the silence that the server asked for passes`() {
+    @Test func `the pause that the server asked for ends`() {
         var session = ServerSession()
         #expect(session.silence(at: 1_000) == 0)
         session.recordFailure(isTemporary: true, retryAfter: 2, at: 1_000)
@@ -98,7 +98,7 @@ import Testing
     }
 
     @Test(arguments: ServerSession.Need.allCases)
-    func `what has to be asked stays so until it was asked`(need: ServerSession.Need) {
+    func `a need stays until it is satisfied`(need: ServerSession.Need) {
         var session = ServerSession()
         #expect(session.needs == [])
         session.require(need)
@@ -122,7 +122,7 @@ import Testing
         #expect(session.requires(.offerings))
     }
 
-    /// What happens to the tag of the last answer.
+    /// An event that may change the tag of the last answer.
     enum TagEvent: Sendable {
         case tagged(String?)
         case untagged
@@ -153,7 +153,7 @@ import Testing
     ]
 
     @Test(arguments: tags)
-    func `a tag counts until another answer was taken`(
+    func `a tag is current until another answer is accepted`(
         events: [TagEvent], tag: ServerSession.CustomerTag
     ) {
         var session = ServerSession()
@@ -168,7 +168,7 @@ import Testing
         }
     }
 
-    @Test func `one customer is followed at a time, and once`() {
+    @Test func `only one customer is followed at a time, and only once`() {
         var session = ServerSession()
         #expect(session.follow("anna") && session.followed == "anna")
         #expect(session.follow("anna") == false)
@@ -178,7 +178,7 @@ import Testing
         #expect(session.follow("ben") == true)
     }
 
-    @Test func `only what nobody waits for is held back by the budget`() throws {
+    @Test func `the budget holds back only requests that nobody waits for`() throws {
         var session = ServerSession()
         let now = RequestBudget.Moment(device: 0, machine: 0)
         let free = RequestBudget.perMinute - RequestBudget.keptFree
@@ -192,7 +192,7 @@ import Testing
         #expect(session.requestsSent == free + 1, "What is held back is not counted.")
     }
 
-    @Test func `the keys are asked for once a minute at most`() {
+    @Test func `the keys are requested once a minute at most`() {
         var session = ServerSession()
         #expect(session.mayFetchKeys(at: 5) == true)
         #expect(session.mayFetchKeys(at: 60_004) == false)

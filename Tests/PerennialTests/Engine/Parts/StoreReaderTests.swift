@@ -39,7 +39,7 @@ import Testing
     ]
 
     @Test(arguments: steps)
-    func `a task records what was announced if it was told to`(
+    func `a task that is due records the announced documents`(
         before: StoreReader.State, recorded: [String]?, after: StoreReader.State
     ) {
         var reader = reader(in: before)
@@ -48,7 +48,7 @@ import Testing
     }
 
     @Test(arguments: [StoreReader.State.idle, .due, .recording])
-    func `the next task begins after the last one has ended`(before: StoreReader.State) {
+    func `the next task starts after the last one has ended`(before: StoreReader.State) {
         var reader = reader(in: before)
         reader.finish()
         #expect(reader.state == .idle)
@@ -56,7 +56,7 @@ import Testing
         #expect(reader.next()?.map(\.jws) == ["a"], "Nothing that was announced is lost.")
     }
 
-    @Test func `what is announced during a run is recorded by the same task, once`() {
+    @Test func `a document announced during a run is recorded by the same task, once`() {
         var reader = StoreReader()
         reader.announce(Self.document("a"))
         reader.announce(Self.document("b"))
@@ -70,7 +70,7 @@ import Testing
         #expect(reader.next()?.isEmpty == true, "The store is read without an announcement, too.")
     }
 
-    @Test func `a second look is planned once, and had once`() {
+    @Test func `a second look is planned once, and taken once`() {
         var reader = StoreReader()
         #expect(reader.beginSecondLook(at: 1_000) == false)
         reader.planSecondLook(at: 1_000)
