@@ -1,5 +1,5 @@
-// How an app that has only a receipt knows what its customer may use: it uploads the receipt, keeps
-// the end that is answered, and asks again. Copy it; it needs no package.
+// How an app that has only a receipt knows what its customer may use: it uploads the receipt,
+// stores the end in the response, and asks again later. Copy this file; it needs no package.
 import Foundation
 
 #if canImport(FoundationNetworking)
@@ -11,11 +11,11 @@ struct ReceiptAccess {
     let appKey: String
     let customer: String
 
-    /// Open until then, as far as is known without asking; nil: never asked.
+    /// The end of access in the last response; nil before the first response.
     var openUntil: Date? { UserDefaults.standard.object(forKey: "open until") as? Date }
 
-    /// At start, after a purchase, and to restore. Where there is no receipt, or nobody answers,
-    /// what was answered last holds until its end.
+    /// Call it at start, after a purchase, and to restore. Without a receipt or a response, the
+    /// last response stays valid until its end.
     func refresh(_ entitlement: String, now: Date = Date()) async -> Bool {
         if let file = Bundle.main.appStoreReceiptURL, let receipt = try? Data(contentsOf: file),
             let until = try? await upload(receipt, entitlement)

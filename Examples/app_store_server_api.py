@@ -29,7 +29,7 @@ def simulator(path, body=None):
         return answer.read()
 
 
-# 1. The client needs a key, and where to go. The verifier needs the root. Nothing else changes.
+# 1. The client needs a key and an address. The verifier needs the root. Nothing else changes.
 key = json.loads(simulator("/_sim/api-key"))
 client = AppStoreServerAPIClient(
     key["private_key"].encode(),
@@ -43,7 +43,7 @@ verifier = SignedDataVerifier(
     [simulator("/_sim/root.cer")], False, Environment.PRODUCTION, key["bundle_id"], 1234567890
 )
 
-# 2. Anna subscribes, and a month goes by.
+# 2. Anna subscribes, and a month passes.
 device = json.loads(simulator("/_sim/devices", {"account": "anna"}))["device_id"]
 bought = json.loads(simulator(f"/_sim/devices/{device}/purchases", {"product_id": "pro.monthly"}))
 simulator("/_sim/clock", {"advance": "P1M"})

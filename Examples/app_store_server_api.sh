@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The App Store Server API with curl: what a backend asks, without Apple.
+# The App Store Server API with curl: the requests of a backend, without Apple.
 #
 #   perennial simulate --port 8090
 #   bash Examples/app_store_server_api.sh http://127.0.0.1:8090
@@ -13,7 +13,7 @@ ask() {
     shift
     curl --silent --show-error --fail-with-body "$at$path" "$@"
 }
-# payload: what a signed document says; nothing is checked.
+# payload: prints the content of a signed document, without verifying it.
 payload() {
     local part
     part="$(cut -d. -f2 | tr '_-' '/+')"
@@ -21,16 +21,16 @@ payload() {
     printf '%s' "$part" | base64 --decode
 }
 
-# 1. A token, as Apple wants it; a backend of yours signs its own, with the key of /_sim/api-key.
+# 1. A token in Apple's form. Your backend signs its own, with the key of /_sim/api-key.
 token="$(ask '/_sim/api-token?only=token')"
 
-# 2. Anna subscribes, and a month goes by.
+# 2. Anna subscribes, and a month passes.
 device="$(ask '/_sim/devices?only=device_id' --data '{"account": "anna"}')"
 id="$(ask "/_sim/devices/$device/purchases?only=transaction_id" \
     --data '{"product_id": "pro.monthly"}')"
 ask /_sim/clock --data '{"advance": "P1M"}' >/dev/null
 
-# 3. What does Apple say? First where the subscription stands, then its latest transaction.
+# 3. What does Apple say? First the status of the subscription, then its latest transaction.
 answer="$(ask "/inApps/v1/subscriptions/$id" --header "Authorization: Bearer $token")"
 printf '%s\n' "$answer" | sed 's/.*"status":\([0-9]*\).*/status \1/'
 printf '%s\n' "$answer" | sed 's/.*"signedTransactionInfo":"\([^"]*\)".*/\1/' | payload \

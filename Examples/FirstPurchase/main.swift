@@ -17,7 +17,7 @@ let perennial = Perennial(
 
 let pro = await perennial.known("pro")
 if !pro.isKnown {
-    // Whoever has paid is not asked to pay again.
+    // Do not ask a customer who has paid to pay again.
     print("It is not known yet whether pro is open. Does a server answer at \(address)?")
     exit(1)
 }

@@ -1,4 +1,4 @@
-// An app's code for its purchases, with Apple's calls only. On Linux the module StoreKit speaks to
+// An app's purchase code, with Apple's calls only. On Linux the module StoreKit talks to
 // the App Store simulator; the same file compiles in Xcode.
 
 import StoreKit

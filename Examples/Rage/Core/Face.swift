@@ -1,4 +1,4 @@
-/// A face that rages, in letters.
+/// A raging face, drawn with characters.
 public struct Face: Hashable, Sendable {
     public var name: String
     public var drawing: String

@@ -3,23 +3,23 @@ public import Perennial
 extension RageShop {
     public var isSubscribed: Bool { perennial[Self.everything].isActive }
 
-    /// How many looks were bought and not used. Nil while that is not known, and while nobody is
+    /// The number of faces that were bought and not used. Nil while it is unknown, or nobody is
     /// logged in.
     public var timesRemaining: Int? {
         let wallet = perennial.wallet(Self.faces)
         return wallet.isKnown ? wallet.balance : nil
     }
 
-    /// What stands under the button of the faces: the looks that remain, or how long the
+    /// The text under the button of the faces: the faces that remain, or how long the
     /// subscription lasts. Nil while nothing is known.
     public func facesLabel() async throws(Perennial.Failure) -> String? {
         guard isSubscribed else { return timesRemaining.map { "Times remaining: \($0)" } }
         return try await list()?.headline.text
     }
 
-    /// A random face. One look is spent, and none while a subscription runs.
+    /// Returns a random face. Spends one face from the wallet, unless a subscription runs.
     ///
-    /// - Returns: nil if no look remains, or nobody is logged in.
+    /// - Returns: nil if no face remains, or nobody is logged in.
     public func look() async throws(Perennial.Failure) -> Face? {
         guard account != nil else { return nil }
         if !isSubscribed {

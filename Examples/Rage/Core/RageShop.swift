@@ -2,7 +2,7 @@ public import Foundation
 public import Perennial
 
 /// The app's rules: a log-in first, then a list of products, faces and comics. Terminal and iOS
-/// show what stands here.
+/// show its values.
 public struct RageShop: Sendable {
     public static let placement: Perennial.PlacementID = "rage"
     /// All comics, and faces without limit.
@@ -16,7 +16,7 @@ public struct RageShop: Sendable {
     /// - Parameter folder: where the app keeps its files, instead of the usual place.
     public init(server: URL, key: String, folder: URL? = nil) {
         var configuration = Perennial.Configuration(server: server, key: key)
-        // Like the classic: an account before anything is shown.
+        // As in the original app, customers log in before anything is shown.
         configuration.allowsAnonymous = false
         configuration.folder = folder
         configuration.log = Perennial.LogHandler(level: .error) { _, category, message in
@@ -29,7 +29,7 @@ public struct RageShop: Sendable {
 // MARK: - The account
 
 extension RageShop {
-    /// Who is logged in, or nil.
+    /// The id of the logged-in customer, or nil.
     public var account: String? {
         let customer = perennial.snapshot.customer
         return customer.isAnonymous || customer.id.isEmpty ? nil : customer.id
@@ -51,7 +51,7 @@ extension RageShop {
         return try await perennial.paywallContent(Self.placement)
     }
 
-    /// Only for who is logged in, so that a purchase has an account.
+    /// Requires a log-in, so that a purchase has an account.
     ///
     /// - Returns: nil if nobody is logged in.
     @discardableResult

@@ -4,7 +4,7 @@ import Perennial
 import RageCore
 import StoreKit
 
-/// Reads a command a line, until the input ends.
+/// Reads one command from each line, until the input ends.
 struct Menu {
     private let rage: RageShop
     private let simulator: URL
@@ -93,7 +93,7 @@ struct Menu {
         try await list()
     }
 
-    /// Moves the simulator's clock, then looks again.
+    /// Moves the simulator's clock, then refreshes.
     private func pass(_ days: Int) async throws(Perennial.Failure) {
         var request = URLRequest(url: simulator.appendingPathComponent("_sim/clock"))
         request.httpMethod = "POST"

@@ -26,7 +26,7 @@ struct ListScreen: View {
         .task { await follow() }
     }
 
-    /// Draws anew whenever something has changed: a purchase, a refund, another phone.
+    /// Redraws after each change: a purchase, a refund, or a change on another phone.
     private func follow() async {
         for await _ in rage.perennial.changes {
             if let newest = try? await rage.list() { paywall = newest }

@@ -1,7 +1,7 @@
 import Perennial
 import SwiftUI
 
-/// A name is enough here. A real app asks its own log-in, and passes the id of the account.
+/// A name is enough here. A real app uses its own log-in, and passes the id of the account.
 struct LogInScreen: View {
     let rage: RageShop
     @Binding var account: String?

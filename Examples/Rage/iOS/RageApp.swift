@@ -3,7 +3,7 @@ import PerennialUI
 import SwiftUI
 
 /// In-App Rage for iOS. Add this folder and `Core` to an app target, with the products Perennial
-/// and PerennialUI of this package. Address and key are those of your own server.
+/// and PerennialUI of this package. Replace address and key by those of your server.
 @main
 struct RageApp: App {
     private let rage = RageShop(
