@@ -119,7 +119,7 @@ let package = Package(
             "Engine",
             [
                 "Ledger", "Intake", "Reports", "AppStoreClient", "AppStoreFormats", "AppStoreTrust",
-                "Storage", crypto, cryptoExtras, logging,
+                "Storage", contract, crypto, cryptoExtras, logging,
             ]),
         library(
             "HTTPServer",

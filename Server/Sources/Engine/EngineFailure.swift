@@ -1,10 +1,11 @@
 import AppStoreTrust
 import Intake
 import Ledger
+import PerennialContract
 import Storage
 
-/// Why an operation failed. The module that writes the response decides what it says about it, and
-/// to whom.
+/// Why an operation failed. What is said about each failure is its row, below; status, title and
+/// remedy of the row's problem code are in HTTPServer/Problems.
 package enum EngineFailure: Error, Hashable, Sendable {
     /// The body is malformed. The text says what is wrong.
     case unreadable(String)
@@ -128,85 +129,222 @@ package enum EngineFailure: Error, Hashable, Sendable {
 
 extension EngineFailure: CustomStringConvertible {
     /// For logs and the command line. HTTP responses use other texts, with a remedy.
-    package var description: String {
+    package var description: String { row.sentence }
+
+    /// What is said about the failure, and to whom.
+    package var row: Row {
         switch self {
-        case .unreadable(let sentence): sentence
-        case .limitExceeded(let what, let limit): "more than \(limit) \(what)"
+        case .unreadable(let sentence):
+            Row(
+                .purchaseNotUnderstood, ofNotification: .notificationNotUnderstood, sentence,
+                detail: sentence)
+        case .limitExceeded(let what, let limit):
+            Row(
+                .bodyHasTooManyItems, "more than \(limit) \(what)",
+                detail: "At most \(limit) \(what) are accepted at once.")
         case .notForAnyApp(let found, let known):
-            "for bundle ID \(found ?? "(none)"), configured are \(known.joined(separator: ", "))"
-        case .unknownApp(let app): "no app \(app) is configured"
-        case .legacyDisabled(let app): "app \(app) does not accept evidence from before StoreKit 2"
-        case .notTrusted(let refusal): refusal.sentence
-        case .notYetVerifiable(let uncertainty): uncertainty.sentence
-        case .incomplete(let failure): "a signed document lacks \(failure)"
+            Row(
+                .purchaseForAnotherApp, ofNotification: .notificationForAnotherApp,
+                "for bundle ID \(found ?? "(none)"), configured are \(Self.list(known))",
+                detail: found.map { "It is for \(Self.quoted($0))." } ?? "It names no app.",
+                operatorDetail: "expected one of \(Self.list(known))")
+        case .unknownApp(let app):
+            Row(.appNotConfigured, "no app \(app) is configured", operatorDetail: "app \(app)")
+        case .legacyDisabled(let app):
+            Row(
+                .legacyDocumentsNotAccepted,
+                "app \(app) does not accept evidence from before StoreKit 2")
+        case .notTrusted(let refusal):
+            Row(
+                refusal.code, ofNotification: .notificationNotTrusted, refusal.sentence,
+                detail: refusal.sentence)
+        case .notYetVerifiable(let mismatch):
+            Row(
+                .signingTimeInFuture, mismatch.sentence, detail: mismatch.sentence,
+                operatorDetail: "Compare this machine's clock with the correct time.")
+        case .incomplete(let failure):
+            Row(
+                .purchaseIncomplete, ofNotification: .notificationIncomplete,
+                "a signed document lacks \(failure)", detail: "\(failure).")
         case .renewalWithoutTransaction(let purchase):
-            "renewal information of \(purchase) without a transaction"
-        case .mixedEnvironments: "documents of both environments in one request"
-        case .invalidCustomerID(let id): "the customer id \(id.debugDescription) is not valid"
-        case .tooManyIDs(let limit): "a customer can have at most \(limit) ids"
-        case .queryTooLong(let limit): "the query is longer than \(limit) bytes"
+            Row(
+                .renewalWithoutTransaction,
+                "renewal information of \(purchase) without a transaction",
+                detail: "Purchase \(purchase).")
+        case .mixedEnvironments:
+            Row(.environmentsMixed, "documents of both environments in one request")
+        case .invalidCustomerID(let id):
+            Row(
+                .customerIDNotValid, "the customer id \(id.debugDescription) is not valid",
+                detail: CustomerID(rawValue: id).isPlaceholder
+                    ? "\(Self.quoted(id)) is what programs send when they have no id, so many "
+                        + "people would share it."
+                    : Self.found(id))
+        case .tooManyIDs(let limit):
+            Row(.bodyHasTooManyItems, "a customer can have at most \(limit) ids")
+        case .queryTooLong(let limit):
+            Row(.bodyHasTooManyItems, "the query is longer than \(limit) bytes")
         case .belongsToAnotherCustomer(let purchase, let why):
-            "\(purchase) belongs to another customer: \(why.rawValue)"
-        case .unknownPurchase(let purchase): "no purchase \(purchase) is known"
-        case .unknownTransfer(let number): "no transfer \(number) of this customer is known"
-        case .transferSuperseded(let number): "transfer \(number) was superseded by another"
+            Row(
+                .purchaseBelongsToAnotherCustomer,
+                "\(purchase) belongs to another customer: \(why.rawValue)")
+        case .unknownPurchase(let purchase):
+            Row(.purchaseUnknown, "no purchase \(purchase) is known", isForCaller: true)
+        case .unknownTransfer(let number):
+            Row(
+                .transferUnknown, "no transfer \(number) of this customer is known",
+                isForCaller: true)
+        case .transferSuperseded(let number):
+            Row(
+                .transferSuperseded, "transfer \(number) was superseded by another",
+                isForCaller: true)
         case .unknownEntitlement(let entitlement, let known):
-            "no entitlement \(entitlement), there are "
-                + known.map(\.rawValue).joined(separator: ", ")
-        case .unknownGrant(let grant): "no grant \(grant) of this customer is known"
-        case .grantAlreadyExpired(let until): "a grant that ends at \(until) has already expired"
-        case .offerKeyMissing: "there is no key to sign offers with"
+            Row(
+                .entitlementUnknown,
+                "no entitlement \(entitlement), there are \(Self.list(known.map(\.rawValue)))",
+                isForCaller: true)
+        case .unknownGrant(let grant):
+            Row(.grantUnknown, "no grant \(grant) of this customer is known", isForCaller: true)
+        case .grantAlreadyExpired(let until):
+            Row(
+                .grantAlreadyEnded, "a grant that ends at \(until) has already expired",
+                isForCaller: true)
+        case .offerKeyMissing: Row(.offersKeyMissing, "there is no key to sign offers with")
         case .unknownOffer(let offer, let product):
-            "\(product?.rawValue ?? "the product") has no offer \(offer ?? "for new customers")"
+            Row(
+                .offerUnknown,
+                "\(product?.rawValue ?? "the product") has no offer "
+                    + (offer ?? "for new customers"),
+                isForCaller: true)
         case .offerNotEligible(let why):
-            "this customer is not eligible for the offer: \(why.rawValue)"
+            Row(
+                .offerNotForCustomer,
+                "this customer is not eligible for the offer: \(why.rawValue)",
+                detail: why.sentence)
         case .offerForUnknownTransaction(let transaction):
-            "the transaction \(transaction.debugDescription) is not known to be this customer's"
+            Row(
+                .offerNotForCustomer,
+                "the transaction \(transaction.debugDescription) is not known to be this "
+                    + "customer's",
+                isForCaller: true)
         case .unknownAlias(let alias):
-            "\(alias.rawValue.debugDescription) is not an alias of this customer"
+            Row(
+                .aliasUnknown,
+                "\(alias.rawValue.debugDescription) is not an alias of this customer",
+                detail: Self.found(alias.rawValue))
         case .aliasJoinsTwoPeople(let id):
-            "\(id.rawValue.debugDescription) is another person"
+            Row(
+                .aliasJoinsTwoPeople, "\(id.rawValue.debugDescription) is another person",
+                detail: Self.found(id.rawValue))
         case .aliasNotProven(let id):
-            "nothing proves that \(id.rawValue.debugDescription) is this customer's"
+            Row(
+                .aliasNotProven,
+                "nothing proves that \(id.rawValue.debugDescription) is this customer's",
+                detail: Self.found(id.rawValue))
         case .primaryID(let id):
-            "\(id.rawValue.debugDescription) is the customer's primary id"
+            Row(
+                .aliasIsFirstID, "\(id.rawValue.debugDescription) is the customer's primary id",
+                detail: Self.found(id.rawValue))
         case .identityNotProven(let lack):
-            "the request does not prove the customer's identity: \(lack.rawValue)"
+            Row(
+                lack == .missing ? .customerProofMissing : .customerProofNotValid,
+                "the request does not prove the customer's identity: \(lack.rawValue)",
+                isForCaller: lack != .missing && lack != .ofOneOnly)
         case .unknownCurrency(let currency, let known):
-            "no currency \(currency), there are \(known.map(\.rawValue).joined(separator: ", "))"
+            Row(
+                .currencyUnknown,
+                "no currency \(currency), there are \(Self.list(known.map(\.rawValue)))",
+                detail: "Found \(Self.shortened(currency.rawValue)).")
         case .insufficientBalance(let currency, let balance):
-            "the balance of \(currency) is only \(balance)"
-        case .spendingNotAllowed(let currency): "apps may not spend \(currency)"
-        case .idempotencyKeyMissing: "the request has no idempotency key"
+            Row(
+                .walletBalanceTooLow, "the balance of \(currency) is only \(balance)",
+                detail: "\(currency): \(balance).")
+        case .spendingNotAllowed(let currency):
+            Row(
+                .spendingNotAllowed, "apps may not spend \(currency)",
+                detail: "The currency is \(currency).")
+        case .idempotencyKeyMissing:
+            Row(.idempotencyKeyMissing, "the request has no idempotency key")
         case .unknownContent(let publication, let isListed):
-            isListed ? "\(publication) has no file" : "no content \(publication) is configured"
+            Row(
+                .contentUnknown,
+                isListed
+                    ? "\(publication) has no file" : "no content \(publication) is configured",
+                detail: "Found \(Self.shortened(publication.rawValue)).")
         case .contentNotReadable(let publication, let reason):
-            "\(publication) may not be read: \(reason)"
-        case .unavailableInSandbox(.file): "sandbox purchases do not open files"
-        case .unavailableInSandbox(.signature): "the signature would also be valid in production"
-        case .idempotencyKeyReused: "the idempotency key was used for another request"
-        case .notForwarded(let targets): "not accepted by \(targets.joined(separator: ", "))"
+            Row(
+                .contentNotAvailable, "\(publication) may not be read: \(reason)",
+                detail: "\(publication): \(reason)")
+        case .unavailableInSandbox(.file):
+            Row(.sandboxNotAllowed, "sandbox purchases do not open files", isForCaller: true)
+        case .unavailableInSandbox(.signature):
+            Row(
+                .sandboxNotAllowed, "the signature would also be valid in production",
+                isForCaller: true)
+        case .idempotencyKeyReused:
+            Row(.idempotencyKeyReused, "the idempotency key was used for another request")
+        case .notForwarded(let targets):
+            Row(
+                .forwardNotAccepted, "not accepted by \(Self.list(targets))",
+                operatorDetail: Self.list(targets))
         case .unknownReport(let name, let known):
-            "no report \(name.debugDescription), there are \(known.joined(separator: ", "))"
-        case .invalidReport(let sentence): "the report cannot be computed: \(sentence)"
-        case .unknownWebhook(let id): "no webhook \(id) is known"
-        case .webhookInConfiguration(let id): "the webhook \(id) is in the configuration"
-        case .tooManyWebhooks(let limit): "the app has \(limit) webhooks already"
-        case .unknownDelivery(let message): "no delivery \(message) is known"
-        case .invalidWebhook(let sentence): sentence
-        case .unknownOperator(let name): "no operator \(name.debugDescription) is known"
-        case .invalidOperator(let sentence): sentence
-        case .notManager(let name): "\(name) may not manage operators"
-        case .unknownLink: "the link was used, or has ended"
-        case .seatRefused(let why): "\(why)"
-        case .unknownCursor(let place): "the log has no event \(place)"
-        case .outdatedCursor: "the cursor is from the log before a restore"
-        case .busy: "too many writers are waiting for the database, or a query took too long"
+            Row(
+                .reportUnknown,
+                "no report \(name.debugDescription), there are \(Self.list(known))",
+                detail: Self.found(name))
+        case .invalidReport(let sentence):
+            Row(
+                .reportNotValid, "the report cannot be computed: \(sentence)",
+                detail: "\(sentence.prefix(1).uppercased())\(sentence.dropFirst()).")
+        case .unknownWebhook(let id): Row(.webhookUnknown, "no webhook \(id) is known")
+        case .webhookInConfiguration(let id):
+            Row(
+                .webhookInConfiguration, "the webhook \(id) is in the configuration",
+                isForCaller: true)
+        case .tooManyWebhooks(let limit):
+            Row(
+                .tooManyWebhooks, "the app has \(limit) webhooks already",
+                detail: "It has \(limit), and cannot have more.")
+        case .unknownDelivery(let message):
+            Row(.webhookDeliveryUnknown, "no delivery \(message) is known")
+        case .invalidWebhook(let sentence): Row(.webhookNotValid, sentence, detail: sentence)
+        case .unknownOperator(let name):
+            Row(
+                .operatorUnknown, "no operator \(name.debugDescription) is known",
+                detail: Self.found(name))
+        case .invalidOperator(let sentence): Row(.operatorNotValid, sentence, detail: sentence)
+        case .notManager(let name): Row(.roleNotEnough, "\(name) may not manage operators")
+        case .unknownLink: Row(.operatorLinkUnknown, "the link was used, or has ended")
+        case .seatRefused(let why): why.row
+        case .unknownCursor(let place): Row(.cursorUnknown, "the log has no event \(place)")
+        case .outdatedCursor:
+            Row(.cursorOutdated, "the cursor is from the log before a restore")
+        case .busy:
+            Row(
+                .serverBusy,
+                "too many writers are waiting for the database, or a query took too long")
         case .documentBudgetExhausted(let purchase, let wait):
-            "too many new documents of \(purchase), retry in \(wait)"
+            Row(
+                .documentBudgetSpent, "too many new documents of \(purchase), retry in \(wait)",
+                detail: "Purchase \(purchase).", wait: wait)
         case .growthBudgetExhausted(let wait):
-            "too many new ids and changes of ownership by app keys, retry in \(wait)"
-        case .storage(let what): what
+            Row(
+                .growthBudgetSpent,
+                "too many new ids and changes of ownership by app keys, retry in \(wait)",
+                wait: wait)
+        case .storage(let what): Row(.storageUnavailable, what, operatorDetail: what)
         }
+    }
+
+    private static func list(_ names: [String]) -> String { names.joined(separator: ", ") }
+
+    private static func found(_ name: String) -> String { "Found \(quoted(name))." }
+}
+
+extension Refusal {
+    /// The code if the refused document was posted as a purchase.
+    fileprivate var code: ProblemCode {
+        if isTooLong { return .bodyTooLarge }
+        return isFromXcode ? .purchaseFromXcode : .purchaseNotTrusted
     }
 }

@@ -22,6 +22,10 @@ struct ProblemError: Error {
         headers = entry.headers
     }
 
+    init(_ code: ProblemCode, detail: String? = nil, operatorDetail: String? = nil) {
+        self.init(ProblemCatalogue.Entry.of(code), detail: detail, operatorDetail: operatorDetail)
+    }
+
     /// Wraps any error: one of ours, one of Hummingbird's, or an unexpected one.
     init(anything error: any Error) {
         switch error {

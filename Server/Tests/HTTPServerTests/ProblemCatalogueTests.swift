@@ -1,4 +1,7 @@
+import AppStoreTrust
+import Engine
 import Foundation
+import Ledger
 import PerennialContract
 import Testing
 
@@ -12,9 +15,69 @@ import Testing
         #expect(Set(ProblemCode.known).count == ProblemCode.known.count)
     }
 
-    @Test func `the source states the status of each code once`() throws {
-        let folder = URL(filePath: #filePath).deletingLastPathComponent()
-            .appending(path: "../../Sources/HTTPServer/Problems")
+    @Test func `the contract lists every code that it declares`() throws {
+        let file = Self.root.appending(path: "Sources/PerennialContract/ProblemCode.swift")
+        let declared = try String(contentsOf: file, encoding: .utf8)
+            .matches(of: /static let \w+ = Self\(\s*rawValue: "(\w+)"\)/).map { String($0.1) }
+        #expect(declared.sorted() == ProblemCode.known.map(\.rawValue).sorted())
+    }
+
+    @Test func `every code has a status of an error, a title and a remedy, each a sentence`() {
+        for entry in ProblemCatalogue.entries + ProblemCatalogue.pageEntries {
+            #expect((400..<600).contains(entry.status.code), "\(entry.code)")
+            for text in [entry.title, entry.remedy] {
+                #expect(text.count > 1 && text.hasSuffix("."), "\(entry.code): \(text)")
+            }
+        }
+    }
+
+    @Test func `a text of its own changes neither the code nor the status of a failure`() {
+        for failure in Self.failuresWithOwnTexts {
+            let rows: [(ProblemError.Subject, ProblemCode)] = [
+                (.notification, failure.row.notificationCode), (.purchases, failure.row.code),
+                (.customer, failure.row.code),
+            ]
+            for (subject, code) in rows {
+                let problem = ProblemError(failure, subject: subject).problem
+                #expect(problem.code == code, "\(failure)")
+                #expect(problem.status == ProblemCatalogue.Entry.of(code).status.code)
+            }
+        }
+    }
+
+    private static var failuresWithOwnTexts: [EngineFailure] {
+        let purchase = PurchaseID("1", in: .production)
+        var failures: [EngineFailure] = [
+            .legacyDisabled("birds"), .tooManyIDs(limit: 1), .queryTooLong(limit: 1),
+            .offerForUnknownTransaction("1"), .unknownCurrency("gems", known: []),
+            .unknownCurrency("gems", known: ["seeds"]),
+            .unknownContent("letter", isListed: true),
+            .unknownContent("letter", isListed: false), .unavailableInSandbox(.file),
+            .unavailableInSandbox(.signature), .unknownReport("a", known: ["b"]),
+            .notManager("ben"), .outdatedCursor(goOnFrom: nil),
+            .outdatedCursor(goOnFrom: LogPosition(nil, 7)),
+        ]
+        for reason in Refusal.Reason.allCases {
+            for subject in [Refusal.Subject.document, .receipt] {
+                failures.append(
+                    .notTrusted(Refusal(reason, expected: "a", found: "b", of: subject)))
+            }
+        }
+        for why in OwnershipClaim.Refusal.allCases {
+            failures.append(.belongsToAnotherCustomer(purchase, why))
+        }
+        let defects: [IdentityProof.Defect] = [
+            .missing, .wrong, .expired, .notYet, .endless, .ofOneOnly,
+        ]
+        failures += defects.map { .identityNotProven($0) }
+        return failures
+    }
+
+    private static let root = URL(filePath: #filePath).deletingLastPathComponent()
+        .appending(path: "../../..")
+
+    @Test func `the source states each code's status once`() throws {
+        let folder = Self.root.appending(path: "Server/Sources/HTTPServer/Problems")
         let stated = try FileManager.default.contentsOfDirectory(
             at: folder, includingPropertiesForKeys: nil
         ).flatMap { file in

@@ -52,10 +52,11 @@ enum Arrows {
         "Storage": foundation.union(locks).union(["Ledger", "Reports", "Dispatch"]),
         "StorageSQLite": foundation.union(system).union(locks).union(["Storage", "CSQLite"]),
         "StoragePostgres": foundation.union(system).union(locks).union(["Storage", "CLibPQ"]),
-        // Passwords are hashed by scrypt, which is in the extras, on their own threads.
+        // Passwords are hashed by scrypt, which is in the extras, on their own threads. The contract
+        // has the codes of failures.
         "Engine": foundation.union(locks).union([
             "Ledger", "Intake", "Reports", "AppStoreFormats", "AppStoreTrust", "AppStoreClient",
-            "Storage", "Crypto", "_CryptoExtras", "Dispatch", "Logging",
+            "Storage", "PerennialContract", "Crypto", "_CryptoExtras", "Dispatch", "Logging",
         ]),
         "Dashboard": foundation.union(["PerennialContract", "Mustache"]),
         // NIOHTTP1 provides the HTTP version and the parser's errors; the framework does not.

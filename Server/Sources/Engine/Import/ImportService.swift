@@ -67,27 +67,14 @@ extension ImportService {
         }
     }
 
+    /// Rejects a row for what is wrong with the row itself. Everything else ends the import.
     private static func outcome(of failure: EngineFailure) throws(EngineFailure) -> ImportOutcome {
         switch failure {
         case .unreadable, .limitExceeded, .notForAnyApp, .legacyDisabled, .notTrusted, .incomplete,
-            .mixedEnvironments,
-            .renewalWithoutTransaction, .invalidCustomerID, .tooManyIDs,
+            .mixedEnvironments, .renewalWithoutTransaction, .invalidCustomerID, .tooManyIDs,
             .belongsToAnotherCustomer:
             return .unusable("\(failure)")
-        case .unknownApp, .notYetVerifiable, .unknownCurrency, .insufficientBalance,
-            .spendingNotAllowed, .idempotencyKeyMissing,
-            .idempotencyKeyReused, .notForwarded, .busy, .storage, .unknownContent,
-            .contentNotReadable,
-            .unknownPurchase, .unknownTransfer, .transferSuperseded, .unknownEntitlement,
-            .unknownGrant, .grantAlreadyExpired, .identityNotProven, .offerKeyMissing,
-            .unknownOffer,
-            .offerNotEligible, .offerForUnknownTransaction, .unknownCursor,
-            .unknownReport, .invalidReport, .unknownWebhook, .webhookInConfiguration,
-            .tooManyWebhooks, .unknownDelivery, .invalidWebhook, .unknownOperator, .invalidOperator,
-            .unknownLink, .notManager, .seatRefused,
-            .outdatedCursor, .queryTooLong, .documentBudgetExhausted, .growthBudgetExhausted,
-            .unknownAlias,
-            .primaryID, .aliasJoinsTwoPeople, .aliasNotProven, .unavailableInSandbox:
+        default:
             throw failure
         }
     }

@@ -1,3 +1,5 @@
+import PerennialContract
+
 /// Why a request about the seats of a group is refused.
 package enum SeatRefusal: Hashable, Sendable {
     /// There is no seat for another member.
@@ -16,19 +18,26 @@ package enum SeatRefusal: Hashable, Sendable {
     case tooManyInvitations(limit: Int)
 }
 
-extension SeatRefusal: CustomStringConvertible {
-    package var description: String {
+extension SeatRefusal {
+    var row: EngineFailure.Row {
         switch self {
-        case .taken: "all seats are taken"
-        case .notOurs: "the app does not invite the members of this group"
-        case .noSeats: "the purchase has no seats for members"
-        case .notRunning: "the subscription does not run"
-        case .purchasers: "the purchase itself is this customer's"
-        case .unknownInvitation: "no such invitation can be used"
-        case .unknownClaim: "no such claim is known"
-        case .tooManyClaims(let limit): "the purchase has \(limit) open claims already"
+        case .taken: .init(.seatsTaken, "all seats are taken")
+        case .notOurs:
+            .init(.seatsNotManagedByApp, "the app does not invite the members of this group")
+        case .noSeats: .init(.purchaseHasNoSeats, "the purchase has no seats for members")
+        case .notRunning: .init(.purchaseNotRunning, "the subscription does not run")
+        case .purchasers:
+            .init(.purchaserNeedsNoSeat, "the purchase itself is this customer's")
+        case .unknownInvitation: .init(.invitationUnknown, "no such invitation can be used")
+        case .unknownClaim: .init(.claimUnknown, "no such claim is known")
+        case .tooManyClaims(let limit):
+            .init(
+                .tooManyClaims, "the purchase has \(limit) open claims already",
+                detail: "At most \(limit) can be open.")
         case .tooManyInvitations(let limit):
-            "the purchase has \(limit) open invitations already"
+            .init(
+                .tooManyInvitations, "the purchase has \(limit) open invitations already",
+                detail: "At most \(limit) can be open.")
         }
     }
 }

@@ -72,7 +72,7 @@ extension PerennialServer {
             return listener.servesDashboard ? .onlyDashboardHere : .onlyMetricsHere
         }
         return route.operation.access == .secretKey && !listener.acceptsSecretKeys
-            ? .secretKeyAtWrongAddress : nil
+            ? .of(.secretKeyAtWrongAddress) : nil
     }
 
 }

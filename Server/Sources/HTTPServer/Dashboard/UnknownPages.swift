@@ -35,6 +35,6 @@ extension DashboardRoutes {
 }
 
 extension ProblemCatalogue.Entry {
-    fileprivate static let pageUnknown = routeUnknown.variant(
+    fileprivate static let pageUnknown = of(.routeUnknown).variant(
         "There is no page at this address.", remedy: "Begin with the overview.")
 }

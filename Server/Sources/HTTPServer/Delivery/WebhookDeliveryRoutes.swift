@@ -154,7 +154,7 @@ extension WebhookDeliveryRoutes {
     }
 
     private static func eventUnknown(_ id: String) -> ProblemError {
-        ProblemError(.eventUnknown, detail: "Found \(ProblemError.quoted(id)).")
+        ProblemError(.eventUnknown, detail: "Found \(EngineFailure.quoted(id)).")
     }
 
     private static func place(_ text: String) throws -> LogPosition {

@@ -206,12 +206,12 @@ extension WebhookRoutes {
             for: name, among: known, else: "Known are: \(known.sorted().joined(separator: ", ")).")
         return ProblemError(
             .webhookNotValid,
-            detail: "There is no \(what) “\(ProblemError.shortened(name))”. \(remedy)")
+            detail: "There is no \(what) “\(EngineFailure.shortened(name))”. \(remedy)")
     }
 }
 
 extension ProblemCatalogue.Entry {
-    fileprivate static let filterTooLong = webhookNotValid.variant(
+    fileprivate static let filterTooLong = of(.webhookNotValid).variant(
         remedy: "Leave the member out to get the events of all, and choose at the receiver; or "
             + "name the others in another webhook.")
 }

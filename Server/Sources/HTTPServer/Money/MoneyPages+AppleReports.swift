@@ -257,6 +257,6 @@ extension AppleReportsPage.File {
 }
 
 extension ProblemCatalogue.Entry {
-    fileprivate static let appleReportUnknown = routeUnknown.variant(
+    fileprivate static let appleReportUnknown = of(.routeUnknown).variant(
         "Apple has no report of this name.", remedy: "Choose one on the page /reports.")
 }

@@ -175,7 +175,7 @@ extension ReportRoutes {
     ) -> ProblemError {
         ProblemError(
             .reportNotValid,
-            detail: "\(parameter) is \(ProblemError.quoted(text)), and must be one of "
+            detail: "\(parameter) is \(EngineFailure.quoted(text)), and must be one of "
                 + "\(known.joined(separator: ", ")).")
     }
 
@@ -184,7 +184,7 @@ extension ReportRoutes {
         guard let time = Timestamp(text.replacing(" ", with: "+")) else {
             throw ProblemError(
                 .reportNotValid,
-                detail: "as_known_at is \(ProblemError.quoted(text)), and must be a time such as "
+                detail: "as_known_at is \(EngineFailure.quoted(text)), and must be a time such as "
                     + "2026-11-21T08:30:00Z.")
         }
         return Instant(milliseconds: time.milliseconds)

@@ -184,7 +184,7 @@ extension OwnershipRoutes {
     /// The number of the transfer with an id.
     static func transfer(named name: String) throws -> Int64 {
         guard let number = Int64(name.dropFirst("trf_".count)), name == "trf_\(number)" else {
-            throw ProblemError(.transferUnknown, detail: "Found \(ProblemError.quoted(name)).")
+            throw ProblemError(.transferUnknown, detail: "Found \(EngineFailure.quoted(name)).")
         }
         return number
     }

@@ -5,35 +5,82 @@ import Storage
 
 // Problems of requests in general.
 
+extension ProblemCatalogue {
+    static let requestEntries: [Entry] = [
+        // Keys
+        Entry(
+            .keyMissing, .unauthorized, "The request has no key.",
+            remedy: "Send the header Authorization: Bearer KEY. `perennial keys create` makes one.",
+            headers: [.wwwAuthenticate: "Bearer"]),
+        Entry(
+            .keyUnknown, .unauthorized, "The key is not known to this server.",
+            remedy: "Check that it belongs to this server. `perennial keys create` makes a key.",
+            headers: [.wwwAuthenticate: "Bearer error=\"invalid_token\""]),
+        Entry(
+            .keyNotSecret, .forbidden, "This needs a secret key, and the request has an app key.",
+            remedy: "Use a secret key (sk_…) on your server. Never put one into an app."),
+        // Says nothing of the key itself: it may be unknown.
+        Entry(
+            .secretKeyAtWrongAddress, .forbidden, "This address accepts no secret keys.",
+            remedy: """
+                Send the request to the server's address for secret keys: listen_secret in \
+                perennial.yaml. An app uses its app key (pk_…).
+                """),
+        Entry(
+            .keyExpired, .unauthorized, "The key has ended.",
+            remedy: "Create another with `perennial keys create`, and use that one.",
+            headers: [.wwwAuthenticate: "Bearer error=\"invalid_token\""]),
+        .keyScopeMissing(.read, has: []),
+
+        // Path, query, and header
+        Entry(
+            .routeUnknown, .notFound, "There is nothing at this path.",
+            remedy: "Look for the path in /openapi.json."),
+        .methodNotAllowed(.get, allowed: []),
+        Entry(
+            .requestNotUnderstood, .badRequest, "The request could not be understood.",
+            remedy: "Compare it with /openapi.json."),
+        Entry(
+            .environmentUnknown, .badRequest, "The environment is unknown.",
+            remedy: "Use environment=production or environment=sandbox."),
+        .stateUnknown(known: []), .limitOutOfRange(max: 1),
+        Entry(
+            .cursorUnknown, .badRequest, "The cursor is not valid.",
+            remedy: "Send next_cursor from a response unchanged, or leave it out to start."),
+        Entry(
+            .cursorOutdated, .gone, "The cursor belongs to a log that was lost.",
+            detail: "The database was restored from a backup that is older than this cursor.",
+            remedy: """
+                Read from the beginning, without after. Skip the events whose id you know, and \
+                undo what you did for events that no longer exist.
+                """),
+
+        // Bodies
+        Entry(
+            .bodyNotJSON, .badRequest, "The body is not a JSON object.",
+            remedy: "Send JSON as /openapi.json describes it."),
+        Entry(
+            .bodyTooLarge, .contentTooLarge, "The body is too large.",
+            remedy: "Send a smaller body."),
+        // Closes the connection, because otherwise the server would wait for the rest of the body.
+        Entry(
+            .bodyTooSlow, .requestTimeout, "The body arrived too slowly.", remedy: "Send it again.",
+            headers: [.connection: "close"]),
+        Entry(
+            .bodyHasTooManyItems, .contentTooLarge, "The request contains too much.",
+            remedy: "Send several smaller requests."),
+        // The body is valid JSON but not what the route expects.
+        Entry(
+            .bodyNotUnderstood, .badRequest, "The body does not have the expected form.",
+            remedy: "Compare it with /openapi.json."),
+    ]
+}
+
 // MARK: - Keys
 
 extension ProblemCatalogue.Entry {
-    static let keyMissing = Self(
-        .keyMissing, .unauthorized, "The request has no key.",
-        remedy: "Send the header Authorization: Bearer KEY. `perennial keys create` makes one.",
-        headers: [.wwwAuthenticate: "Bearer"])
-
-    static let keyUnknown = Self(
-        .keyUnknown, .unauthorized, "The key is not known to this server.",
-        remedy: "Check that it belongs to this server. `perennial keys create` makes a key.",
-        headers: [.wwwAuthenticate: "Bearer error=\"invalid_token\""])
-
-    static let keyNotSecret = Self(
-        .keyNotSecret, .forbidden, "This needs a secret key, and the request has an app key.",
-        remedy: "Use a secret key (sk_…) on your server. Never put one into an app.")
-
-    /// Says nothing of the key itself: it may be unknown.
-    static let secretKeyAtWrongAddress = Self(
-        .secretKeyAtWrongAddress, .forbidden, "This address accepts no secret keys.",
-        remedy: "Send the request to the server's address for secret keys: listen_secret in "
-            + "perennial.yaml. An app uses its app key (pk_…).")
-
     static func keyExpired(at end: Instant) -> Self {
-        Self(
-            .keyExpired, .unauthorized, "The key has ended.",
-            detail: "It ended at \(end.minute).",
-            remedy: "Create another with `perennial keys create`, and use that one.",
-            headers: [.wwwAuthenticate: "Bearer error=\"invalid_token\""])
+        of(.keyExpired).variant(detail: "It ended at \(end.minute).")
     }
 
     static func keyScopeMissing(_ needed: KeyScope, has scopes: Set<KeyScope>) -> Self {
@@ -43,15 +90,13 @@ extension ProblemCatalogue.Entry {
             remedy: "Use a key with the scope \(needed.rawValue): `perennial keys create --scope "
                 + "\(needed.rawValue)` makes one.")
     }
-}
 
-extension ProblemCatalogue.Entry {
-    static let keyNotSecretNorProof = keyNotSecret.variant(
+    static let keyNotSecretNorProof = of(.keyNotSecret).variant(
         "This needs a secret key, or a proof of identity.",
         remedy: "Use a secret key on your server; or configure a proof below `identity` in "
             + "perennial.yaml, and send Perennial-Customer-Proof with the app key.")
 
-    static let reportNotFromServer = keyNotSecret.variant(
+    static let reportNotFromServer = of(.keyNotSecret).variant(
         "With an app key only `consented` can be reported.",
         remedy: "Leave the other members out, or report them from your server with a secret key.")
 }
@@ -59,15 +104,11 @@ extension ProblemCatalogue.Entry {
 // MARK: - Path, query, and header
 
 extension ProblemCatalogue.Entry {
-    static let routeUnknown = Self(
-        .routeUnknown, .notFound, "There is nothing at this path.",
-        remedy: "Look for the path in /openapi.json.")
-
-    static let metricsElsewhere = routeUnknown.variant(
+    static let metricsElsewhere = of(.routeUnknown).variant(
         "Metrics are answered at another address.",
         remedy: "Use the address that listen_metrics in perennial.yaml names.")
 
-    static let onlyMetricsHere = routeUnknown.variant(
+    static let onlyMetricsHere = of(.routeUnknown).variant(
         "This address answers nothing but metrics.",
         remedy: "Use the address that host and port in perennial.yaml name.")
 
@@ -84,59 +125,51 @@ extension ProblemCatalogue.Entry {
             remedy: "Use \(names).", headers: [.allow: names])
     }
 
-    static let requestNotUnderstood = Self(
-        .requestNotUnderstood, .badRequest, "The request could not be understood.",
-        remedy: "Compare it with /openapi.json.")
-
-    static let requestNotHTTP = requestNotUnderstood.variant(
+    static let requestNotHTTP = of(.requestNotUnderstood).variant(
         "This is not a valid HTTP request.", remedy: "Send HTTP/1.1 according to RFC 9112.")
 
     static func actorNotPlain(bytesMax: Int) -> Self {
-        requestNotUnderstood.variant(
+        of(.requestNotUnderstood).variant(
             "Perennial-Actor is not a plain name.",
             remedy: "Send 1 to \(bytesMax) printable ASCII characters, or leave the header out.")
     }
 
-    static let pathWithNUL = requestNotUnderstood.variant(
+    static let pathWithNUL = of(.requestNotUnderstood).variant(
         "The path contains the character U+0000.", remedy: "Leave %00 out.")
 
-    static let pathSegmentEmpty = requestNotUnderstood.variant(
+    static let pathSegmentEmpty = of(.requestNotUnderstood).variant(
         "A segment of the path is empty.",
         remedy: "Put the missing customer id, or other part, between the slashes.")
 
     static func pathNotDecodable(_ part: String) -> Self {
-        requestNotUnderstood.variant(
+        of(.requestNotUnderstood).variant(
             "The \(part) in the path cannot be decoded.",
             remedy: "Percent-encode it as UTF-8 (RFC 3986).")
     }
 
-    static let parameterUnknown = requestNotUnderstood.variant(
+    static let parameterUnknown = of(.requestNotUnderstood).variant(
         "The query has an unknown parameter.")
 
-    static let storefrontUnknown = requestNotUnderstood.variant(
+    static let storefrontUnknown = of(.requestNotUnderstood).variant(
         "storefront is not a country in three letters.",
         remedy: "Send Storefront.countryCode as StoreKit returns it, such as USA.")
 
-    static let queryMissing = requestNotUnderstood.variant(
+    static let queryMissing = of(.requestNotUnderstood).variant(
         "query is missing.",
         remedy: "Add ?query= with the id of a customer, a transaction, or an order.")
 
-    static let contentCustomerMissing = requestNotUnderstood.variant(
+    static let contentCustomerMissing = of(.requestNotUnderstood).variant(
         "customer_id is missing.",
         remedy: "Add customer_id=…, or use a url from GET /v1/customers/{id}/content.")
 
     static func idempotencyKeyLength(bytesMax: Int) -> Self {
-        requestNotUnderstood.variant(
+        of(.requestNotUnderstood).variant(
             "The Idempotency-Key is empty or too long.",
             remedy: "Send 1 to \(bytesMax) bytes, such as a UUID.")
     }
 
-    static let bodyCutOff = requestNotUnderstood.variant(
+    static let bodyCutOff = of(.requestNotUnderstood).variant(
         "The body ended before its end.", remedy: "Send it whole.")
-
-    static let environmentUnknown = Self(
-        .environmentUnknown, .badRequest, "The environment is unknown.",
-        remedy: "Use environment=production or environment=sandbox.")
 
     static func stateUnknown(known: [String]) -> Self {
         Self(
@@ -157,24 +190,14 @@ extension ProblemCatalogue.Entry {
             remedy: "Send a wait from \(range.lowerBound) to \(range.upperBound).")
     }
 
-    static let eventUnknown = cursorUnknown.variant(
+    static let eventUnknown = of(.cursorUnknown).variant(
         "The log has no such event.",
         remedy: "Send the event_id of an event: GET /v1/events lists them.")
 
-    static let cursorUnknown = Self(
-        .cursorUnknown, .badRequest, "The cursor is not valid.",
-        remedy: "Send next_cursor from a response unchanged, or leave it out to start.")
-
     /// - Parameter place: the last place up to which the log is still the one that the cursor
-    ///   belongs to. Nil if nothing is known of that log.
-    static func cursorOutdated(after place: LogPosition?) -> Self {
-        let lost = Self(
-            .cursorOutdated, .gone, "The cursor belongs to a log that was lost.",
-            detail: "The database was restored from a backup that is older than this cursor.",
-            remedy: "Read from the beginning, without after. Skip the events whose id you know, "
-                + "and undo what you did for events that no longer exist.")
-        guard let place else { return lost }
-        return lost.variant(
+    ///   belongs to.
+    static func cursorOutdated(after place: LogPosition) -> Self {
+        of(.cursorOutdated).variant(
             "The cursor belongs to the log before a restore from a backup.",
             detail: "Up to event \(place.sequence) the log is the one that you have read.",
             remedy: "Undo what you did for events after that one, and continue with "
@@ -185,16 +208,10 @@ extension ProblemCatalogue.Entry {
 // MARK: - Bodies
 
 extension ProblemCatalogue.Entry {
-    static let bodyNotJSON = Self(
-        .bodyNotJSON, .badRequest, "The body is not a JSON object.",
-        remedy: "Send JSON as /openapi.json describes it.")
-
-    static let bodyEmpty = bodyNotJSON.variant(detail: "The body is empty.")
+    static let bodyEmpty = of(.bodyNotJSON).variant(detail: "The body is empty.")
 
     static func bodyTooLarge(bytesMax: Int) -> Self {
-        Self(
-            .bodyTooLarge, .contentTooLarge, "The body is too large.",
-            detail: "At most \(bytesMax) bytes are read.", remedy: "Send a smaller body.")
+        of(.bodyTooLarge).variant(detail: "At most \(bytesMax) bytes are read.")
     }
 
     static func purchasesTooLarge(bytesMax: Int) -> Self {
@@ -202,7 +219,7 @@ extension ProblemCatalogue.Entry {
     }
 
     /// A genuine document that is larger than what is read.
-    static let documentTooLarge = bodyTooLarge(bytesMax: 0).variant(
+    static let documentTooLarge = of(.bodyTooLarge).variant(
         "A document is too large.", remedy: smallerPurchases)
 
     private static let smallerPurchases =
@@ -210,30 +227,18 @@ extension ProblemCatalogue.Entry {
         + "signed_transactions, or import the id of any of the purchases (perennial import "
         + "original-transaction-ids): Apple then says the rest."
 
-    /// Closes the connection, because otherwise the server would wait for the rest of the body.
     static func bodyTooSlow(secondsMax: Int64) -> Self {
-        Self(
-            .bodyTooSlow, .requestTimeout, "The body arrived too slowly.",
-            detail: "It must arrive within \(secondsMax) seconds.", remedy: "Send it again.",
-            headers: [.connection: "close"])
-    }
-
-    static let bodyHasTooManyItems = Self(
-        .bodyHasTooManyItems, .contentTooLarge, "The request contains too much.",
-        remedy: "Send several smaller requests.")
-
-    static func tooMany(_ what: String, max: Int) -> Self {
-        bodyHasTooManyItems.variant(detail: "At most \(max) \(what) are accepted at once.")
+        of(.bodyTooSlow).variant(detail: "It must arrive within \(secondsMax) seconds.")
     }
 
     static func tooManyJSONValues(max: Int) -> Self {
-        bodyHasTooManyItems.variant(
+        of(.bodyHasTooManyItems).variant(
             "The body holds too many values.", detail: "At most \(max) are read.",
             remedy: "Send several requests.")
     }
 
     static func tooManyIDs(max: Int) -> Self {
-        bodyHasTooManyItems.variant(
+        of(.bodyHasTooManyItems).variant(
             "The customer would have too many ids.",
             detail: "At most \(max) ids are accepted for one customer.",
             remedy: "Use one of the existing ids, or remove one that was added wrongly. Let the "
@@ -242,51 +247,46 @@ extension ProblemCatalogue.Entry {
     }
 
     static func queryTooLong(bytesMax: Int) -> Self {
-        bodyHasTooManyItems.variant(
+        of(.bodyHasTooManyItems).variant(
             "query is too long.", detail: "Found more than \(bytesMax) bytes of UTF-8.",
             remedy: "Send one id of a customer, transaction, or order as ?query=. No id is longer. "
                 + "Search for several one by one.")
     }
 
-    /// The body is valid JSON but not what the route expects.
-    static let bodyNotUnderstood = Self(
-        .bodyNotUnderstood, .badRequest, "The body does not have the expected form.",
-        remedy: "Compare it with /openapi.json.")
-
-    static let bodyWithNUL = bodyNotUnderstood.variant(
+    static let bodyWithNUL = of(.bodyNotUnderstood).variant(
         "The body holds the character U+0000.",
         remedy: "Leave it out: no database keeps it as text.")
 
-    static let timeNotReadable = bodyNotUnderstood.variant(
+    static let timeNotReadable = of(.bodyNotUnderstood).variant(
         remedy: "Send RFC 3339, such as 2026-12-01T00:00:00Z.")
 
     static func reasonTooLong(bytesMax: Int) -> Self {
-        bodyNotUnderstood.variant(
+        of(.bodyNotUnderstood).variant(
             detail: "reason must have at most \(bytesMax) bytes of UTF-8.", remedy: "Shorten it.")
     }
 
-    static let reasonMissing = bodyNotUnderstood.variant(
+    static let reasonMissing = of(.bodyNotUnderstood).variant(
         detail: "reason must not be empty.", remedy: "Say why, for the customer's statement.")
 
     static func deliveryUnknown(_ found: String, known: [String]) -> Self {
-        bodyNotUnderstood.variant(
+        of(.bodyNotUnderstood).variant(
             detail: "“\(found)” is not a delivery value.",
             remedy: "Send one of \(known.joined(separator: ", ")).")
     }
 
-    static let usedPercentOutOfRange = bodyNotUnderstood.variant(
+    static let usedPercentOutOfRange = of(.bodyNotUnderstood).variant(
         detail: "used_percent must be between 0 and 100.",
         remedy: "Send a number from 0 to 100, or leave it out.")
 
-    static let offerTransactionMissing = bodyNotUnderstood.variant(
+    static let offerTransactionMissing = of(.bodyNotUnderstood).variant(
         detail: "transaction_id is missing.",
         remedy: "Add the transaction_id of a transaction that the customer has posted.")
 
-    static let offerTokenNotUUID = bodyNotUnderstood.variant(
+    static let offerTokenNotUUID = of(.bodyNotUnderstood).variant(
         detail: "app_account_token must be a UUID.",
         remedy: "Send the appAccountToken of the purchase, or leave it out in both places.")
 
-    static let offerKindMismatch = bodyNotUnderstood.variant(
+    static let offerKindMismatch = of(.bodyNotUnderstood).variant(
         detail: "kind and offer_id do not fit together.",
         remedy: "Send kind promotional or promotional_v1 with an offer_id, or introductory "
             + "without one.")

@@ -1,84 +1,64 @@
 import Engine
-import Ledger
 
-// MARK: - Seats
-
-extension ProblemCatalogue.Entry {
-    static let seatsTaken = Self(
-        .seatsTaken, .conflict, "All seats of the group are taken.",
-        remedy: "Ask the purchaser to add seats, or to remove a member. The invitation can still "
-            + "be used.")
-
-    static let seatsNotManagedByApp = Self(
-        .seatsNotManagedByApp, .conflict, "The app does not invite the members of this group.",
-        remedy: "The App Store invites them, and gives each a transaction. Post that one.")
-
-    static let purchaseHasNoSeats = Self(
-        .purchaseHasNoSeats, .conflict, "The purchase was not bought in seats.",
-        remedy: "Only a subscription that was bought for several people has members.")
-
-    static let purchaseNotRunning = Self(
-        .purchaseNotRunning, .conflict, "The subscription does not run.",
-        remedy: "Wait until the purchaser has subscribed again; then invite the members again.")
-
-    static let purchaserNeedsNoSeat = Self(
-        .purchaserNeedsNoSeat, .conflict, "The purchaser needs no claim.",
-        remedy: "The purchase itself gives this customer access.")
-
-    /// Says the same of every invitation that cannot be used, so that nobody learns what there is.
-    static let invitationUnknown = Self(
-        .invitationUnknown, .notFound, "There is no such invitation that this customer can use.",
-        remedy: "It may be used, withdrawn or expired. Ask the purchaser for another one.")
-
-    static let claimUnknown = Self(
-        .claimUnknown, .notFound, "There is no such claim of this customer's.",
-        remedy: "A member's claim_id is in GET /v1/customers/{id}; those of a group are in "
-            + "GET /v1/purchases/{original_transaction_id}/seats.")
-
-    static func tooManyClaims(max: Int) -> Self {
-        Self(
+extension ProblemCatalogue {
+    static let seatEntries: [Entry] = [
+        Entry(
+            .seatsTaken, .conflict, "All seats of the group are taken.",
+            remedy: """
+                Ask the purchaser to add seats, or to remove a member. The invitation can still \
+                be used.
+                """),
+        Entry(
+            .seatsNotManagedByApp, .conflict, "The app does not invite the members of this group.",
+            remedy: "The App Store invites them, and gives each a transaction. Post that one."),
+        Entry(
+            .purchaseHasNoSeats, .conflict, "The purchase was not bought in seats.",
+            remedy: "Only a subscription that was bought for several people has members."),
+        Entry(
+            .purchaseNotRunning, .conflict, "The subscription does not run.",
+            remedy: """
+                Wait until the purchaser has subscribed again; then invite the members again.
+                """),
+        Entry(
+            .purchaserNeedsNoSeat, .conflict, "The purchaser needs no claim.",
+            remedy: "The purchase itself gives this customer access."),
+        // Says the same of every invitation that cannot be used, so that nobody learns what there
+        // is.
+        Entry(
+            .invitationUnknown, .notFound,
+            "There is no such invitation that this customer can use.",
+            remedy: "It may be used, withdrawn or expired. Ask the purchaser for another one."),
+        Entry(
+            .claimUnknown, .notFound, "There is no such claim of this customer's.",
+            remedy: """
+                A member's claim_id is in GET /v1/customers/{id}; those of a group are in GET \
+                /v1/purchases/{original_transaction_id}/seats.
+                """),
+        Entry(
             .tooManyClaims, .conflict, "The purchase has too many open claims.",
-            detail: "At most \(max) can be open.", remedy: "End those that nobody needs.")
-    }
-
-    static func tooManyInvitations(max: Int) -> Self {
-        Self(
+            remedy: "End those that nobody needs."),
+        Entry(
             .tooManyInvitations, .conflict,
             "The purchase has too many invitations that can be used.",
-            detail: "At most \(max) can be open.",
-            remedy: "Withdraw some, or wait until they are used or expire.")
-    }
+            remedy: "Withdraw some, or wait until they are used or expire."),
+    ]
+}
 
-    // MARK: - The shape of a request
+// MARK: - The shape of a request
 
-    static let seatTicketMissing = bodyNotUnderstood.variant(
+extension ProblemCatalogue.Entry {
+    static let seatTicketMissing = of(.bodyNotUnderstood).variant(
         "The request has neither or both of token and original_transaction_id.",
         remedy: "Send the token of an invitation, or with a secret key "
             + "original_transaction_id instead.")
 
-    static let speakerMissing = requestNotUnderstood.variant(
+    static let speakerMissing = of(.requestNotUnderstood).variant(
         "The request does not say which customer it speaks for.",
         remedy: "Add ?customer_id= and that customer's Perennial-Customer-Proof, or let your "
             + "server send it with a secret key.")
 
-    static let invitationLifeOutOfRange = bodyNotUnderstood.variant(
+    static let invitationLifeOutOfRange = of(.bodyNotUnderstood).variant(
         "expires_in_seconds is out of range.",
         remedy: "Send a number from \(NewInvitation.lifeMin.components.seconds) to "
             + "\(NewInvitation.lifeMax.components.seconds).")
-}
-
-extension ProblemCatalogue.Entry {
-    static func seats(_ why: SeatRefusal) -> Self {
-        switch why {
-        case .taken: seatsTaken
-        case .notOurs: seatsNotManagedByApp
-        case .noSeats: purchaseHasNoSeats
-        case .notRunning: purchaseNotRunning
-        case .purchasers: purchaserNeedsNoSeat
-        case .unknownInvitation: invitationUnknown
-        case .unknownClaim: claimUnknown
-        case .tooManyClaims(let limit): tooManyClaims(max: limit)
-        case .tooManyInvitations(let limit): tooManyInvitations(max: limit)
-        }
-    }
 }

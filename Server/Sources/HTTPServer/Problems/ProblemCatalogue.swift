@@ -1,5 +1,4 @@
 import HTTPTypes
-import Ledger
 import PerennialContract
 
 /// Everything that a response says about a failure: the status, title and remedy of each problem
@@ -45,87 +44,63 @@ enum ProblemCatalogue {
         }
     }
 
-    /// One entry for each code. Where an entry depends on the request, this is an example.
-    static let entries: [Entry] = [
-        .keyMissing, .keyUnknown, .keyNotSecret, .keyExpired(at: Instant(milliseconds: 0)),
-        .keyScopeMissing(.read, has: []), .secretKeyAtWrongAddress, .bodyNotJSON,
-        .bodyNotUnderstood,
-        .bodyTooLarge(bytesMax: 1), .bodyTooSlow(secondsMax: 1), .bodyHasTooManyItems,
-        .cursorUnknown, .cursorOutdated(after: nil), .limitOutOfRange(max: 1), .environmentUnknown,
-        .stateUnknown(known: []), .routeUnknown, .methodNotAllowed(.get, allowed: []),
-        .requestNotUnderstood, .forwardUnknown, .forwardNotAccepted,
-        .webhookUnknown, .webhookInConfiguration, .tooManyWebhooks(max: 1), .webhookNotValid,
-        .webhookDeliveryUnknown,
-        .reportUnknown(known: []), .reportNotValid, .configurationNotValid,
-        .currencyUnknown(known: []), .amountNotPositive, .walletBalanceTooLow,
-        .spendingNotAllowed, .idempotencyKeyMissing,
-        .idempotencyKeyReused, .contentUnknown, .contentNotAvailable, .contentLinkInvalid,
-        .fileNotInSandbox, .notificationNotTrusted, .notificationForAnotherApp,
-        .notificationNotUnderstood, .notificationIncomplete, .purchaseNotTrusted,
-        .purchaseFromXcode, .environmentsMixed,
-        .purchaseForAnotherApp, .purchaseNotUnderstood, .purchaseIncomplete,
-        .legacyDocumentsNotAccepted,
-        .purchasesMissing, .renewalWithoutTransaction, .purchaseBelongsToAnotherCustomer(.kept),
-        .documentBudgetSpent(wait: .zero), .growthBudgetSpent(wait: .zero), .documentUnknown,
-        .customerIDNotValid,
-        .customerProofMissing,
-        .customerProofNotValid, .aliasUnknown, .aliasIsFirstID, .aliasJoinsTwoPeople,
-        .aliasNotProven,
-        .purchaseUnknown, .transferUnknown,
-        .transferSuperseded, .entitlementUnknown, .grantUnknown, .grantAlreadyEnded,
-        .seatsTaken, .seatsNotManagedByApp, .purchaseHasNoSeats, .purchaseNotRunning,
-        .purchaserNeedsNoSeat,
-        .invitationUnknown, .claimUnknown, .tooManyClaims(max: 1), .tooManyInvitations(max: 1),
-        .offersKeyMissing, .offerUnknown, .offerNotForCustomer, .signingTimeInFuture, .serverBusy,
-        .storageUnavailable, .appNotConfigured, .serverNotReady, .serverFailed,
+    /// The entry of each code that a route can answer. Where an entry depends on the request, this
+    /// is an example.
+    static let entries =
+        requestEntries + customerEntries + documentEntries + seatEntries + serverEntries
+
+    fileprivate static let entriesByCode = Dictionary(
+        uniqueKeysWithValues: (entries + pageEntries).map { ($0.code, $0) })
+
+    /// Problems of the server: the same request may succeed later.
+    private static let serverEntries: [Entry] = [
+        Entry(
+            .serverBusy, .serviceUnavailable,
+            "The database is busy: too many requests wait for it, or this one took too long.",
+            remedy: "Send the same request again later."),
+        Entry(
+            .storageUnavailable, .serviceUnavailable, "The server cannot use its database now.",
+            remedy: "Send the same request again later."),
+        Entry(
+            .serverNotReady, .serviceUnavailable, "The server is not ready.",
+            remedy: "Wait, then try again."),
+        Entry(
+            .serverFailed, .internalServerError, "The server failed.",
+            remedy: "Try again. If it fails again, send this request_id to the operator."),
+        Entry(
+            .appNotConfigured, .internalServerError, "The app of this key is not configured.",
+            remedy: "Add it to perennial.yaml again, or use a key of another app."),
+        Entry(
+            .signingTimeInFuture, .serviceUnavailable,
+            "Cannot verify right now whether this is genuine.",
+            remedy: "Send it again later."),
+        Entry(
+            .forwardNotAccepted, .serviceUnavailable,
+            "A forwarding target has not accepted the notification.",
+            remedy: "Send it again later, or set forward_policy to own."),
     ]
 }
 
-// MARK: - Problems of the server: the same request may succeed later
-
 extension ProblemCatalogue.Entry {
-    static let serverBusy = Self(
-        .serverBusy, .serviceUnavailable,
-        "The database is busy: too many requests wait for it, or this one took too long.",
-        remedy: "Send the same request again later.")
+    /// Returns the entry of a code. A test holds that there is one for each.
+    static func of(_ code: ProblemCode) -> Self {
+        guard let entry = ProblemCatalogue.entriesByCode[code] else {
+            preconditionFailure("The problem code \(code.rawValue) has no entry.")
+        }
+        return entry
+    }
 
-    static let tooManyBodyBytes = serverBusy.variant(
+    static let tooManyBodyBytes = of(.serverBusy).variant(
         "The server holds too many request bodies at the moment.")
 
-    static let tooManyWaits = serverBusy.variant(
+    static let tooManyWaits = of(.serverBusy).variant(
         "Too many requests are waiting for a change.",
         remedy: "Send the same request later, or leave out wait.")
 
     static func tooManyStreams(max: Int) -> Self {
-        serverBusy.variant(
+        of(.serverBusy).variant(
             "Too many event streams are open.", detail: "At most \(max) are open at one time.",
             remedy: "Close unused streams, or connect later. GET /v1/events?wait=30 "
                 + "gives the same events without a stream.")
     }
-
-    static let storageUnavailable = Self(
-        .storageUnavailable, .serviceUnavailable, "The server cannot use its database now.",
-        remedy: "Send the same request again later.")
-
-    static let serverNotReady = Self(
-        .serverNotReady, .serviceUnavailable, "The server is not ready.",
-        remedy: "Wait, then try again.")
-
-    static let serverFailed = Self(
-        .serverFailed, .internalServerError, "The server failed.",
-        remedy: "Try again. If it fails again, send this request_id to the operator.")
-
-    static let appNotConfigured = Self(
-        .appNotConfigured, .internalServerError, "The app of this key is not configured.",
-        remedy: "Add it to perennial.yaml again, or use a key of another app.")
-
-    static let signingTimeInFuture = Self(
-        .signingTimeInFuture, .serviceUnavailable,
-        "Cannot verify right now whether this is genuine.",
-        remedy: "Send it again later.")
-
-    static let forwardNotAccepted = Self(
-        .forwardNotAccepted, .serviceUnavailable,
-        "A forwarding target has not accepted the notification.",
-        remedy: "Send it again later, or set forward_policy to own.")
 }

@@ -94,7 +94,7 @@ extension ProblemError {
             }
         if let member = Self.text(of: path) {
             self.init(
-                Self.isTime(error) ? .timeNotReadable : .bodyNotUnderstood,
+                Self.isTime(error) ? .timeNotReadable : .of(.bodyNotUnderstood),
                 detail: "\(member) \(wrong).")
         } else if Self.isObject(json) {
             // The decoder does not say which member it is.

@@ -65,7 +65,7 @@ extension Request {
             guard let meant = Spelling.nearest(to: name, among: known) else { continue }
             throw ProblemError(
                 .parameterUnknown,
-                detail: "`\(ProblemError.shortened(name))` is unknown. Did you mean \(meant)?")
+                detail: "`\(EngineFailure.shortened(name))` is unknown. Did you mean \(meant)?")
         }
     }
 
@@ -83,6 +83,6 @@ extension ProblemError {
     ) -> String? {
         guard let unknown = names.filter({ !known.contains($0) }).min() else { return nil }
         let list = known.isEmpty ? "none" : known.sorted().joined(separator: ", ")
-        return "`\(path)\(shortened(unknown))` is unknown. Known are: \(list)."
+        return "`\(path)\(EngineFailure.shortened(unknown))` is unknown. Known are: \(list)."
     }
 }

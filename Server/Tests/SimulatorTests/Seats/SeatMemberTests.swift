@@ -100,6 +100,25 @@ import Testing
         #expect(try await stage.truth().seats?.members == [])
     }
 
+    /// Ben has joined when only the added seats were left, and the next period is charged ahead.
+    @Test func `a member keeps the seat while any part of the period is left`() async throws {
+        let (stage, id) = try await group(2)
+        let second = try await stage.order(4).transactionID
+        try await stage.simulator.change(transaction: id, .refund())
+        try await stage.simulator.change(id, .joinGroup("ben"))
+        let third = try await stage.order(6).transactionID
+        try await stage.simulator.change(id, .renewNow)
+        try await stage.simulator.change(transaction: second, .refund())
+        let seat = try await purchase(of: "ben", stage)
+        #expect(seat.isOpen && seat.nextBegins == seat.period?.upperBound)
+        #expect(try await stage.truth().seats?.members == ["ben"])
+        // Nothing is left of the period, and the next one has not begun.
+        try await stage.simulator.change(transaction: third, .refund())
+        let taken = try await purchase(of: "ben", stage)
+        #expect(!taken.isOpen && taken.nextBegins == seat.nextBegins)
+        #expect(try await told(stage).last == "ben: REVOKE 1 pro.monthly")
+    }
+
     @Test func `a full refund ends the members, and grace keeps them`() async throws {
         let (stage, id) = try await group()
         try await stage.simulator.change(id, .joinGroup("ben"))

@@ -57,6 +57,24 @@ import Testing
         #expect(try await stage.truth().charges.map(\.refunded) == [9_990, 25_970])
     }
 
+    @Test func `the share of refunded seats is named after an upgrade, too`() async throws {
+        let stage = try Stage { settings in
+            settings.quirks = [.seatRefundNamesPercentage]
+            settings.upgradeSetsRevocationDate = false
+            for product in ["pro.monthly", "premium.monthly"] {
+                settings.rules.seats.set(SeatPrices.Tiers(), of: product)
+            }
+        }
+        let bought = try await stage.order(4)
+        try await stage.simulator.change(bought.originalTransactionID, .refundSeats(1))
+        try await stage.advance("P1D")
+        try await stage.order(4, "premium.monthly")
+        let old = try await stage.transaction(bought.transactionID)
+        #expect(old.isUpgraded == true && old.revocationDate == nil)
+        #expect(old.multiSeatInfo?.revokedSeatQuantity == 1)
+        #expect(old.revocationPercentage == 25_000)
+    }
+
     @Test func `a purchaser who loses one of two transactions keeps access and renews the rest`()
         async throws
     {

@@ -1,0 +1,51 @@
+import PerennialContract
+
+extension EngineFailure {
+    /// What is said about a failure, and to whom.
+    package struct Row {
+        package let code: ProblemCode
+        /// The code if the request is a notification of the App Store.
+        package let notificationCode: ProblemCode
+        /// For logs and the command line.
+        package let sentence: String
+        /// The particulars for the caller. Nil if title and remedy of the code say everything.
+        package let detail: String?
+        /// What only the log says about a request. Nil if there is nothing more to say.
+        package let operatorDetail: String?
+        /// After which time the same request may succeed. Nil if that is not known.
+        package let wait: Duration?
+
+        /// - Parameter isForCaller: whether the sentence is the detail as well.
+        init(
+            _ code: ProblemCode, ofNotification notificationCode: ProblemCode? = nil,
+            _ sentence: String, isForCaller: Bool = false, detail: String? = nil,
+            operatorDetail: String? = nil, wait: Duration? = nil
+        ) {
+            self.code = code
+            self.notificationCode = notificationCode ?? code
+            self.sentence = sentence
+            self.detail = isForCaller ? "\(sentence)." : detail
+            self.operatorDetail = operatorDetail
+            self.wait = wait
+        }
+    }
+
+    /// The maximum length of a name or id in a response.
+    private static let nameCharactersMax = 40
+
+    /// Returns what a client sent, shortened, for a response.
+    package static func shortened(_ name: String) -> String {
+        String(name.prefix(nameCharactersMax))
+    }
+
+    /// Returns what a client sent, shortened and in quotation marks, for a response.
+    package static func quoted(_ name: String) -> String { shortened(name).debugDescription }
+}
+
+/// What only pages of the dashboard say, and no route of the HTTP interface.
+extension ProblemCode {
+    package static let roleNotEnough = Self(rawValue: "role_not_enough")
+    package static let operatorUnknown = Self(rawValue: "operator_unknown")
+    package static let operatorNotValid = Self(rawValue: "operator_not_valid")
+    package static let operatorLinkUnknown = Self(rawValue: "operator_link_unknown")
+}
