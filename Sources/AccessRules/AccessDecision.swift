@@ -5,7 +5,7 @@ package struct AccessDecision: Hashable, Sendable {
     package var isActive: Bool
     /// False until there is any evidence.
     package var isKnown: Bool
-    /// The server's states, and `never` and `unknown`.
+    /// The states that the server reports, and also `never` and `unknown`.
     package var state: AccessState
     package var until: Timestamp?
     package var willRenew: Bool?
@@ -15,9 +15,9 @@ package struct AccessDecision: Hashable, Sendable {
     package var asOf: Timestamp?
     /// The number of the rule that decided.
     package var rule: Int
-    /// When time alone will change this. Nil if it will not.
+    /// When the decision will change with time alone. Nil if it will not.
     package var changesAt: Timestamp?
-    /// What was considered, for a person: one line each.
+    /// The evidence that was considered, one line each, for a person to read.
     package var steps: [Step]
 
     package init(
@@ -38,7 +38,8 @@ package struct AccessDecision: Hashable, Sendable {
         self.steps = steps
     }
 
-    /// What it rests on, the strongest first where two say the same.
+    /// The evidence that the decision rests on. The strongest comes first, for evidence that says
+    /// the same.
     package enum Basis: Int, Hashable, Sendable {
         case server, token, store, held, none
     }

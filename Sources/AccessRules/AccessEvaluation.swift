@@ -1,7 +1,7 @@
 internal import PerennialContract
 
-/// One right of one customer, and all that was said about it. The time is a parameter, because the
-/// moment of the next change is found by trying the moments at which something ends.
+/// One entitlement of one customer, and all evidence about it. The time is a parameter: the next
+/// change is found by evaluating each moment at which something ends.
 struct AccessEvaluation {
     private let entitlement: String
     private let store: SortedEvidence
@@ -29,7 +29,7 @@ struct AccessEvaluation {
         }
     }
 
-    /// The answer now, and when time alone will change it.
+    /// The decision now, and when it will change with time alone.
     var decision: AccessDecision {
         let findings = findings(at: evidence.now)
         var decision = decisionAlone(by: findings, at: evidence.now)
@@ -40,7 +40,7 @@ struct AccessEvaluation {
         return decision
     }
 
-    /// All moments to come at which the answer can change.
+    /// All future moments at which the decision can change.
     private var moments: [Timestamp] {
         var ends: [Timestamp] = []
         if let server {
@@ -64,10 +64,10 @@ struct AccessEvaluation {
 
     // MARK: - At one moment
 
-    /// What every purchase and the server say. The first one decides.
+    /// The findings of every purchase and of the server, the deciding one first.
     private func findings(at now: Timestamp) -> [Finding] {
         var findings = documents.compactMap { finding(about: $0, at: now) }
-        // The store on this device knows nothing of what another account has bought.
+        // The store on this device does not know what another account has bought.
         let storeKnows =
             server?.right?.originalTransactionID.map { id in
                 evidence.store.statuses[id] != nil
@@ -78,7 +78,7 @@ struct AccessEvaluation {
         return findings.sorted { $0.outranks($1) }
     }
 
-    /// The answer, without its explanation.
+    /// The decision without its explanation.
     private func decisionAlone(by findings: [Finding], at now: Timestamp) -> AccessDecision {
         guard let best = findings.first else { return mayShut(at: now) ? never : unknown }
         guard best.isOpen || mayShut(at: now) && !findings.contains(where: \.isSilent) else {
@@ -90,19 +90,19 @@ struct AccessEvaluation {
             asOf: best.asOf, rule: best.rule)
     }
 
-    /// Whether a right that nothing opens is shut. The App Store on a device speaks for one store
-    /// account only: that a customer does not have a right by another, by a grant or on the web,
-    /// only the server can say.
+    /// Whether an entitlement that nothing opens can be shut. The App Store on a device knows one
+    /// store account only. Only the server knows purchases by another account, grants, and
+    /// purchases on the web.
     private func mayShut(at now: Timestamp) -> Bool {
         reason(notToShutAt: now) == nil
     }
 
-    /// Why a right that nothing opens may be open all the same. Nil if it is shut.
+    /// Why an entitlement that nothing opens may still be open. Nil if it is shut.
     private func reason(notToShutAt now: Timestamp) -> String? {
         if evidence.server == nil, !evidence.isStoreAlone {
             return "The server has not said anything about this customer yet."
         }
-        // Of somebody who has not signed in, the server knows only what this device has shown.
+        // About an anonymous customer the server knows only what this device has posted.
         let isAnswered =
             evidence.isStoreSilent && evidence.person != nil && evidence.server?.isLive == true
         if !evidence.isStoreRead, !isAnswered {
@@ -152,7 +152,7 @@ struct AccessEvaluation {
         AccessDecision(isActive: false, isKnown: false, state: .unknown, basis: .none, rule: 1)
     }
 
-    /// Why there is no answer, or only that the customer never had it.
+    /// Why there is no decision, or that the customer never had the entitlement.
     private func step(without decision: AccessDecision) -> [AccessDecision.Step] {
         guard decision.state == .never || !decision.isKnown else { return [] }
         let text =
@@ -165,7 +165,7 @@ struct AccessEvaluation {
         return [.init(rule: 1, basis: decision.basis, originalTransactionID: nil, text: text)]
     }
 
-    /// What was heard, and why it opens nothing.
+    /// The evidence that was ignored, and why it opens nothing.
     private var ignored: [AccessDecision.Step] {
         store.purchases.compactMap { purchase in
             let original = purchase.documents[0].originalID
@@ -205,8 +205,9 @@ extension Evidence {
 }
 
 extension StoreTransaction {
-    /// Whether it counts beside an answer of the server that knows the purchase: if it is later, or
-    /// if the server does not have it yet. At equal times a refund counts, otherwise the server.
+    /// Whether a document counts in addition to an answer of the server that knows its purchase: if
+    /// the document is later, or if the server does not have it yet. At equal times a refund
+    /// counts; otherwise the server's answer counts.
     func counts(beside asOf: Timestamp?) -> Bool {
         guard let asOf, isAcknowledged else { return true }
         return revokedAt == nil ? signedAt > asOf : signedAt >= asOf

@@ -1,29 +1,32 @@
-/// The rules by which a device decides what is open, from what the server and the App Store on
-/// the device have said. A pure function of evidence and time.
+/// The rules by which a device decides which entitlements are open, from the evidence of the server
+/// and of the App Store on the device. A pure function of evidence and time.
 ///
-///  1. *Known.* What is open is known. What nothing opens is shut only if the server has said
-///     something about the customer, in an answer or in a kept token, and if it has decided
-///     about everything that was bought. Otherwise the right is neither open nor shut. The App
-///     Store on a device speaks for one store account, and knows no grants.
+///  1. *Known.* An entitlement that evidence opens is open. An entitlement that nothing opens is
+///     shut only if the server has reported about the customer, in an answer or a stored token, and
+///     has decided about every purchase. Otherwise it is neither open nor shut. The App Store on a
+///     device knows one store account, and no grants.
 ///  2. *Evidence is per purchase.* One valid source is enough. If several apply, the latest end
 ///     counts.
-///  3. *Whose.* A purchase of another person opens nothing here, and neither does one that this
-///     device first saw for another customer and that the server has not decided about.
+///  3. *Owner.* A purchase of another person opens nothing here. Neither does a purchase that this
+///     device first saw for another customer, until the server has decided about it.
 ///  4. *The later signed statement counts.* A refund closes access at once, unless a later
 ///     document no longer reports it.
-///  5. *Missing data changes nothing*, unless a list that is not empty does not contain a purchase
-///     twice. Nothing shuts before the store was asked; if it does not answer, a kept token shuts
-///     nothing.
-///  6. *Held.* After a period whose renewal is not confirmed, a right stays open for a while.
-///  7. *It shuts on proof only*: newer evidence, a lapse that was seen twice, or an end since which
-///     somebody has answered. Silence proves nothing: after the hold, the right is unknown.
-///  8. *Time* is reckoned: ``ReckonedClock``.
-///  9. *Offline.* Rights without an end, and rights only the server knows, count until
+///  5. *Missing data changes nothing*, with one exception: a purchase that is missing twice from
+///     lists that are not empty. Nothing is shut before the store was asked; if the store does not
+///     answer, a stored token shuts nothing.
+///  6. *Hold.* After a period whose renewal is not confirmed, an entitlement stays open for a
+///     while.
+///  7. *An entitlement is shut only on proof*: newer evidence, a lapse that was seen twice, or an
+///     end after which the server or the store has answered. Silence proves nothing: after the
+///     hold, the entitlement is unknown.
+///  8. *Time* is computed by ``ReckonedClock``.
+///  9. *Offline.* Entitlements without an end, and entitlements only the server knows, count until
 ///     `offlineUntil`. Then they are unknown.
-/// 10. *Meaning.* A product that the server's present offerings do not contain gives nothing.
-///     Offerings of an earlier launch or of the app's bundle say what opens, never what does not.
+/// 10. *Products.* A product that is missing from the server's current offerings gives nothing.
+///    Offerings of an earlier launch or of the app's bundle prove what a product opens, never what
+///    it does not open.
 package enum AccessRules {
-    /// What is open, and why.
+    /// Decides whether one entitlement is open, and explains it.
     package static func decision(on entitlement: String, by evidence: Evidence) -> AccessDecision {
         AccessEvaluation(entitlement, SortedEvidence(evidence)).decision
     }

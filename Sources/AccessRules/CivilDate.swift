@@ -1,8 +1,8 @@
-/// A date of the Gregorian calendar, independent of a place.
+/// A date of the Gregorian calendar, without a time zone.
 ///
-/// `Timestamp` and the server contain the same algorithm: the contract does not export it, and what
-/// apps import must not contain server code. Years begin in March here, so that the leap day comes
-/// last; eras of 400 years repeat exactly.
+/// `Timestamp` and the server contain the same algorithm: the contract does not export it, and
+/// modules that apps import must not contain server code. Years begin in March here, so that the
+/// leap day is the last day; eras of 400 years repeat exactly.
 struct CivilDate: Hashable {
     var year: Int64
     /// From 1.
@@ -38,7 +38,8 @@ struct CivilDate: Hashable {
         return era * 146_097 + dayOfEra - 719_468
     }
 
-    /// The same day a number of months later, or the last day of that month if it has no such day.
+    /// The same day of the month, a number of months later. If that month has no such day, its last
+    /// day.
     func adding(months: Int) -> CivilDate {
         let (years, monthIndex) = Self.floorDivide(year * 12 + month - 1 + Int64(months), by: 12)
         let first = CivilDate(year: years, month: monthIndex + 1, day: 1)
@@ -48,8 +49,7 @@ struct CivilDate: Hashable {
         return CivilDate(year: first.year, month: first.month, day: min(day, length))
     }
 
-    /// The day of a moment counted in milliseconds since 1970-01-01, and the milliseconds into that
-    /// day.
+    /// The day and the milliseconds into that day, for a moment in milliseconds since 1970-01-01.
     static func dayAndRest(of milliseconds: Int64) -> (day: Int64, rest: Int64) {
         floorDivide(milliseconds, by: dayMilliseconds)
     }

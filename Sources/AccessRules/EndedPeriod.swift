@@ -1,30 +1,31 @@
 internal import PerennialContract
 
-/// What follows when a period of a renewing subscription is over and no later one is known.
+/// Decides about a period of a renewing subscription that is over, when no later period is known.
 struct EndedPeriod {
     /// The end of the period.
     var end: Timestamp
-    /// What the App Store on this device said about that end. Nil if nothing.
+    /// What the App Store on this device reported about that end. Nil if nothing.
     var status: StoreStatus?
     /// False if renewal is known to be off.
     var mayRenew: Bool
     /// How long after the end access stays open.
     var hold: HoldTime
 
-    /// How long before the end of a period the App Store begins to collect for the next one. What
-    /// it says earlier is about another end.
+    /// How long before the end of a period the App Store begins to charge for the next one. A
+    /// status from before that is about an earlier end. Milliseconds.
     static let collectedAheadMax: Int64 = 86_400_000
 
-    /// A result without the purchase that it is about.
+    /// A finding without its purchase.
     struct Outcome {
         var isOpen: Bool
         var state: AccessState
         var until: Timestamp
         var rule: Int
         var text: () -> String
-        /// Whether the status decided.
+        /// Whether the App Store's status decided.
         var isByStatus: Bool
-        /// Whether nobody has answered since the end, so that it may have been renewed.
+        /// Whether neither the server nor the store has answered since the end, so that the
+        /// subscription may have renewed.
         var isSilent = false
     }
 

@@ -1,10 +1,10 @@
 internal import PerennialContract
 
-/// What one purchase or one grant says about a right at a moment.
+/// What one purchase or one grant says about an entitlement at a moment.
 struct Finding {
     var isOpen: Bool
     var state: AccessState
-    /// If open: the end, nil for never. If shut: since when, nil if that is not known.
+    /// If open: the end, or nil if it never ends. If shut: since when, or nil if that is unknown.
     var until: Timestamp?
     var willRenew: Bool?
     var productID: String?
@@ -12,14 +12,14 @@ struct Finding {
     var asOf: Timestamp
     var rule: Int
     var originalTransactionID: String?
-    /// One sentence. A function, because most findings are never shown.
+    /// One sentence for a person. A function, because most findings are never shown.
     var text: () -> String
-    /// Whether it is not open only because nobody has said anything for too long. It may be open.
+    /// Whether it is not open only because nobody has answered for too long. It may be open.
     var isSilent = false
 
-    /// Open beats shut. Of the open ones the one that ends last counts, of the others the one that
-    /// ended last; if they end at the same time, the stronger basis. The rest only makes the result
-    /// independent of the order.
+    /// Open outranks shut. Of two open findings the one that ends last counts; of two shut findings
+    /// the one that ended last. If they end at the same time, the stronger basis counts. The
+    /// remaining comparisons only make the result independent of the order.
     func outranks(_ other: Finding) -> Bool {
         if isOpen != other.isOpen { return isOpen }
         if until != other.until {
@@ -46,7 +46,8 @@ extension Timestamp {
 }
 
 extension StoreStatus {
-    /// When it was said. A lapse is a device's own conclusion, so it is as new as its sighting.
+    /// When the evidence was signed. A lapse is the device's own conclusion, so it is as new as its
+    /// sighting.
     var saidAt: Timestamp {
         guard state == .expired, let firstLapse else { return signedAt }
         return max(signedAt, firstLapse.seenAt)

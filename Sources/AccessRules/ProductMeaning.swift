@@ -1,39 +1,39 @@
 package import PerennialContract
 
-/// What a product gives, by the signed offerings or the bundled file.
+/// The entitlements that a product gives, by the signed offerings or the bundled file.
 package struct ProductMeaning: Hashable, Sendable {
     package var entitlements: Set<String>
 
     package init(entitlements: Set<String>) { self.entitlements = entitlements }
 }
 
-/// What is known of one customer on one device, at one moment.
+/// All evidence about one customer on one device, at one moment.
 package struct Evidence: Hashable, Sendable {
     /// The id of the customer. Nil if the customer is anonymous.
     package var person: String?
     package var server: ServerEvidence?
     package var store: StoreEvidence
-    /// Verdicts that were kept from earlier answers, by original transaction id.
+    /// Verdicts that were stored from earlier answers, by original transaction id.
     package var keptVerdicts: [String: Verdict]
     /// By product id. Empty before the offerings were read.
     package var meanings: [String: ProductMeaning]
-    /// Whether the server has said or confirmed ``meanings`` since the launch. If not, a product
-    /// may give more by now than what an earlier launch or the app's bundle says.
+    /// Whether the server has sent or confirmed ``meanings`` since the launch. If not, a product
+    /// may now give more than the offerings of an earlier launch or of the app's bundle say.
     package var areMeaningsCurrent: Bool
     /// Ends of terms that do not renew, computed from the offerings, by transaction id.
     package var termEnds: [String: Timestamp]
-    /// When the server last said what the customer may use. Nil if it never did.
+    /// When the server last answered what the customer may use. Nil if it never did.
     package var serverAnsweredAt: Timestamp?
     /// Whether the store was asked since the launch, whatever it answered.
     package var isStoreRead: Bool
     /// Whether the store was asked since the launch and has not answered for long.
     package var isStoreSilent: Bool
-    /// Whether something waits for the server that may open a right and is not in the store's
-    /// evidence: a receipt, or a log-in that joins two customers.
+    /// Whether an unsent request may open an entitlement that the store's evidence does not
+    /// contain: a receipt, or a log-in that joins two customers.
     package var isAnythingUnsent: Bool
     /// Whether no server decides about what this store sells, as with Xcode's local store.
     package var isStoreAlone: Bool
-    /// Right now, reckoned.
+    /// The present moment, by the reckoned clock.
     package var now: Timestamp
     package var holdTimes: HoldTimes
 
@@ -61,11 +61,11 @@ package struct Evidence: Hashable, Sendable {
         self.holdTimes = holdTimes
     }
 
-    /// How long a right stays open after its end while its renewal is not confirmed.
+    /// How long an entitlement stays open after its end while its renewal is not confirmed.
     package struct HoldTimes: Hashable, Sendable {
         /// While the server or the store answers. Milliseconds.
         package var answered: Int64
-        /// While neither has answered since the end. Milliseconds.
+        /// While neither the server nor the store has answered since the end. Milliseconds.
         package var silent: Int64
 
         package init(answered: Int64 = 24 * 3_600_000, silent: Int64 = 7 * 24 * 3_600_000) {
@@ -76,7 +76,7 @@ package struct Evidence: Hashable, Sendable {
 }
 
 extension Evidence {
-    /// How long what ended then is held open.
+    /// How long an entitlement that ended at a moment is held open.
     ///
     /// - Parameter storeKnows: whether the store on this device would know of a renewal.
     func hold(since end: Timestamp, storeKnows: Bool = true) -> HoldTime {

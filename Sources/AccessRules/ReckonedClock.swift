@@ -1,28 +1,28 @@
 package import PerennialContract
 
-/// The time as far as it is proven. A device's clock can be set by its user, so it counts only
-/// after a restart, and only as long as nobody who signs has told the time since.
+/// The proven time. A user can set the device's clock, so it counts only after a restart, and only
+/// until the next signed time arrives.
 ///
-/// While the device runs, the time is the anchor plus what a monotonic clock has counted since. The
-/// monotonic clock must also count while the device sleeps.
+/// While the device runs, the time is the anchor plus the time that a monotonic clock has counted
+/// since. The monotonic clock must also count while the device sleeps.
 package struct ReckonedClock: Hashable, Sendable {
     /// Nil until the first signed time.
     package private(set) var anchor: Anchor?
     /// False while the anchor may be forged. Then the later of the reckoned time and the device's
-    /// counts, because a forged anchor must open nothing.
+    /// clock counts, because a forged anchor must open nothing.
     package private(set) var isProven: Bool
 
     package init(anchor: Anchor? = nil, isProven: Bool = true) {
         (self.anchor, self.isProven) = (anchor, isProven)
     }
 
-    /// A signed time, and when it was heard.
+    /// A signed time, and when it was received.
     package struct Anchor: Hashable, Sendable {
         package var signed: Timestamp
         /// Milliseconds since the device started.
         package var monotonic: Int64
-        /// A name of the time between two restarts. Empty if the signed time is only a lower limit:
-        /// nothing is counted from it.
+        /// Identifies the boot of the device. Empty if the signed time is only a lower limit: then
+        /// no time is counted from it.
         package var bootID: String
 
         package init(signed: Timestamp, monotonic: Int64, bootID: String) {
@@ -44,7 +44,7 @@ package struct ReckonedClock: Hashable, Sendable {
     /// - Parameters:
     ///   - deviceClock: what the device shows.
     ///   - monotonic: milliseconds since the device started.
-    ///   - bootID: a name of the time between two restarts.
+    ///   - bootID: identifies the boot of the device.
     package func now(deviceClock: Timestamp, monotonic: Int64, bootID: String) -> Timestamp {
         guard let anchor else { return deviceClock }
         let counted = anchor.now(monotonic: monotonic, bootID: bootID)
@@ -52,17 +52,18 @@ package struct ReckonedClock: Hashable, Sendable {
         return counted ?? max(anchor.signed, deviceClock)
     }
 
-    /// Whether the time is counted from a signed one, so that the device's clock has no part in it.
+    /// Whether the time is counted from a signed time, independent of the device's clock.
     package func isCounted(monotonic: Int64, bootID: String) -> Bool {
         isProven && anchor?.now(monotonic: monotonic, bootID: bootID) != nil
     }
 
-    /// The anchor is proven.
+    /// Marks the anchor as proven.
     package mutating func confirm() { isProven = true }
 
-    /// The anchor cannot be proven. It stays as a lower limit, and nothing is counted from it.
+    /// Records that the anchor cannot be proven. It stays as a lower limit, and no time is counted
+    /// from it.
     package mutating func distrust() {
-        // A contact has replaced it since.
+        // A signed response has replaced it since.
         guard !isProven else { return }
         anchor?.bootID = ""
         isProven = true
@@ -71,8 +72,8 @@ package struct ReckonedClock: Hashable, Sendable {
     /// Records a signed time.
     ///
     /// - Parameter isContact: true if it was signed just now, such as the server's time in a
-    ///   response. It replaces the anchor, even by an earlier time. Any other signed time is only
-    ///   known to be over, so it can only raise the reckoned time.
+    ///   response. It replaces the anchor, even with an earlier time. Any other signed time is only
+    ///   known to be in the past, so it can only move the reckoned time forward.
     package mutating func anchor(
         signed: Timestamp, monotonic: Int64, bootID: String, isContact: Bool
     ) {
@@ -90,7 +91,7 @@ package struct ReckonedClock: Hashable, Sendable {
     }
 
     /// Moves the anchor to the present if the device has not been restarted since. Idempotent. Call
-    /// it before the anchor is saved, so that the time that was counted survives a restart.
+    /// it before the anchor is saved, so that the counted time survives a restart.
     package mutating func advance(monotonic: Int64, bootID: String) {
         guard let now = anchor?.now(monotonic: monotonic, bootID: bootID) else { return }
         anchor = Anchor(signed: now, monotonic: monotonic, bootID: bootID)

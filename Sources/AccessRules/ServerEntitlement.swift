@@ -1,20 +1,20 @@
 internal import PerennialContract
 
-/// What the server says about one right, and which evidence of the store that replaces.
+/// What the server says about one entitlement, and which evidence of the store it replaces.
 struct ServerEntitlement {
     var evidence: ServerEvidence
     var right: ServerEvidence.Right?
-    /// Whether later evidence of the store says that what gives the right was taken back.
+    /// Whether later evidence of the store revokes the purchase that gives the entitlement.
     private var isOverthrown = false
-    /// Whether a later App Store document revokes what follows the right's end.
+    /// Whether a later App Store document revokes the grace time after the entitlement's end.
     private var isOverthrownAtEnd = false
-    /// What the store said about the right's purchase after the server's answer.
+    /// What the store said about the entitlement's purchase after the server's answer.
     var status: StoreStatus?
 
     /// - Parameters:
     ///   - documents: the store's documents that count for the customer, by purchase, sorted by
     ///     time of purchase.
-    ///   - gives: whether a product gives the right.
+    ///   - gives: whether a product gives the entitlement.
     init(
         _ evidence: ServerEvidence, on right: ServerEvidence.Right?, beside store: StoreEvidence,
         documents: [[StoreTransaction]], gives: (String) -> Bool
@@ -62,7 +62,7 @@ struct ServerEntitlement {
         return evidence.verdicts[purchase] == .theirs || right?.originalTransactionID == purchase
     }
 
-    /// Returns nil if it says nothing about the right.
+    /// Returns nil if the server's evidence does not name the entitlement.
     func finding(at now: Timestamp, hold: (Timestamp) -> HoldTime) -> Finding? {
         guard let right else { return nil }
         if isOverthrown(at: now) { return revoked }
@@ -116,7 +116,7 @@ struct ServerEntitlement {
         return finding
     }
 
-    /// The store's own documents say more, if there are any.
+    /// If the store has documents about it, they say more than this.
     private var revoked: Finding? {
         guard let status, status.state == .revoked else { return nil }
         var finding = finding(
@@ -146,7 +146,7 @@ struct ServerEntitlement {
             originalTransactionID: right?.originalTransactionID, text: text)
     }
 
-    /// The end of the right, if this purchase gives it and the server may still be believed.
+    /// The end of the entitlement, if this purchase gives it and the server's answer still counts.
     func lastMoment(of purchase: String, at now: Timestamp) -> StorePurchase.End? {
         guard let right, right.isActive, right.originalTransactionID == purchase, !isOverthrown,
             !isOverthrownAtEnd, !isSilent(at: now)
@@ -158,7 +158,7 @@ struct ServerEntitlement {
 }
 
 extension StoreStatus {
-    /// Whether it says what becomes of a payment that is due.
+    /// Whether the status says how a due payment turned out.
     fileprivate var isDecisive: Bool {
         switch state {
         case .subscribed: false
@@ -170,9 +170,9 @@ extension StoreStatus {
 }
 
 extension ServerEvidence.Right {
-    /// Whether a refunded document is about what gives the right.
+    /// Whether a refunded document is about the purchase that gives the entitlement.
     ///
-    /// - Parameter own: all documents about the right's purchase, sorted by time of purchase.
+    /// - Parameter own: all documents about the entitlement's purchase, sorted by time of purchase.
     fileprivate func isTakenBack(
         by refund: StoreTransaction, _ own: [StoreTransaction]
     ) -> Bool {
@@ -182,7 +182,7 @@ extension ServerEvidence.Right {
         case .nonConsumable: return own.allSatisfy { $0.revokedAt != nil }
         case .renewing:
             guard !refund.isUpgraded || refund.isRevokedByFamily else { return false }
-            // Seats that were added to a period, or the others, may be left of it.
+            // After the refund of added seats, the other seats of the period may remain.
             guard !own.contains(where: { $0.isLeft(ofPeriodOf: refund) }) else {
                 return false
             }
@@ -191,12 +191,12 @@ extension ServerEvidence.Right {
         }
     }
 
-    /// Whether ``until`` is the end of a wait for a payment, and not of a paid period.
+    /// Whether ``until`` is the end of a wait for a payment, not of a paid period.
     var isCollecting: Bool { state == .grace || state == .unconfirmed }
 }
 
 extension StoreTransaction {
-    /// Whether it is another payment for the period of a refunded one, and is not refunded.
+    /// Whether this is another payment for the same period as a refunded one, and is not refunded.
     func isLeft(ofPeriodOf refund: StoreTransaction) -> Bool {
         id != refund.id && isPart(ofPeriodOf: refund) && revokedAt == nil && !isUpgraded
     }

@@ -1,17 +1,18 @@
 package import PerennialContract
 
-/// What the server said about one customer: an answer, or a token that was kept.
+/// What the server said about one customer: an answer, or a stored token.
 package struct ServerEvidence: Hashable, Sendable {
-    /// The time for which it holds, by the server's clock.
+    /// The moment that it describes, by the server's clock.
     package var asOf: Timestamp
-    /// True for an answer that this process has received, false for a token that was kept.
+    /// True for an answer that this process has received, false for a stored token.
     package var isLive: Bool
     /// How long an offline device may rely on an entitlement that has no expiry, or that only the
-    /// server grants. Nil if the server signs no tokens: then until the process ends.
+    /// server grants. If the server signs no tokens this is nil, and the device may rely on it
+    /// until the process ends.
     package var offlineUntil: Timestamp?
     /// By entitlement. A token contains only the active ones.
     package var rights: [String: Right]
-    /// Whose each purchase is, by original transaction id.
+    /// The owner of each purchase, by original transaction id.
     package var verdicts: [String: Verdict]
 
     package init(
@@ -29,8 +30,8 @@ package struct ServerEvidence: Hashable, Sendable {
         package var isActive: Bool
         package var state: AccessState
         package var until: Timestamp?
-        /// Whether it may renew at ``until``: a renewing subscription whose renewal is not known to
-        /// be off. Only such a right is held open after its end.
+        /// Whether it may renew at ``until``: it comes from a renewing subscription whose renewal
+        /// is not known to be off. Only such an entitlement is held open after its end.
         package var mayRenew: Bool
         /// Nil if the App Store has not said.
         package var willRenew: Bool?
@@ -54,11 +55,11 @@ package struct ServerEvidence: Hashable, Sendable {
     }
 }
 
-/// Whose a purchase is, as the server says.
+/// The owner of a purchase, as the server says.
 package enum Verdict: Hashable, Sendable {
-    /// The customer has it, alone or with others.
+    /// It belongs to the customer, alone or with others.
     case theirs
-    /// It belongs to a customer who has not signed in: to nobody who has to be protected.
+    /// It belongs to an anonymous customer, so no other person has to be protected.
     case anonymous
     /// It belongs to another person.
     case anotherPerson

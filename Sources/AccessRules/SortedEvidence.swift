@@ -3,13 +3,14 @@ internal import PerennialContract
 /// The evidence, with the store's documents sorted into purchases, and each purchase's owner.
 struct SortedEvidence {
     let evidence: Evidence
-    /// By purchase: the original transaction id, or a term's own. Sorted by time of purchase.
+    /// By purchase: the original transaction id, or the term's own transaction id. Sorted by time
+    /// of purchase.
     let purchases: [(id: String, documents: [StoreTransaction])]
     /// Purchases whose documents count for this customer.
     private let owned: Set<String>
-    /// Until when something that was bought may give a right that is not known of it: the offerings
-    /// are not read, or not current, and the server has not decided about it. Nil if there is
-    /// nothing.
+    /// The last end of purchases that may give an entitlement although nothing says that they do:
+    /// the offerings are not read or not current, and the server has not decided about the
+    /// purchase. Nil if there is no such purchase.
     let undecidedEnd: StorePurchase.End?
 
     init(_ evidence: Evidence) {
@@ -41,12 +42,13 @@ struct SortedEvidence {
 }
 
 extension StoreTransaction {
-    /// The purchase that it belongs to. Each term is a purchase of its own.
+    /// The purchase that the transaction belongs to. Each term is a purchase of its own.
     var purchase: String { kind == .nonRenewing ? id : originalID }
 }
 
 extension Evidence {
-    /// The newest verdicts. What gives the customer a right is theirs.
+    /// The newest verdicts. A purchase that gives the customer an entitlement counts as the
+    /// customer's own.
     fileprivate var verdicts: [String: Verdict] {
         guard let server else { return keptVerdicts }
         var named: [String: Verdict] = [:]
@@ -56,8 +58,8 @@ extension Evidence {
         return keptVerdicts.merging(named) { $1 }.merging(server.verdicts) { $1 }
     }
 
-    /// Without a verdict, a purchase counts for the customer for whom this device first saw it, and
-    /// for everybody if that customer was anonymous.
+    /// Without a verdict, a purchase counts for the customer for whom this device first saw it. If
+    /// that customer was anonymous, it counts for everybody.
     fileprivate func isTheirs(_ documents: [StoreTransaction], by verdict: Verdict?) -> Bool {
         switch verdict {
         case .theirs, .anonymous: true
@@ -68,12 +70,13 @@ extension Evidence {
 }
 
 extension Evidence {
-    /// Until when a purchase may give a right that is not known of it. Nil if what it gives is
-    /// known, or if it gives nothing any more, whatever its product gives.
+    /// Until when a purchase may give an entitlement although nothing says that it does. Nil if the
+    /// purchase's product is known, or if the purchase gives nothing any more, whatever the product
+    /// is.
     ///
-    /// Also by evidence that is not trusted: it opens nothing, and it lets nothing shut.
+    /// Evidence that is not trusted counts here, too: it opens nothing, and it lets nothing shut.
     ///
-    /// - Parameter documents: all of one purchase, sorted by time of purchase.
+    /// - Parameter documents: all documents of one purchase, sorted by time of purchase.
     fileprivate func undecidedEnd(of documents: [StoreTransaction]) -> StorePurchase.End? {
         let original = documents[0].originalID
         let asOf = server.flatMap { $0.knows(original) ? $0.asOf : nil }
@@ -91,12 +94,12 @@ extension Evidence {
         return max(last, lapseEnd(after: end, status))
     }
 
-    /// Whether what a document gives is not known.
+    /// Whether the entitlements that a document gives are unknown.
     private func isUnexplained(_ document: StoreTransaction) -> Bool {
         isStoreAlone ? meanings[document.productID] == nil : !areMeaningsCurrent
     }
 
-    /// Until when a subscription may be open after the last end that is known.
+    /// Until when a subscription may be open after the last known end.
     private func lapseEnd(after end: Timestamp, _ status: StoreStatus?) -> StorePurchase.End {
         if let status, status.isReliable,
             status.saidAt >= end.adding(-EndedPeriod.collectedAheadMax)
@@ -110,7 +113,7 @@ extension Evidence {
 }
 
 extension ServerEvidence {
-    /// Whether it was said with a purchase of the customer's in mind.
+    /// Whether the server knew a purchase of the customer when it said this.
     fileprivate func knows(_ purchase: String) -> Bool {
         verdicts[purchase] == .theirs
             || rights.values.contains { $0.isActive && $0.originalTransactionID == purchase }

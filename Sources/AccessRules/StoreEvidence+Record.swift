@@ -1,8 +1,8 @@
 package import PerennialContract
 
 extension StoreEvidence {
-    /// Records a document about one transaction. The one that was signed last counts. If two were
-    /// signed at the same time, a refund does.
+    /// Records a document about one transaction. Of two documents the one that was signed last
+    /// counts. If both were signed at the same time, a refund counts.
     ///
     /// Idempotent, and independent of the order of documents, except for one thing: a purchase
     /// stays with the customer for whom its first document was recorded.
@@ -11,7 +11,7 @@ extension StoreEvidence {
         let relatives = transactions.values.filter { $0.originalID == new.originalID }
         if let first = relatives.first { new.firstSeenFor = first.firstSeenFor }
         if relatives.allSatisfy({ $0.signedAt < new.signedAt }) {
-            // A document from after the list that did not contain the purchase.
+            // This document is newer than the list that did not contain the purchase.
             absent.remove(new.originalID)
             missing[new.originalID] = nil
         }
@@ -27,8 +27,8 @@ extension StoreEvidence {
         transactions[new.id] = winner
     }
 
-    /// Notes that the server has recorded a document. A newer one of the same transaction, such as
-    /// a refund, stays to be posted.
+    /// Records that the server has a document. A newer document of the same transaction, such as a
+    /// refund, must still be posted.
     package mutating func acknowledge(_ transaction: StoreTransaction) {
         guard let kept = transactions[transaction.id], kept.hasSameContent(as: transaction) else {
             return
@@ -37,14 +37,14 @@ extension StoreEvidence {
     }
 
     /// Records what the App Store says about the renewal of one subscription. The renewal info that
-    /// was signed last counts, and of one renewal info the state that was seen last.
+    /// was signed last counts; for one renewal info, the state that was seen last counts.
     ///
-    /// Computes `isConfirmed`: a lapse is confirmed if it is seen again 30 seconds after it was
-    /// first seen, or in another launch. What is not a lapse needs no confirmation.
+    /// Sets `isConfirmed`: a lapse is confirmed if it is seen again 30 seconds after it was first
+    /// seen, or in another launch. States other than a lapse need no confirmation.
     ///
     /// - Parameters:
     ///   - now: the reckoned time.
-    ///   - launch: a number that is another one in each process.
+    ///   - launch: a number that differs in each process.
     package mutating func record(_ status: StoreStatus, at now: Timestamp, launch: Int) {
         var new = status
         new.isConfirmed = true
@@ -68,7 +68,7 @@ extension StoreEvidence {
     /// - Parameters:
     ///   - currentIDs: the original transaction ids of all current entitlements.
     ///   - now: the reckoned time.
-    ///   - launch: a number that is another one in each process.
+    ///   - launch: a number that differs in each process.
     package mutating func recordList(of currentIDs: Set<String>, at now: Timestamp, launch: Int) {
         guard !currentIDs.isEmpty else { return }
         answeredAt = max(answeredAt ?? now, now)
@@ -89,7 +89,7 @@ extension StoreEvidence {
 }
 
 extension Sighting {
-    /// How long a device may report something that is not true while it renews a subscription.
+    /// How long a device may report a false state while it renews a subscription.
     package static let confirmationMilliseconds: Int64 = 30_000
 
     fileprivate func isConfirmed(at now: Timestamp, launch: Int) -> Bool {
@@ -99,8 +99,8 @@ extension Sighting {
 }
 
 extension StoreTransaction {
-    /// Whether the server learns nothing from the one if it has the other. StoreKit signs the same
-    /// content anew now and then.
+    /// Whether two documents say the same to the server. StoreKit signs the same content again from
+    /// time to time.
     package func hasSameContent(as other: Self) -> Bool {
         expiresAt == other.expiresAt && revokedAt == other.revokedAt
             && isUpgraded == other.isUpgraded && seats == other.seats
@@ -113,7 +113,7 @@ extension StoreTransaction {
 }
 
 extension StoreTransaction.Kind {
-    /// Whether a purchase of this kind is listed as long as it is current. Of terms only the latest
-    /// of a product is listed, and consumables never are.
+    /// Whether the App Store lists a purchase of this kind as long as it is current. It lists only
+    /// the latest term of a product, and never lists consumables.
     fileprivate var isListed: Bool { self == .renewing || self == .nonConsumable }
 }

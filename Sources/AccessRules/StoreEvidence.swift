@@ -7,24 +7,25 @@ package struct StoreTransaction: Hashable, Sendable {
     package var productID: String
     package var kind: Kind
     package var purchasedAt: Timestamp
-    /// Nil for what has no end of its own.
+    /// Nil if the purchase has no end of its own.
     package var expiresAt: Timestamp?
     package var revokedAt: Timestamp?
-    /// Whether Family Sharing or an assignment ended, and not a payment was given back.
+    /// Whether it was revoked because Family Sharing or an assignment ended, not by a refund.
     package var isRevokedByFamily: Bool
     package var isUpgraded: Bool
     package var isFamilyShared: Bool
     /// How many units were bought at once.
     package var quantity: Int
-    /// Nil unless the customer bought several seats. A member's transaction has none: it repeats
-    /// the purchaser's numbers.
+    /// Nil unless the customer bought several seats. Nil for a member's transaction, too, because
+    /// it only repeats the purchaser's numbers.
     package var seats: Seats?
     package var offer: Offer
     /// When the App Store signed this document.
     package var signedAt: Timestamp
-    /// True while only the purchase itself returned it, and the store does not list it yet.
+    /// True while only the purchase call has returned it, and the store's lists do not contain it
+    /// yet.
     package var isHeld: Bool
-    /// Whether the server has said that it recorded this document.
+    /// Whether the server has confirmed that it recorded this document.
     package var isAcknowledged: Bool
     /// The customer for whom this device first saw it; nil if that customer was anonymous.
     package var firstSeenFor: String?
@@ -74,7 +75,7 @@ package struct StoreTransaction: Hashable, Sendable {
     /// The seats of one transaction. A period has several if seats were added within it.
     package struct Seats: Hashable, Sendable {
         package var bought: Int
-        /// How many of them a refund took.
+        /// How many of them a refund revoked.
         package var revoked: Int
 
         package init(bought: Int, revoked: Int = 0) {
@@ -83,20 +84,21 @@ package struct StoreTransaction: Hashable, Sendable {
         }
     }
 
-    /// What no rule asks for, and an app may want to show. Apple's values, also new ones.
+    /// Values that no rule uses, and that an app may want to show. They are Apple's values; new
+    /// ones are possible.
     package struct Details: Hashable, Sendable {
         /// 1 introductory, 2 promotional, 3 code, 4 win-back. Nil without an offer.
         package var offerType: Int?
         package var offerID: String?
         /// Such as `FREE_TRIAL`.
         package var paymentMode: String?
-        /// By ISO 8601, such as `P1M`.
+        /// As ISO 8601 writes it, such as `P1M`.
         package var offerPeriod: String?
         /// Such as `FAMILY_SHARED`. Nil if the document does not say.
         package var ownership: String?
-        /// The product of the bundle that the subscription is a part of.
+        /// The product of the bundle that contains the subscription.
         package var bundleProductID: String?
-        /// Nil unless the customer pays by the month for a longer time that was promised.
+        /// Nil unless the customer has committed to pay by the month for a longer time.
         package var commitment: Commitment?
 
         package init(
@@ -114,12 +116,12 @@ package struct StoreTransaction: Hashable, Sendable {
         }
     }
 
-    /// The month of a promise to pay for several.
+    /// The month of a commitment to several monthly payments.
     package struct Commitment: Hashable, Sendable {
-        /// The number of the period's month, from 1.
+        /// The number of this month in the commitment, from 1.
         package var month: Int
         package var months: Int
-        /// When the last of them ends. Nil if the document does not say.
+        /// When the last month ends. Nil if the document does not say.
         package var until: Timestamp?
 
         package init(month: Int, months: Int, until: Timestamp?) {
@@ -131,20 +133,20 @@ package struct StoreTransaction: Hashable, Sendable {
 }
 
 extension StoreTransaction {
-    /// Whether it is the period of a subscription that is paid for at a moment.
+    /// Whether it is a subscription's paid period that includes a moment.
     package func isRunningSubscription(at now: Timestamp) -> Bool {
         kind == .renewing && revokedAt == nil && !isUpgraded
             && (expiresAt.map { $0 > now } ?? true)
     }
 
-    /// Whether two transactions are payments for one period: seats were added to it.
+    /// Whether two transactions are payments for one period: the later one added seats to it.
     package func isPart(ofPeriodOf other: StoreTransaction) -> Bool {
         id == other.id
             || originalID == other.originalID && productID == other.productID && expiresAt != nil
                 && expiresAt == other.expiresAt
     }
 
-    /// The seats that are left of this transaction. One if it is for one person.
+    /// The seats of this transaction that are not refunded. One if it is for one person.
     package var seatsLeft: Int {
         guard revokedAt == nil, !isUpgraded else { return 0 }
         return seats.map { max(0, $0.bought - max(0, $0.revoked)) } ?? 1
@@ -152,7 +154,7 @@ extension StoreTransaction {
 }
 
 extension Collection<StoreTransaction> {
-    /// How many seats the period of a transaction has. Nil unless seats were bought.
+    /// How many seats the period of a transaction has. Nil unless the customer bought seats.
     package func seats(inPeriodOf transaction: StoreTransaction) -> Int? {
         let parts = filter { $0.isPart(ofPeriodOf: transaction) }
         guard parts.contains(where: { $0.seats != nil }) else { return nil }
@@ -162,8 +164,8 @@ extension Collection<StoreTransaction> {
         }
     }
 
-    /// Of all documents about one subscription, the one that shows its latest period: the first
-    /// payment for that period that is left. Nil if there are none.
+    /// The document of the subscription's latest period: the first payment for that period that was
+    /// not refunded. Nil if there is none.
     package var latestPeriod: StoreTransaction? {
         let inOrder = filter { !$0.isUpgraded }.sorted {
             ($0.purchasedAt, $0.id) < ($1.purchasedAt, $1.id)
@@ -181,17 +183,17 @@ package struct StoreStatus: Hashable, Sendable {
     package var willRenew: Bool?
     /// The product of the next period, if there is one. Nil if the App Store has not said.
     package var renewsTo: String?
-    /// Whether another commitment follows the present one. Nil without one.
+    /// Whether another commitment follows the present one. Nil without a commitment.
     package var commitmentRenews: Bool?
-    /// How many seats the next period has, as is planned. Nil if the App Store has not said.
+    /// How many seats are planned for the next period. Nil if the App Store has not said.
     package var seatsAtRenewal: Int?
     package var graceUntil: Timestamp?
     /// When the renewal info was signed.
     package var signedAt: Timestamp
-    /// Whether a lapse was seen again 30 seconds after it was first seen, or at the next launch.
-    /// Without that it proves nothing: devices report it for an instant while they renew.
+    /// Whether a lapse was seen again 30 seconds after it was first seen, or at the next launch. An
+    /// unconfirmed lapse proves nothing: devices report one for an instant while they renew.
     package var isConfirmed: Bool
-    /// When a lapse was first seen. Nil if the status says none.
+    /// When a lapse was first seen. Nil if the status reports no lapse.
     package var firstLapse: Sighting?
 
     package init(
@@ -221,14 +223,14 @@ package struct StoreStatus: Hashable, Sendable {
 }
 
 extension StoreStatus {
-    /// Whether it was signed since a period began. An earlier one speaks of what came before.
+    /// Whether it was signed after a period began. An earlier one is about an earlier period.
     package func isAbout(_ period: StoreTransaction) -> Bool { signedAt >= period.purchasedAt }
 }
 
-/// When something was seen that counts only if it is seen again.
+/// When something was first seen that counts only once it is seen again.
 package struct Sighting: Hashable, Sendable {
     package var seenAt: Timestamp
-    /// The launch of the app in which it was seen: a number that is another one in each process.
+    /// The launch of the app in which it was seen: a number that differs in each process.
     package var launch: Int
 
     package init(seenAt: Timestamp, launch: Int) {
@@ -237,21 +239,21 @@ package struct Sighting: Hashable, Sendable {
     }
 }
 
-/// All that the App Store on this device has said, and when it was last heard.
+/// All evidence of the App Store on this device, and when the App Store last answered.
 package struct StoreEvidence: Hashable, Sendable {
     /// By transaction id, the newest document of each.
     package var transactions: [String: StoreTransaction]
     /// By original transaction id.
     package var statuses: [String: StoreStatus]
-    /// Purchases that a list which was not empty did not contain, seen twice.
+    /// Purchases that were missing twice from lists that were not empty.
     package var absent: Set<String>
-    /// Purchases that the last list which was not empty did not contain, and when that was first
+    /// Purchases that were missing from the last list that was not empty, and when that was first
     /// seen. By original transaction id.
     package var missing: [String: Sighting]
-    /// When the store last gave an answer that was not empty. Nil before the first.
+    /// When the store last returned an answer that was not empty. Nil before the first.
     package var answeredAt: Timestamp?
-    /// Whether this evidence can be trusted: the store has answered in this process, or the file
-    /// that kept it was not changed by anybody else. Without it nothing here opens anything.
+    /// Whether this evidence can be trusted: the store has answered in this process, or nobody but
+    /// this device has changed the file that contains it. Untrusted evidence opens nothing.
     package var isTrusted: Bool
 
     package init(

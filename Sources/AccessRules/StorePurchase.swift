@@ -1,20 +1,21 @@
 internal import PerennialContract
 
-/// All documents of the App Store on this device about one purchase, as far as they count.
+/// All documents of the App Store on this device about one purchase that count.
 struct StorePurchase {
-    /// The original transaction id; of a term, the transaction's own.
+    /// The original transaction id; for a term, its own transaction id.
     var id: String
-    /// Sorted by time of purchase. All of them, also those that the server's answer has replaced.
+    /// All documents, sorted by time of purchase. Includes those that the server's answer has
+    /// replaced.
     var all: [StoreTransaction]
-    /// Those that count beside the server's answer.
+    /// The documents that count in addition to the server's answer.
     var counting: [StoreTransaction]
     /// Nil if there is none, or if the server's answer has replaced it.
     var status: StoreStatus?
-    /// Whether a list did not contain it.
+    /// Whether a list of the store did not contain it.
     var isAbsent: Bool
     /// When the absence was first seen.
     var missingSince: Timestamp?
-    /// The end of the same purchase as the server says, if that is later than every end here.
+    /// The end of the same purchase as the server reports it, if that is later than every end here.
     var serverEnd: End?
 
     enum End: Equatable, Comparable {
@@ -24,8 +25,8 @@ struct StorePurchase {
 
     /// - Parameters:
     ///   - ends: ends of terms, by transaction id.
-    ///   - gives: whether a product gives the right.
-    ///   - hold: how long to hold what ended at a time.
+    ///   - gives: whether a product gives the entitlement.
+    ///   - hold: how long to hold the entitlement open after an end.
     func finding(
         at now: Timestamp, ends: [String: Timestamp], gives: (String) -> Bool,
         hold: (Timestamp) -> HoldTime
@@ -45,7 +46,7 @@ struct StorePurchase {
         return isAbsent ? finding.map(absent) : finding
     }
 
-    /// Whether what it was bought for has been taken back by a document, or by a later status.
+    /// Whether a document or a later status has revoked what the transaction paid for.
     func isRevoked(_ transaction: StoreTransaction) -> Bool {
         if transaction.revokedAt != nil { return true }
         guard let status, status.state == .revoked else { return false }
@@ -54,7 +55,7 @@ struct StorePurchase {
 
     // MARK: - Open
 
-    /// The period that was bought first counts now; the last one says when all of them end.
+    /// The first period that was bought decides now; the last one says when all of them end.
     private func open(
         _ valid: [StoreTransaction], at now: Timestamp, _ ends: [String: Timestamp]
     ) -> Finding? {
@@ -73,7 +74,8 @@ struct StorePurchase {
     private func revoked(
         among giving: [StoreTransaction], after valid: [StoreTransaction]
     ) -> Finding? {
-        // A refund of added seats takes nothing from whoever has paid the rest of the period.
+        // A refund of added seats takes nothing from the person who has paid for the rest of the
+        // period.
         let isWholly = { (refund: StoreTransaction) in
             isRevoked(refund) && !valid.contains { $0.isLeft(ofPeriodOf: refund) }
         }
@@ -118,8 +120,8 @@ struct StorePurchase {
         return finding(about: latest, ended.outcome(at: now))
     }
 
-    /// A grace period that was reported after the server's answer, when the documents of the period
-    /// before are older than that answer.
+    /// A grace period that was reported after the server's answer, while the documents of the
+    /// period before it are older than that answer.
     private func graceAlone(
         at now: Timestamp, gives: (String) -> Bool, hold: (Timestamp) -> HoldTime
     ) -> Finding? {
@@ -137,7 +139,7 @@ struct StorePurchase {
         return status.saidAt >= end.adding(-min(EndedPeriod.collectedAheadMax, half))
     }
 
-    /// The App Store does not list it, so its documents open nothing.
+    /// The App Store does not list the purchase, so its documents open nothing.
     private func absent(_ finding: Finding) -> Finding {
         var shut = finding
         if finding.isOpen {
@@ -188,14 +190,15 @@ struct StorePurchase {
 }
 
 extension StorePurchase.End {
-    /// Nil for never.
+    /// Nil if it never ends.
     var time: Timestamp? { if case .at(let time) = self { time } else { nil } }
 
     fileprivate var phrase: String { time.map { "until \($0)" } ?? "for ever" }
 }
 
 extension StoreTransaction {
-    /// When what it gives is over, if nothing is taken back. Nil if it gives nothing.
+    /// When the time that the transaction paid for is over, if nothing is revoked. Nil if it gives
+    /// nothing.
     func paidEnd(_ terms: [String: Timestamp]) -> StorePurchase.End? {
         switch kind {
         case .renewing: expiresAt.map { .at($0) } ?? .never

@@ -1,13 +1,13 @@
 package import PerennialContract
 
-/// How long terms last that do not renew, computed as the server does it. The App Store names no
-/// end for them.
+/// How long terms last that do not renew, computed as the server computes it. The App Store reports
+/// no end for them.
 package struct TermRules: Sendable {
-    /// By product id.
+    /// The length of each term, by product id.
     package var products: [String: Length]
-    /// The clock by whose days and months terms are counted.
+    /// The clock that counts the days and months of terms.
     package var clock: WallClock
-    /// Whether the customer sees terms that follow each other without a gap as one.
+    /// Whether terms that follow each other without a gap are shown to the customer as one.
     package var isExtending: Bool
 
     package init(products: [String: Length], clock: WallClock, isExtending: Bool = false) {
@@ -19,7 +19,7 @@ package struct TermRules: Sendable {
     /// The length of one unit of a product, by the calendar.
     package struct Length: Hashable, Sendable {
         package var months: Int
-        /// Whole days in addition to the months, with the bonus.
+        /// Whole days in addition to the months, including the bonus.
         package var days: Int
         /// Terms of one chain follow each other; terms of different chains run side by side.
         package var chain: String
@@ -36,7 +36,7 @@ package struct TermRules: Sendable {
         package var transactionID: String
         package var productID: String
         package var from: Timestamp
-        /// The end: earlier than paid for if the term was refunded.
+        /// The end. A refunded term ends earlier than was paid for.
         package var until: Timestamp
         /// Whether it follows the term before it in its chain without a gap.
         package var continues: Bool
@@ -45,19 +45,19 @@ package struct TermRules: Sendable {
 }
 
 extension TermRules {
-    /// Terms per chain; the oldest ones beyond this limit are ignored.
+    /// The number of terms per chain. Older ones beyond this limit are ignored.
     private static let termsMax = 1_000
-    /// Units bought at once; the App Store itself limits them to ten.
+    /// The number of units bought at once. The App Store itself limits it to ten.
     private static let quantityMax = 100
 
     /// All terms of a customer, sorted by start. Transactions of other kinds, and those for
     /// products without a length, are skipped.
     ///
-    /// Each chain is built from its first purchase on. A term begins when it is bought, or at the
+    /// Each chain is computed from its first purchase. A term begins when it is bought, or at the
     /// end of the term before it. The ends of consecutive terms are counted from the start of the
-    /// first one, so that the last day of a month stays the last; but no term is shorter than it
-    /// would be by itself. A refunded term ends at its refund, and those after it move up. A term
-    /// refunded before it began does not count.
+    /// first one, so that a run that began on the last day of a month ends on last days; but no
+    /// term is shorter than it would be alone. A refunded term ends at its refund, and those after
+    /// it move up. A term refunded before it began does not count.
     package func terms(of transactions: some Sequence<StoreTransaction>) -> [Term] {
         var chains: [String: [StoreTransaction]] = [:]
         for transaction in transactions where transaction.kind == .nonRenewing {
@@ -115,14 +115,14 @@ extension TermRules {
 private struct Chain {
     let name: String
     var terms: [TermRules.Term] = []
-    /// The start of the current run of terms without a gap, and the length added to it since.
+    /// The start of the current run of terms without a gap, and the length added since that start.
     private var anchor: Timestamp?
     private var months = 0
     private var days = 0
     private var end: Timestamp?
 
-    /// A term that begins after an hour that the clocks skip still ends at its run's time of day,
-    /// so it may be shorter by up to this much. Milliseconds.
+    /// The most by which a term can be too short because clocks skip an hour: its end keeps the
+    /// local time at which the run began. Milliseconds.
     private static let leapMax: Int64 = 12 * 3_600_000
 
     init(name: String) { self.name = name }
@@ -136,7 +136,7 @@ private struct Chain {
         if running == nil || anchor == nil { (anchor, months, days) = (from, 0, 0) }
         (months, days) = (months + more.months, days + more.days)
         var paid = clock.moment(months: months, days: days, after: anchor ?? from)
-        // Days and months added up over a long run may be less than this term alone: then the run
+        // Over a long run, the added days and months may be less than this term alone: then the run
         // is counted anew from here.
         let alone = clock.moment(months: more.months, days: more.days, after: from)
         if alone > paid.adding(Self.leapMax) {
@@ -147,7 +147,7 @@ private struct Chain {
             until: paid, continues: end == from, chain: name)
         if let refund = transaction.revokedAt, refund < paid {
             term.until = refund
-            // What follows is counted anew from there.
+            // Later terms are counted from there.
             (anchor, months, days) = (refund, 0, 0)
         }
         end = term.until

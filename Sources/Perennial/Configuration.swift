@@ -1,41 +1,42 @@
 public import Foundation
 
 extension Perennial {
-    /// Everything that can be set, with the values that most apps want.
+    /// Everything that can be configured. The defaults suit most apps.
     public struct Configuration: Sendable {
         /// The address of your Perennial server.
         public var server: URL
         /// An app key: `pk_…`.
         public var key: String
-        /// Who is signed in already. Nil: whoever was last, or a new anonymous customer. An empty
-        /// text, or one of more than 255 bytes, is no id, and counts as nil.
+        /// The id of the customer who is already signed in. Nil: the last customer of this device,
+        /// or a new anonymous one. An empty text, or one of more than 255 bytes, is not a valid id
+        /// and counts as nil.
         public var customer: String?
-        /// With false, nothing is bought or posted before `identify`: for apps that always have a
+        /// If false, nothing is bought or posted before `identify`: for apps that always require a
         /// log-in.
         public var allowsAnonymous: Bool
         public var role: Role
-        /// The app group whose folder holds the files, if extensions or widgets read them.
+        /// The app group whose folder holds the files, for extensions or widgets that read them.
         public var appGroup: String?
         /// Keys that sign tokens and offerings: members of the server's `/.well-known/jwks.json`.
-        /// Without one, the first keys that the server sends are trusted, and after a launch
-        /// nothing is known for some milliseconds longer.
+        /// If empty, the SDK trusts the first keys that the server sends, and after a launch access
+        /// is unknown for some milliseconds longer.
         public var trustedKeys: [PublicKey]
         /// A file made by `perennial config export`, for a first launch without a network.
         public var bundledOfferings: URL?
-        /// A proof from your own log-in for each request, where the server wants one.
+        /// Returns a proof from your own log-in for each request, if the server requires one.
         public var proof: (@Sendable (_ customer: String) async throws -> String)?
         public var log: LogHandler?
         /// How long access stays open after a period's end while neither the server nor the App
-        /// Store can be reached. Seconds; 7 days.
+        /// Store can be reached. Seconds; the default is 7 days.
         public var silentHold: TimeInterval
-        /// The time limit of one request that a caller waits for. A call may send several.
-        /// Seconds; 10.
+        /// The time limit of one request that a caller waits for. One call may send several
+        /// requests. Seconds; the default is 10.
         public var patience: TimeInterval
-        /// Keeps one request open while the app runs, so that a grant, a refund or a purchase on
-        /// the web shows within a second. With false it shows when the app comes to the
-        /// foreground. A server holds 1,000 such requests at a time.
+        /// Whether the SDK keeps one request open while the app runs, so that it learns of a grant,
+        /// a refund or a purchase on the web within a second. If false, it learns of it when the
+        /// app comes to the foreground. A server holds at most 1,000 such requests at a time.
         public var waitsForChanges: Bool
-        /// Where files are kept instead of the usual folder.
+        /// The folder for the files, instead of the usual one.
         public var folder: URL?
 
         public init(server: URL, key: String) {
@@ -57,7 +58,7 @@ extension Perennial {
 
         /// Perennial buys, and finishes what its server has recorded.
         public static let seller = Self(rawValue: "seller")
-        /// Other code buys and finishes. Perennial sees and posts.
+        /// Other code buys and finishes. Perennial only reads the transactions and posts them.
         public static let observer = Self(rawValue: "observer")
     }
 
@@ -75,7 +76,7 @@ extension Perennial {
         }
     }
 
-    /// Takes what the SDK logs. It never contains documents, tokens, or ids of customers.
+    /// Receives the SDK's log lines. They never contain documents, tokens, or ids of customers.
     public struct LogHandler: Sendable {
         public var level: Level
         public var write: @Sendable (_ level: Level, _ category: String, _ message: String) -> Void

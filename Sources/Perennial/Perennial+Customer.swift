@@ -1,11 +1,12 @@
 public import Foundation
 
 extension Perennial {
-    /// From now on for this customer. What the one before had is shut at once; offline too.
+    /// Signs a customer in. Everything that the previous customer had is shut at once, also
+    /// offline. Returns what is known about the new customer.
     ///
-    /// - Parameter customer: one person's own id, 1 to 255 bytes.
+    /// - Parameter customer: the app's own id of one person, 1 to 255 bytes of UTF-8.
     /// - Throws: `Failure`, such as `customer_id_not_valid`, if the server or this device refuses
-    ///   the id. Not if the server cannot be reached: it is told later.
+    ///   the id. Does not throw if the server cannot be reached: the log-in is sent later.
     @discardableResult
     public func identify(_ customer: String) async throws(Failure) -> Snapshot {
         switch part {
@@ -14,7 +15,8 @@ extension Perennial {
         }
     }
 
-    /// A new anonymous customer. Never fails; nothing of the old one is shown or sent on.
+    /// Signs out, and begins a new anonymous customer. Never fails. Nothing of the old customer is
+    /// shown or sent from now on.
     @discardableResult
     public func signOut() async -> Snapshot {
         switch part {
@@ -23,11 +25,11 @@ extension Perennial {
         }
     }
 
-    /// Deletes the account: forgets the person on the server and here. Purchases stay the Apple
-    /// account's. The server wants a proof for a person: see `Configuration.proof`.
+    /// Deletes the account: erases the person on the server and on this device. The purchases stay
+    /// with the Apple account. The server requires a proof for a person: see `Configuration.proof`.
     ///
-    /// - Throws: `Failure` if the server has not confirmed it. Then nothing is forgotten here: call
-    ///   it again.
+    /// - Throws: `Failure` if the server has not confirmed it. Then nothing is erased on this
+    ///   device: call it again.
     public func eraseCustomer() async throws(Failure) {
         switch part {
         case .script(let script): try await script.erase()
@@ -35,7 +37,8 @@ extension Perennial {
         }
     }
 
-    /// Whether the App Store may be told how much was used, if the customer asks for a refund.
+    /// Records whether the App Store may learn how much the customer used, if the customer asks for
+    /// a refund.
     ///
     /// - Throws: `Failure` if the server has not recorded it.
     public func setRefundConsent(_ consents: Bool) async throws(Failure) {
@@ -47,11 +50,12 @@ extension Perennial {
 // MARK: - What is for sale
 
 extension Perennial {
-    /// What is for sale at a placement; at the first one without. From memory if the store has
-    /// answered before.
+    /// The products for sale at a placement; without an argument, at the first one. Read from
+    /// memory if the store has answered before.
     ///
-    /// - Throws: `Failure`, temporary if neither the server nor a file in the app has said yet what
-    ///   is for sale, or if the store cannot be reached; `placement_unknown`.
+    /// - Throws: `Failure`: a temporary one if neither the server nor a file in the app has
+    ///   provided offerings yet, or if the store cannot be reached; `placement_unknown` if the
+    ///   server's configuration has no such placement.
     public func offering(_ placement: PlacementID? = nil) async throws(Failure) -> Offering {
         switch part {
         case .script(let script): try await script.offering(placement)
@@ -59,16 +63,17 @@ extension Perennial {
         }
     }
 
-    /// The rows and the headline of a shop.
+    /// The rows and the headline of a paywall.
     ///
-    /// - Throws: as ``offering(_:)``.
+    /// - Throws: `Failure` in the same cases as ``offering(_:)``.
     public func paywallContent(_ placement: PlacementID? = nil) async throws(Failure)
         -> PaywallContent
     {
         PaywallContent(try await offeringWithEligibility(placement), snapshot, at: now)
     }
 
-    /// An offering that says which of its offers the customer may take. Asks the server.
+    /// An offering that says which of its offers the customer may take. Sends a request to the
+    /// server.
     package func offeringWithEligibility(_ placement: PlacementID?) async throws(Failure)
         -> Offering
     {
@@ -78,7 +83,7 @@ extension Perennial {
         }
     }
 
-    /// Products by their ids, in this order. Those that the store does not know are left out.
+    /// Products by their ids, in this order. Products that the store does not know are left out.
     ///
     /// - Throws: `Failure` if the store cannot be asked.
     public func products(_ ids: [ProductID]) async throws(Failure) -> [Product] {
@@ -88,9 +93,10 @@ extension Perennial {
         }
     }
 
-    /// The offers of a product, those first that the customer may take, each with its reason.
+    /// The offers of a product, each with the reason why the customer may or may not take it.
+    /// Offers that the customer may take come first.
     ///
-    /// - Parameter plan: one of the product's plans, whose offers are meant. Nil: those of the
+    /// - Parameter plan: one of the product's plans. Nil: the offers of the plan that pays the
     ///   whole period at once.
     /// - Throws: `Failure` if the store or the server cannot be asked.
     public func offers(
@@ -107,17 +113,18 @@ extension Perennial {
 // MARK: - Wallets and content
 
 extension Perennial {
-    /// What is there, with what is still under way. Zero for a wallet that nobody has heard of, and
-    /// before the server has answered: see ``Wallet/isKnown``.
+    /// The wallet with its balance, including unconfirmed purchases and debits. The balance is zero
+    /// for an unknown wallet, and until the server has answered: see ``Wallet/isKnown``.
     public func wallet(_ id: WalletID) -> Wallet { snapshot[wallet: id] }
 
-    /// Spends once, however often it is repeated with one `key`. Offline only up to what the wallet
-    /// allows.
+    /// Spends from a wallet. Idempotent by `key`. Offline, it spends only as much as the wallet's
+    /// configuration allows.
     ///
     /// - Parameters:
     ///   - amount: units of the wallet, more than 0.
     ///   - reason: shown on the statement.
-    /// - Throws: `Failure` if nothing was spent: `wallet_balance_too_low`, `spending_not_allowed`.
+    /// - Throws: `Failure` if nothing was spent, such as `wallet_balance_too_low` or
+    ///   `spending_not_allowed`.
     @discardableResult
     public func spend(
         _ amount: Int, from wallet: WalletID, for reason: String, key: UUID = UUID()
@@ -129,7 +136,7 @@ extension Perennial {
         }
     }
 
-    /// What was published, the newest first, and what of it they may read.
+    /// All publications, the newest first, each with whether the customer may read it.
     ///
     /// - Throws: `Failure` if the server cannot be asked.
     public func content() async throws(Failure) -> [Publication] {
@@ -137,9 +144,9 @@ extension Perennial {
         return try await engine.content()
     }
 
-    /// A link for some minutes.
+    /// A link to a publication's file. It is valid for some minutes.
     ///
-    /// - Throws: `Failure` if they may not read it, or if the server cannot be asked.
+    /// - Throws: `Failure` if the customer may not read it, or if the server cannot be asked.
     public func link(to item: Publication.ID) async throws(Failure) -> URL {
         guard case .engine(let engine) = part else {
             throw Failure("content_unknown", remedy: "A preview has no content.")
@@ -151,7 +158,7 @@ extension Perennial {
 // MARK: - Words
 
 extension Perennial {
-    /// Why it is open or shut: each purchase, each rule, each clock. No network.
+    /// Why an entitlement is open or shut: each purchase, each rule, each clock. Uses no network.
     public func explain(_ entitlement: EntitlementID) -> Explanation {
         switch part {
         case .script(let script): script.explain(entitlement)
@@ -159,8 +166,8 @@ extension Perennial {
         }
     }
 
-    /// What is wrong with the set-up: key, products, environment, clock. For you, and for a mail to
-    /// support.
+    /// Finds what is wrong with the set-up: key, products, environment, clock. For developers, and
+    /// for mails to support.
     public func diagnose() async -> Diagnosis {
         guard case .engine(let engine) = part else { return Diagnosis(findings: []) }
         return await engine.diagnose()

@@ -4,15 +4,15 @@ public import Observation
     public import Combine
 #endif
 
-/// Whoever reads ``snapshot`` or an entitlement is told of a change, on the main actor: a view
-/// redraws.
+/// A view that reads ``snapshot`` or an entitlement is notified of each change on the main actor,
+/// and redraws.
 @available(iOS 17, macOS 14, tvOS 17, watchOS 10, *)
 extension Perennial: Observable {}
 
 #if canImport(Combine)
     /// For views before iOS 17: `@ObservedObject` and `@EnvironmentObject`.
     extension Perennial: ObservableObject {
-        /// Fires on the main actor, when ``snapshot`` is the new one already.
+        /// Fires on the main actor, after ``snapshot`` has changed.
         public var objectWillChange: ObservableObjectPublisher { publisher.objectWillChange }
     }
 #endif

@@ -2,11 +2,12 @@ public import Foundation
 public import StoreKit
 
 extension Perennial {
-    /// Buys. A second tap while the sheet is up joins the first. Returns when access is as it
-    /// should be.
+    /// Buys a product. A second call while the payment sheet is shown joins the first. Returns when
+    /// the access of the purchase is known.
     ///
-    /// That the customer cancelled, or that a parent has to agree, is an outcome and no error.
-    /// - Throws: `Failure`, which says whether money may have been taken.
+    /// A cancelled purchase, or one that waits for a parent's approval, is an outcome and not an
+    /// error.
+    /// - Throws: `Failure`; its `charged` says whether the customer may have been charged.
     @discardableResult
     public func purchase(
         _ product: ProductID, _ options: PurchaseOptions = PurchaseOptions()
@@ -14,7 +15,8 @@ extension Perennial {
         try await purchase(product, options, anchor: nil)
     }
 
-    /// Buys with a sheet that the app shows itself: in a scene, or by SwiftUI's `PurchaseAction`.
+    /// Buys with a payment sheet that the app shows itself: in a scene, or with SwiftUI's
+    /// `PurchaseAction`.
     @discardableResult
     public func purchase(
         _ product: ProductID, _ options: PurchaseOptions = PurchaseOptions(),
@@ -35,12 +37,12 @@ extension Perennial {
         }
     }
 
-    /// Whether to sell it to them now, by what is known here.
+    /// Whether to sell a product to this customer now, by what is known on this device.
     ///
     /// - Parameters:
-    ///   - product: what they would buy.
-    ///   - askingServer: asks for the newest answer before. Without an answer, what is known here
-    ///     counts.
+    ///   - product: the product that the customer would buy.
+    ///   - askingServer: whether to request the newest state from the server first. If that fails,
+    ///     the state on this device counts.
     public func advice(on product: ProductID, askingServer: Bool = false) async -> Advice {
         if askingServer { _ = try? await refresh() }
         switch part {
@@ -49,7 +51,7 @@ extension Perennial {
         }
     }
 
-    /// Hands over what Apple's own views, or your own code, bought.
+    /// Records a purchase that Apple's own views or your own code made.
     @discardableResult
     public func receive(
         _ result: StoreKit.Product.PurchaseResult, for product: StoreKit.Product
@@ -62,7 +64,7 @@ extension Perennial {
         }
     }
 
-    /// Hands over the app's receipt: for StoreKit 1, before `finishTransaction`.
+    /// Posts the app's receipt. For StoreKit 1, before `finishTransaction`.
     @discardableResult
     public func receive(
         appReceipt: Data, because intent: Intent
@@ -72,9 +74,9 @@ extension Perennial {
         return snapshot
     }
 
-    /// Promoted purchases and win-back offers that were chosen outside the app. Each is kept until
-    /// it is taken, for three days, also if the app ends meanwhile. One reader at a time: the
-    /// stream of the one before ends.
+    /// Promoted purchases and win-back offers that the customer chose outside the app. Each is
+    /// saved for three days, until a reader takes it, even if the app ends meanwhile. One reader at
+    /// a time: a new stream ends the one before.
     public var requests: AsyncStream<PurchaseRequest> {
         switch part {
         case .script(let script): return script.requests
@@ -88,12 +90,12 @@ extension Perennial {
         }
     }
 
-    /// Brings back what this Apple account has. Asks for a password only if the first look found
-    /// nothing. If another customer would lose something, it changes nothing and says so: see
+    /// Restores the purchases of this Apple account. Asks for a password only if the first attempt
+    /// found nothing. If another customer would lose something, it changes nothing and returns
     /// `Restoration.Outcome.needsConsent`.
     ///
-    /// - Throws: `Failure` if the store or the server cannot be asked. What the server has not
-    ///   confirmed is sent again later.
+    /// - Throws: `Failure` if the store or the server cannot be asked. Documents that the server
+    ///   has not confirmed are sent again later.
     @discardableResult
     public func restore() async throws(Failure) -> Restoration {
         switch part {
@@ -102,7 +104,7 @@ extension Perennial {
         }
     }
 
-    /// What `restore` would do, and for whom. Changes nothing, and asks for no password.
+    /// What `restore` would do, for each purchase. Changes nothing, and asks for no password.
     ///
     /// - Throws: `Failure` if the server cannot be asked.
     public func previewRestore() async throws(Failure) -> RestorePreview {
@@ -112,9 +114,10 @@ extension Perennial {
         }
     }
 
-    /// Does what was shown, if it is still so.
+    /// Restores what a preview showed, if the preview is still valid.
     ///
-    /// - Throws: `Failure`: `preview_outdated` if it is not, and as ``restore()``.
+    /// - Throws: `Failure`: `preview_outdated` if the preview is no longer valid; otherwise in the
+    ///   same cases as ``restore()``.
     @discardableResult
     public func restore(_ shown: RestorePreview) async throws(Failure) -> Restoration {
         switch part {

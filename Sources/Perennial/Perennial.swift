@@ -1,7 +1,7 @@
 public import Foundation
 internal import PerennialContract
 
-/// Purchases, access and identity of one app. Make one at launch and keep it.
+/// The purchases, access and identity of one app. Create one at launch, and keep it.
 ///
 ///     let perennial = Perennial(server: URL(string: "https://iap.example.com")!, key: "pk_…")
 ///
@@ -12,30 +12,31 @@ internal import PerennialContract
 public final class Perennial: Sendable {
     /// The version of this library, as semver.org defines it.
     public static let version = "0.1.0"
-    /// What the server is told with each purchase.
+    /// The name of the library, which is posted with each purchase.
     static let libraryName = "perennial-swift/\(version)"
 
     let publisher: SnapshotPublisher
     let part: Part
-    /// Nil if a script plays.
+    /// Nil if a script plays the engine.
     private let running: RunningEngine?
 
-    /// Listens to the store from now on. Reads one small file; asks neither network nor Keychain
-    /// before it returns. A second one for the same server and key is the first one's twin, and its
-    /// `customer` is not used: call ``identify(_:)``.
+    /// Begins to listen to the store. Reads one small file; uses neither the network nor the
+    /// Keychain before it returns. A second instance for the same server and key shares the first
+    /// one's engine, and its `customer` is ignored: call ``identify(_:)``.
     public convenience init(server: URL, key: String, customer: String? = nil) {
         var configuration = Configuration(server: server, key: key)
         configuration.customer = customer
         self.init(configuration)
     }
 
-    /// A second one for the same server and key, in one process, is the first one's twin: it shows
-    /// and does the same, and its configuration is not used.
+    /// Begins to listen to the store. A second instance for the same server and key, in one
+    /// process, shares the first one's engine: it shows and does the same, and its configuration is
+    /// ignored.
     public convenience init(_ configuration: Configuration) {
         self.init(RunningEngine.shared(configuration))
     }
 
-    /// With another store and other clocks. Never a twin.
+    /// Creates an instance with another store and other clocks. It never shares an engine.
     package convenience init(
         _ configuration: Configuration, store: any DeviceStore, clock: any DeviceClock
     ) {
@@ -57,42 +58,44 @@ public final class Perennial: Sendable {
         publisher = running.publisher
     }
 
-    /// Played by a script: never connects, reads and writes no file, and listens to no store.
+    /// Creates an instance that a script plays: it never connects, reads and writes no file, and
+    /// does not listen to a store.
     ///
-    /// - Parameter snapshot: what is known, until ``show(_:)``.
+    /// - Parameter snapshot: the snapshot until ``show(_:)``.
     package init(playing script: any Script, showing snapshot: Snapshot, clock: any DeviceClock) {
         running = nil
         part = .script(script)
         publisher = SnapshotPublisher(scripted: snapshot, clock: clock)
     }
 
-    /// Publishes what a script says. Not for one that has an engine.
+    /// Publishes a script's snapshot. Do not call it on an instance with an engine.
     package func show(_ snapshot: Snapshot) { publisher.show(snapshot) }
 
-    /// What the app's coming to the foreground causes. Apple's systems tell of it by themselves.
+    /// Does what happens when the app comes to the foreground. Apple's systems call it by
+    /// themselves.
     package func enterForeground() async { await running?.engine.enterForeground() }
 
-    /// Ends everything at once, as the end of the process does: nothing more is written, sent or
-    /// finished. What was being done goes on at the next launch.
+    /// Stops everything at once, as the end of the process does: nothing more is written, sent or
+    /// finished. Unfinished work continues at the next launch.
     package func stop() async { await running?.stop() }
 
-    /// What is open now: from memory, on any thread. Never waits, never throws.
+    /// Whether an entitlement is open now: from memory, on any thread. Never waits, never throws.
     public subscript(_ entitlement: EntitlementID) -> Access { snapshot[entitlement] }
 
-    /// All that is known, of one moment.
+    /// All that is known at one moment.
     public var snapshot: Snapshot {
         if #available(iOS 17, macOS 14, tvOS 17, watchOS 10, *) { publisher.registerReading() }
         return publisher.snapshot
     }
 
-    /// The time as far as it is proven: never before what Apple or the server has signed.
+    /// The proven time: never before a time that Apple or the server has signed.
     public var now: Date { publisher.now.date }
 
-    /// Each new snapshot, the present one first. Equal ones are not repeated, and a late reader
-    /// misses the middle.
+    /// Each new snapshot, beginning with the present one. Equal snapshots are not repeated, and a
+    /// slow reader skips intermediate ones.
     public var changes: AsyncStream<Snapshot> { publisher.changes() }
 
-    /// Each change of one entitlement, the present state first.
+    /// Each change of one entitlement, beginning with its present state.
     public func changes(of entitlement: EntitlementID) -> AsyncStream<Access> {
         let changes = publisher.changes()
         let (stream, continuation) = AsyncStream.makeStream(
@@ -109,10 +112,10 @@ public final class Perennial: Sendable {
         return stream
     }
 
-    /// Waits until it is known whether an entitlement is open or shut; returns what there is after
-    /// a time in any case: see ``Access/isKnown``.
+    /// Waits until it is known whether an entitlement is open or shut. After the time limit it
+    /// returns the present state in any case: see ``Access/isKnown``.
     ///
-    /// - Parameter seconds: how long to wait at most.
+    /// - Parameter seconds: the time limit.
     @discardableResult
     public func known(
         _ entitlement: EntitlementID, withinSeconds seconds: TimeInterval = 3
@@ -120,18 +123,18 @@ public final class Perennial: Sendable {
         await first(withinSeconds: seconds) { $0[entitlement].isKnown }[entitlement]
     }
 
-    /// Waits until everything is known; returns what there is after a time in any case. What is
-    /// open may be known sooner: see ``known(_:withinSeconds:)``.
+    /// Waits until everything is known. After the time limit it returns the present snapshot in any
+    /// case. Whether one entitlement is open may be known sooner: see ``known(_:withinSeconds:)``.
     ///
-    /// - Parameter seconds: how long to wait at most.
+    /// - Parameter seconds: the time limit.
     @discardableResult
     public func known(withinSeconds seconds: TimeInterval = 3) async -> Snapshot {
         await first(withinSeconds: seconds) { $0.isKnown }
     }
 
-    /// As ``known(withinSeconds:)``.
+    /// Waits until everything is known, as ``known(withinSeconds:)`` does.
     ///
-    /// - Parameter timeout: how long to wait at most.
+    /// - Parameter timeout: the time limit.
     @available(iOS 16, macOS 13, tvOS 16, watchOS 9, *)
     @discardableResult
     public func known(within timeout: Duration) async -> Snapshot {
@@ -155,10 +158,10 @@ public final class Perennial: Sendable {
         return found ?? snapshot
     }
 
-    /// Asks server and store anew. Not needed in the usual course: launch, foreground, purchases
-    /// and updates do so.
+    /// Requests the newest state from the server and the store. Usually not needed: launch,
+    /// foreground, purchases and updates do it.
     ///
-    /// - Throws: `Failure` if the server cannot be asked. What the store says is taken even then.
+    /// - Throws: `Failure` if the server cannot be asked. The store's answer is recorded even then.
     @discardableResult
     public func refresh() async throws(Failure) -> Snapshot {
         switch part {

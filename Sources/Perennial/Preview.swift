@@ -1,6 +1,6 @@
 internal import Foundation
 
-/// What `Perennial.preview` plays. Nothing changes what is open.
+/// The script of `Perennial.preview`. No call changes what is open.
 struct Preview: Script {
     var snapshot: Perennial.Snapshot
     var offerings: [Perennial.Offering]
@@ -82,15 +82,17 @@ struct Preview: Script {
 }
 
 extension Perennial {
-    /// For previews: says what it is told, buys without a store, never connects. In tests, the
-    /// `ScriptedStore` of `PerennialTesting` does more: there a purchase opens something.
+    /// Creates an instance for previews: it shows the given values, buys without a store, and never
+    /// connects. For tests, `ScriptedStore` of `PerennialTesting` does more: its purchases open
+    /// entitlements.
     ///
-    /// - Parameters:
-    ///   - access: what is open. An entitlement that is not among it is shut, if `isKnown`.
-    ///   - isKnown: false shows the time before anything is known.
+    /// - access: the entitlements that are open. An entitlement that is missing is shut, if
+    ///   `isKnown` is true.
+    ///   - isKnown: false shows the state before anything is known.
     ///   - offerings: what is for sale. The first one is the default.
-    ///   - wallets: what is in them.
-    ///   - purchase: what becomes of a purchase. It changes no access.
+    ///   - offerings: what is for sale. The first one is the default.
+    ///   - wallets: the wallets and their balances.
+    ///   - purchase: the outcome of a purchase. A purchase changes no access.
     public static func preview(
         _ access: [EntitlementID: Access] = [:], isKnown: Bool = true,
         offerings: [Offering] = [], wallets: [WalletID: Wallet] = [:],

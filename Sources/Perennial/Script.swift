@@ -1,13 +1,13 @@
 package import Foundation
 
-/// Plays the engine's part, so that an app can be shown and tested without a server and a store:
+/// Replaces the engine, so that an app can be shown and tested without a server and a store:
 /// `Perennial.preview`, and the scripted store of `PerennialTesting`.
 package protocol Script: Sendable {
     func refresh() async throws(Perennial.Failure)
     func offering(
         _ placement: Perennial.PlacementID?
     ) async throws(Perennial.Failure) -> Perennial.Offering
-    /// Those that are not known are left out.
+    /// Products that are not known are left out.
     func products(
         _ ids: [Perennial.ProductID]
     ) async throws(Perennial.Failure) -> [Perennial.Product]
@@ -19,7 +19,7 @@ package protocol Script: Sendable {
     var requests: AsyncStream<Perennial.PurchaseRequest> { get }
 
     func previewRestore() async throws(Perennial.Failure) -> Perennial.RestorePreview
-    /// - Parameter shown: what the customer agreed to. Nil if nothing was shown.
+    /// - Parameter shown: the preview that the customer agreed to. Nil if none was shown.
     func restore(
         _ shown: Perennial.RestorePreview?
     ) async throws(Perennial.Failure) -> Perennial.Restoration
@@ -45,7 +45,7 @@ package protocol Script: Sendable {
 }
 
 extension Perennial {
-    /// Who answers.
+    /// Who answers a question.
     enum Part: Sendable {
         case engine(Engine)
         case script(any Script)

@@ -1,9 +1,9 @@
-/// A member that an answer leaves out if it is nil, where other members are null: answers that have
-/// nothing to do with it keep every byte.
+/// A member that is left out of an answer if it is nil, while other nil members are written as
+/// null. So answers without this member stay unchanged, byte for byte.
 protocol AbsentIfNil: Encodable {}
 
 extension KeyedEncodingContainer {
-    /// Synthesized `encode(to:)` calls this one for members of these types.
+    /// A synthesized `encode(to:)` calls this overload for members of these types.
     mutating func encodeIfPresent(_ value: (some AbsentIfNil)?, forKey key: Key) throws {
         guard let value else { return }
         try encode(value, forKey: key)

@@ -1,30 +1,30 @@
-/// Writes answers as JSON: members in the order in which their types declare them, nil as an
+/// Encodes answers as JSON: members in the order in which their types declare them, nil as an
 /// explicit null, and slashes without escapes. Dictionaries with text as keys are sorted by key.
 ///
-/// Requests of clients are different: what is left out there is absent, as `JSONEncoder` has it.
+/// Requests of clients differ: nil members are absent there, as with `JSONEncoder`.
 public struct ContractEncoder: Sendable {
-    /// Two spaces for each level, for people.
+    /// Whether to indent by two spaces for each level, for people.
     public var isIndented: Bool
 
     public init(isIndented: Bool = false) { self.isIndented = isIndented }
 
-    /// - Throws: `EncodingError` for a number that JSON does not have, and for a value that writes
-    ///   nothing.
+    /// - Throws: `EncodingError` for a number that JSON cannot represent, and for a value that
+    ///   encodes nothing.
     public func encode(_ value: some Encodable) throws -> [UInt8] {
         let text = JSONText()
         try text.write(value)
         return isIndented ? Self.indented(text.bytes) : text.bytes
     }
 
-    /// The same values with two spaces for each level.
+    /// Indents JSON by two spaces for each level. The values stay the same.
     ///
-    /// - Parameter json: is taken to be JSON, in one line or indented in any way.
+    /// - Parameter json: assumed to be valid JSON, in one line or indented in any way.
     public static func indented(_ json: some Sequence<UInt8>) -> [UInt8] {
         IndentedJSON.bytes(of: json)
     }
 }
 
-/// What one value is asked to write itself to. The bytes are written at once, without a tree.
+/// The encoder that is passed to one value. The bytes are written at once, without a tree.
 ///
 /// `codingPath` is empty: keeping it would take longer than writing.
 private struct ValueEncoder: Encoder {
@@ -49,7 +49,7 @@ private struct ValueEncoder: Encoder {
 }
 
 extension JSONText {
-    /// A value, and the end of what it has opened.
+    /// Writes a value, and closes what it has opened.
     fileprivate func write<Value: Encodable>(_ value: Value) throws {
         let (depth, countBefore) = (depth, count)
         if Value.self == Timestamp.self, let time = value as? Timestamp {
@@ -66,7 +66,8 @@ extension JSONText {
         }
     }
 
-    /// The cast takes as long as writing a small value: only what has a dictionary's size is cast.
+    /// The cast takes as long as writing a small value, so only values of a dictionary's size are
+    /// cast.
     private func dictionary<Value>(_ value: Value) -> (any StringKeyed)? {
         guard MemoryLayout<Value>.size == MemoryLayout<[String: Bool]>.size else { return nil }
         return value as? any StringKeyed
@@ -81,7 +82,7 @@ extension JSONText {
     }
 }
 
-/// A dictionary that JSON has as an object. Its own `encode(to:)` has no order.
+/// A dictionary that JSON writes as an object. Its own `encode(to:)` has no order.
 private protocol StringKeyed {
     func write(to text: JSONText) throws
 }
@@ -177,7 +178,7 @@ private struct Members<Key: CodingKey>: KeyedEncodingContainerProtocol {
     }
 }
 
-/// What is not there is null. A synthesized `encode(to:)` calls these for optional members.
+/// Writes null for nil. A synthesized `encode(to:)` calls these for optional members.
 extension Members {
     func encodeIfPresent(_ value: Bool?, forKey key: Key) {
         self.key(key)

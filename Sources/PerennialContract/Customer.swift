@@ -7,20 +7,20 @@ public struct Customer: Hashable, Sendable, Codable {
     /// Other ids of the same customer.
     public var aliases: [String]
     public var environment: StoreEnvironment
-    /// The time for which this response holds.
+    /// The moment that this response describes.
     public var asOf: Timestamp
     public var entitlements: [String: Entitlement]
     public var subscriptions: [Subscription]
     public var nonRenewing: [NonRenewing]
     public var oneTime: [OneTimePurchase]
     public var wallets: [String: Wallet]
-    /// Whose each purchase is: every one that the customer has, except consumables, and every one
-    /// that the request posted.
+    /// The owner of each purchase: of every one that the customer has, except consumables, and of
+    /// every one that the request posted.
     public var purchases: [PurchaseVerdict]
-    /// Products of the customer's purchases that the server's configuration does not list, so that
-    /// they give nothing, although they may have been paid for. Nil if there are none.
+    /// Products of the customer's purchases that the server's configuration does not list. They
+    /// give nothing, although they may have been paid for. Nil if there are none.
     public var unlistedProducts: [UnlistedProduct]?
-    /// What became of each document that the request posted. Nil if it posted none, or had no
+    /// The result for each document that the request posted. Nil if it posted none, or had no
     /// `intent`.
     public var outcomes: [DocumentOutcome]?
     /// The UUID to set as `appAccountToken` when the customer buys. Nil if the customer has none:

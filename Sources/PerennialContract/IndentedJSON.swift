@@ -1,4 +1,4 @@
-/// JSON for people: the same values in the same order, two spaces for each level.
+/// Indents JSON for people: the same values in the same order, two spaces for each level.
 enum IndentedJSON {
     static func bytes(of json: some Sequence<UInt8>) -> [UInt8] {
         var indenter = Indenter()
@@ -11,7 +11,8 @@ enum IndentedJSON {
         private var depth = 0
         private var isInText = false
         private var isEscaped = false
-        /// A bracket was opened, and nothing followed yet: an empty one stays on its line.
+        /// Whether a bracket was opened and nothing followed yet: an empty object or array stays on
+        /// one line.
         private var isOpen = false
 
         mutating func add(_ byte: UInt8) {
@@ -51,7 +52,7 @@ enum IndentedJSON {
             }
         }
 
-        /// Before the first value within a bracket.
+        /// Writes the line break before the first value within a bracket.
         private mutating func begin() {
             if isOpen { newLine() }
             isOpen = false

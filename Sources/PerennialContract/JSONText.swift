@@ -1,11 +1,11 @@
-/// JSON as it grows, one value after the other, for answers that are given thousands of times a
-/// second.
+/// JSON text that is written value by value, for answers that are sent thousands of times a second.
 ///
-/// A class, since the containers of an encoder share it. Nobody else has it, and nothing that is
-/// called while it changes comes back to it: exclusive access need not be checked at run time,
-/// which would take about as long as the rest.
+/// A class, since the containers of an encoder share it. No other code has a reference to it, and
+/// no call that happens while it changes returns to it. So exclusive access need not be checked at
+/// run time, which would take about as long as the rest.
 final class JSONText {
-    /// What an answer about a customer of two purchases takes. Grows where there is more to say.
+    /// The size of an answer about a customer with two purchases. The memory grows if more is
+    /// written.
     private static let usualBytes = 2048
 
     @exclusivity(unchecked) private var start = UnsafeMutableRawPointer.allocate(
@@ -13,7 +13,7 @@ final class JSONText {
     @exclusivity(unchecked) private var room = usualBytes
     @exclusivity(unchecked) private(set) var count = 0
     @exclusivity(unchecked) private var brackets: [Bracket] = []
-    /// Nothing is in the innermost object or array yet.
+    /// Whether the innermost object or array is still empty.
     @exclusivity(unchecked) private var isFirst = true
 
     deinit { start.deallocate() }
@@ -25,10 +25,10 @@ final class JSONText {
     /// How many objects and arrays are open.
     var depth: Int { brackets.count }
 
-    /// What has been written.
+    /// The bytes that have been written.
     var bytes: [UInt8] { Array(UnsafeRawBufferPointer(start: start, count: count)) }
 
-    /// Begins an object or an array at a depth, unless the value there has begun one before.
+    /// Opens an object or an array at a depth, unless the value there has opened one already.
     func open(_ bracket: Bracket, below depth: Int) {
         if brackets.count > depth { return close(to: depth + 1) }
         writeByte(bracket == .object ? UInt8(ascii: "{") : UInt8(ascii: "["))
@@ -36,7 +36,7 @@ final class JSONText {
         isFirst = true
     }
 
-    /// Ends what is open below a depth.
+    /// Closes the objects and arrays below a depth.
     func close(to depth: Int) {
         while brackets.count > depth, let bracket = brackets.popLast() {
             writeByte(bracket == .object ? UInt8(ascii: "}") : UInt8(ascii: "]"))
@@ -44,7 +44,7 @@ final class JSONText {
         }
     }
 
-    /// What comes before an element of the array at a depth.
+    /// Writes the separator before an element of the array at a depth.
     func element(at depth: Int) {
         precondition(brackets.count >= depth, "This array has ended.")
         close(to: depth)
@@ -52,7 +52,7 @@ final class JSONText {
         isFirst = false
     }
 
-    /// A key of the object at a depth; its value follows.
+    /// Writes a key of the object at a depth; its value follows.
     func key(_ key: String, at depth: Int) {
         element(at: depth)
         string(key)
@@ -65,7 +65,7 @@ final class JSONText {
 
     func integer(_ value: some FixedWidthInteger) { append(String(value)) }
 
-    /// Finite. A whole one has no point.
+    /// Writes a finite number. A whole one has no decimal point.
     func number(_ value: Double) {
         let text = value.description
         append(text.hasSuffix(".0") ? String(text.dropLast(2)) : text)
@@ -85,7 +85,8 @@ final class JSONText {
         writeByte(UInt8(ascii: "\""))
     }
 
-    /// Nothing to escape. Without a branch, so that many bytes are looked at at once.
+    /// Whether nothing has to be escaped. Without a branch, so that many bytes are compared at
+    /// once.
     private static func isPlain(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool {
         var odd: UInt8 = 0
         for byte in bytes {

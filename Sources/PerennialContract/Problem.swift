@@ -6,18 +6,18 @@ public struct Problem: Error, Hashable, Sendable, Codable {
     public var title: String
     /// The HTTP status.
     public var status: Int
-    /// What exactly was found, if that helps the client.
+    /// Details of what was found, if they help the client.
     public var detail: String?
-    /// For programs. A code never changes its meaning.
+    /// The code, for programs. A code never changes its meaning.
     public var code: ProblemCode
     /// What to do about it.
     public var remedy: String
     /// Identifies this request in the server's logs.
     public var requestID: String?
-    /// What became of each document of a posting that was refused.
+    /// The result for each document of a posting that was refused.
     public var outcomes: [DocumentOutcome]?
-    /// The customer after a posting of which some purchase stays with somebody else. What the
-    /// documents attest is recorded all the same.
+    /// The customer after a posting, if some purchase stays with another customer. The facts in the
+    /// documents are recorded even so.
     public var customer: Customer?
     /// The server's time when it answered. Nil in responses of earlier versions.
     public var serverTime: Timestamp?
@@ -52,7 +52,7 @@ public struct Problem: Error, Hashable, Sendable, Codable {
         case serverTime = "server_time"
     }
 
-    // Written by hand since RFC 9457 knows no null: what is not there is left out.
+    // Written by hand since RFC 9457 has no null: nil members are left out.
     public func encode(to encoder: any Encoder) throws {
         var members = encoder.container(keyedBy: CodingKeys.self)
         try members.encode(type, forKey: .type)

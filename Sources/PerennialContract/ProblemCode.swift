@@ -1,5 +1,4 @@
-/// What happened, for programs. A code keeps its meaning forever and is never reused for something
-/// else.
+/// The code of a problem, for programs. A code keeps its meaning forever and is never reused.
 public struct ProblemCode: ContractWord {
     public let rawValue: String
     public init(rawValue: String) { self.rawValue = rawValue }
@@ -8,7 +7,7 @@ public struct ProblemCode: ContractWord {
     public static let keyMissing = Self(rawValue: "key_missing")
     public static let keyUnknown = Self(rawValue: "key_unknown")
     public static let keyNotSecret = Self(rawValue: "key_not_secret")
-    /// The key had an end, which has come.
+    /// The key has expired.
     public static let keyExpired = Self(rawValue: "key_expired")
     /// The secret key does not have the scope that the route needs.
     public static let keyScopeMissing = Self(rawValue: "key_scope_missing")
@@ -46,7 +45,7 @@ public struct ProblemCode: ContractWord {
     public static let legacyDocumentsNotAccepted = Self(rawValue: "legacy_documents_not_accepted")
     public static let purchasesMissing = Self(rawValue: "purchases_missing")
     public static let renewalWithoutTransaction = Self(rawValue: "renewal_without_transaction")
-    /// No document of the app is found by what the request says of it.
+    /// The app has no document that matches the request.
     public static let documentUnknown = Self(rawValue: "document_unknown")
     public static let purchaseBelongsToAnotherCustomer = Self(
         rawValue: "purchase_belongs_to_another_customer")
@@ -61,9 +60,9 @@ public struct ProblemCode: ContractWord {
     public static let currencyUnknown = Self(rawValue: "currency_unknown")
     public static let amountNotPositive = Self(rawValue: "amount_not_positive")
     public static let walletBalanceTooLow = Self(rawValue: "wallet_balance_too_low")
-    /// An app key was sent, and only the app's server may debit this currency.
+    /// The request has an app key, but only the app's server may debit this currency.
     public static let spendingNotAllowed = Self(rawValue: "spending_not_allowed")
-    /// The debit of an app, and a credit by hand, needs the header `Idempotency-Key`.
+    /// A debit with an app key, and a credit by hand, need the header `Idempotency-Key`.
     public static let idempotencyKeyMissing = Self(rawValue: "idempotency_key_missing")
     public static let idempotencyKeyReused = Self(rawValue: "idempotency_key_reused")
 
@@ -72,7 +71,7 @@ public struct ProblemCode: ContractWord {
     public static let contentNotAvailable = Self(rawValue: "content_not_available")
     public static let contentLinkInvalid = Self(rawValue: "content_link_invalid")
 
-    /// Sandbox purchases cost nothing, so the requested thing is not given for them.
+    /// Sandbox purchases cost nothing, so they do not give the requested item.
     public static let sandboxNotAllowed = Self(rawValue: "sandbox_not_allowed")
 
     // Customers
@@ -82,7 +81,7 @@ public struct ProblemCode: ContractWord {
     public static let aliasUnknown = Self(rawValue: "alias_unknown")
     public static let aliasIsFirstID = Self(rawValue: "alias_is_first_id")
     public static let aliasJoinsTwoPeople = Self(rawValue: "alias_joins_two_people")
-    /// An app key may not add an id that may be somebody else's.
+    /// An app key may not add an id that may belong to another person.
     public static let aliasNotProven = Self(rawValue: "alias_not_proven")
     public static let purchaseUnknown = Self(rawValue: "purchase_unknown")
     public static let transferUnknown = Self(rawValue: "transfer_unknown")
@@ -99,10 +98,10 @@ public struct ProblemCode: ContractWord {
     public static let seatsTaken = Self(rawValue: "seats_taken")
     /// The App Store or an organization, not the app, invites the members.
     public static let seatsNotManagedByApp = Self(rawValue: "seats_not_managed_by_app")
-    /// The purchase is no subscription with seats for members.
+    /// The purchase is not a subscription with seats for members.
     public static let purchaseHasNoSeats = Self(rawValue: "purchase_has_no_seats")
     public static let purchaseNotRunning = Self(rawValue: "purchase_not_running")
-    /// The purchaser needs no claim: the purchase itself is theirs.
+    /// The purchaser needs no claim, because the purchase itself belongs to them.
     public static let purchaserNeedsNoSeat = Self(rawValue: "purchaser_needs_no_seat")
     public static let invitationUnknown = Self(rawValue: "invitation_unknown")
     public static let claimUnknown = Self(rawValue: "claim_unknown")
@@ -114,9 +113,9 @@ public struct ProblemCode: ContractWord {
 
     // Webhooks
     public static let webhookUnknown = Self(rawValue: "webhook_unknown")
-    /// The webhook is in the server's configuration, which no request changes.
+    /// The webhook is in the server's configuration, which no request can change.
     public static let webhookInConfiguration = Self(rawValue: "webhook_in_configuration")
-    /// The app has as many webhooks as it can have.
+    /// The app has the maximum number of webhooks.
     public static let tooManyWebhooks = Self(rawValue: "too_many_webhooks")
     public static let webhookNotValid = Self(rawValue: "webhook_not_valid")
     public static let webhookDeliveryUnknown = Self(rawValue: "webhook_delivery_unknown")
@@ -125,7 +124,7 @@ public struct ProblemCode: ContractWord {
     public static let reportUnknown = Self(rawValue: "report_unknown")
     public static let reportNotValid = Self(rawValue: "report_not_valid")
 
-    /// The text is not a configuration that could be put in force.
+    /// The text is not a configuration that could take effect.
     public static let configurationNotValid = Self(rawValue: "configuration_not_valid")
 
     // Server-side problems: the same request may succeed later.

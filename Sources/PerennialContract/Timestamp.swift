@@ -45,7 +45,7 @@ extension Timestamp: CustomStringConvertible {
     }
 
     /// Writes text directly into the memory of the resulting string, because one response contains
-    /// a dozen times.
+    /// a dozen timestamps.
     private struct Digits {
         /// Any year that fits into 64 bits of milliseconds has at most nine digits and a sign.
         private static let bytesMax = 40

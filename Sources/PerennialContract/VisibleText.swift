@@ -1,12 +1,12 @@
-/// Text for people in which every character can be seen: an invisible one is written as its number,
-/// such as `[U+200B]`. So two ids that differ look different, and each can be typed.
+/// Text for people in which every character is visible: an invisible one is written as its number,
+/// such as `[U+200B]`. So two different ids look different, and each can be typed.
 public struct VisibleText: Sendable {
     private init() {}
 
     /// The text with every invisible character as its number.
     ///
-    /// - Parameter keepsSpaces: whether all kinds of spaces, tabs and line ends stay as they are,
-    ///   for prose.
+    /// - Parameter keepsSpaces: whether all kinds of spaces, tabs and line ends stay unchanged, for
+    ///   prose.
     public static func encoded(_ text: String, keepsSpaces: Bool = false) -> String {
         guard !text.utf8.allSatisfy({ (0x20...0x7E).contains($0) && $0 != bracket }) else {
             return text
@@ -27,7 +27,7 @@ public struct VisibleText: Sendable {
         return String(visible)
     }
 
-    /// The text with every number in brackets as the character, the reverse of
+    /// The text with every number in brackets replaced by its character, the reverse of
     /// ``encoded(_:keepsSpaces:)``.
     public static func decoded(_ text: String) -> String {
         guard text.utf8.contains(bracket) else { return text }
@@ -54,7 +54,7 @@ public struct VisibleText: Sendable {
             .paragraphSeparator, .spaceSeparator:
             return true
         default:
-            // A Braille pattern without a dot has the category of those with dots.
+            // A Braille pattern without a dot has the same category as those with dots.
             return scalar.properties.isDefaultIgnorableCodePoint || scalar == "\u{2800}"
         }
     }
@@ -70,15 +70,16 @@ public struct VisibleText: Sendable {
     ) -> Bool {
         guard isInvisible(scalar) else { return false }
         if keepsSpaces, scalar.properties.isWhitespace { return false }
-        // These change how the character before them looks, if it is no letter of ours.
+        // After a character that is not ASCII, these characters change how it looks, so they are
+        // not hidden.
         let isJoiner = scalar == "\u{200C}" || scalar == "\u{200D}"
         let isVariation = (0xFE00...0xFE0F).contains(scalar.value)
         guard isJoiner || isVariation, let last else { return true }
         return last.isASCII || isInvisible(last) && !(0xFE00...0xFE0F).contains(last.value)
     }
 
-    /// The character that a number in brackets stands for, if one begins here, and how many
-    /// characters the number takes.
+    /// The character that a number in brackets stands for, if one begins here, and the length of
+    /// the number in characters.
     private static func beginsNumber(
         _ scalars: ArraySlice<Unicode.Scalar>
     ) -> (scalar: Unicode.Scalar, count: Int)? {

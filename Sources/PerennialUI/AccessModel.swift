@@ -5,25 +5,25 @@
     import StoreKit
     import SwiftUI
 
-    /// What the views of this module share: they redraw when it changes.
+    /// The state that the views of this module share: they redraw when it changes.
     ///
-    /// It has no copy of the access. A view reads ``Perennial/snapshot`` itself, so that it never
-    /// shows an older one than the app has.
+    /// It stores no copy of the access. A view reads ``Perennial/snapshot`` itself, so that it
+    /// never shows an older one.
     @MainActor
     final class AccessModel: ObservableObject {
         let perennial: Perennial
-        /// Grows with each new snapshot.
+        /// Incremented with each new snapshot.
         @Published private(set) var revision = 0
-        /// What was loaded, by placement.
+        /// The loaded offerings, by placement.
         @Published private(set) var offerings: [Perennial.PlacementID?: Offered] = [:]
-        /// Grows with each change of the App Store's country.
+        /// Incremented with each change of the App Store's country.
         @Published private(set) var storefronts = 0
         private var loading: [Basis: Task<Void, Never>] = [:]
-        /// What is being bought, or nil.
+        /// The product that is being bought, or nil.
         @Published private(set) var buying: Choice?
         private var waitingForFree: [CheckedContinuation<Void, Never>] = []
 
-        /// What a button buys.
+        /// The product and plan that a button buys.
         struct Choice: Hashable {
             var product: Perennial.ProductID
             var plan: Perennial.Plan.Kind?
@@ -50,26 +50,27 @@
             }
         }
 
-        /// Asks server and store anew.
+        /// Requests the newest state from the server and the store.
         ///
-        /// In a task of its own: StoreKit answers with empty lists in a task that is cancelled, as
-        /// a view's tasks are.
+        /// In a task of its own: StoreKit answers with empty lists in a cancelled task, and a
+        /// view's tasks are cancelled.
         func refresh() {
             Task {
                 do {
                     try await perennial.refresh()
                 } catch {
-                    // The snapshot stays as it is. The next return to the foreground tries again.
+                    // The snapshot stays the same. The next return to the foreground tries again.
                     revision &+= 1
                 }
             }
         }
 
-        /// What the offers of a placement depend on. When it changes, they are checked anew.
+        /// The state that a placement's offers depend on. When it changes, the offers are checked
+        /// again.
         struct Basis: Hashable {
             var placement: Perennial.PlacementID?
             var customer: String
-            /// Products and states of the customer's subscriptions.
+            /// The products and states of the customer's subscriptions.
             var plans: [String]
             var storefronts: Int
         }
@@ -82,9 +83,9 @@
                 storefronts: storefronts)
         }
 
-        /// Loads a placement. What was loaded before is shown meanwhile.
+        /// Loads a placement. Meanwhile the earlier content is shown.
         ///
-        /// In a task of its own, as ``refresh()``.
+        /// In a task of its own, for the same reason as in ``refresh()``.
         func load(_ placement: Perennial.PlacementID?) async {
             let basis = basis(of: placement)
             let task = loading[basis] ?? Task { await load(by: basis) }
@@ -97,22 +98,22 @@
             let placement = basis.placement
             do throws(Perennial.Failure) {
                 if offerings[placement]?.offering == nil {
-                    // Prices need not wait for the server. Which offers there are does.
+                    // Prices do not have to wait for the server, but offers do.
                     offerings[placement] = Offered(
                         offering: try await perennial.offering(placement))
                 }
                 let offering = try await perennial.offeringWithEligibility(placement)
-                // If not, another load is under way.
+                // If the basis has changed, another load is running.
                 guard basis == self.basis(of: placement) else { return }
                 offerings[placement] = Offered(offering: offering)
             } catch {
-                // What was loaded before is still for sale.
+                // The content that was loaded before is still for sale.
                 let earlier = offerings[placement]?.offering
                 offerings[placement] = Offered(offering: earlier, failure: error)
             }
         }
 
-        /// The content of a placement as it is now. Nil until the placement was loaded.
+        /// The present content of a placement. Nil until the placement was loaded.
         func paywallContent(
             _ placement: Perennial.PlacementID?, locale: Locale, calendar: Calendar
         ) -> Perennial.PaywallContent? {
@@ -136,9 +137,9 @@
             for continuation in waiting { continuation.resume() }
         }
 
-        /// Buys one product at a time; a tap while another is being bought does nothing.
+        /// Buys one product at a time. A tap while another product is being bought does nothing.
         ///
-        /// - Returns: a sentence for the customer, if there is anything to say.
+        /// - Returns: a sentence for the customer, or nil if there is nothing to say.
         func buy(
             _ choice: Choice, _ wording: Wording,
             by purchase: @MainActor () async throws(Perennial.Failure) -> Perennial.Purchase
@@ -155,7 +156,7 @@
     }
 
     extension Wording {
-        /// What to say after a purchase. Nil where the screen says enough, or nothing happened.
+        /// The text after a purchase. Nil if the screen says enough, or nothing happened.
         func notice(of outcome: Perennial.Purchase.Outcome) -> String? {
             switch outcome {
             case .pending: text(.purchasePending)
@@ -166,7 +167,7 @@
             }
         }
 
-        /// What to say after a restore. Nil if the customer has to agree first.
+        /// The text after a restore. Nil if the customer has to agree first.
         func notice(of outcome: Perennial.Restoration.Outcome) -> String? {
             switch outcome {
             case .restored: text(.restored)

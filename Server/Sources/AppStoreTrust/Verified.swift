@@ -8,8 +8,8 @@ package struct Verified<Payload: Hashable & Sendable>: Hashable, Sendable {
     /// Production or sandbox, nothing else.
     package let environment: StoreEnvironment
     /// When Apple signed it: `signedDate`, or the creation date for app transactions and receipts.
-    /// A document within a notification that has no date of its own has the notification's. A
-    /// transaction receipt has none: then it is the date of the purchase.
+    /// A document without a date inside a notification has the notification's date. A transaction
+    /// receipt has none: then it is the date of the purchase.
     package let signedAt: AppStoreDate
     /// For a document within a notification, the digest of the notification.
     package let digest: DocumentDigest

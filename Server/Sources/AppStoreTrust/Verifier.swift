@@ -6,8 +6,8 @@ import Synchronization
 /// Verifies documents that Apple signed as JWS (RFC 7515) against given roots, without network
 /// access and without a clock.
 ///
-/// The order ensures that nothing is read that is not signed: the header's certificates must lead
-/// to a root, the signature must match the leaf's key, and only then is the payload read. The
+/// The order of the steps ensures that only signed content is read: the header's certificates must
+/// lead to a root, the signature must match the leaf's key, and only then is the payload read. The
 /// certificates must have been valid when it was signed, and it must be for the expected app and
 /// from an accepted environment. The third certificate in a header is neither trusted nor compared:
 /// two of Apple's own examples contain a root that differs from the published one.
@@ -17,8 +17,7 @@ package final class Verifier: Sendable {
     /// The maximum size of the header segment in bytes. Apple's has about 3 600.
     package static let headerBytesMax = 32_768
     /// The maximum size of an app receipt in bytes. One of 5,004,203 was seen: finished consumables
-    /// of old SDKs and every renewal stay in the file, so it is the best customers whose files are
-    /// large.
+    /// of old SDKs and every renewal stay in the file, so loyal customers have the largest files.
     package static let receiptBytesMax = 8_388_608
     /// How far our clock may be behind Apple's, in milliseconds.
     package static let clockSkewMax: Int64 = 300_000

@@ -2,18 +2,19 @@ import AsyncHTTPClient
 import Foundation
 import NIOCore
 
-/// Posts webhooks: signs, resolves the host once, checks its addresses, and connects to the one
-/// that was checked. Follows no redirects, verifies TLS, and limits time and size.
+/// Posts webhooks. It signs the body, resolves the host once, checks the host's addresses, and
+/// connects to a checked address. It follows no redirects, verifies TLS, and limits time and size.
 package struct Courier: Sendable {
-    /// From the first lookup of the name to the end of the answer.
+    /// The time from the first lookup of the name to the end of the answer.
     package static let timeout = Duration.seconds(15)
-    /// The part of an answer that is kept.
+    /// The maximum size of the stored part of an answer, in bytes.
     package static let answerBytesMax = 4_096
-    /// The part of an answer that is read, so that its end is seen.
+    /// The maximum size of the part of an answer that is read, in bytes, so that its end can be
+    /// seen.
     private static let readBytesMax = 65_536
-    /// After the head of an answer, so much time is spent on its body.
+    /// The time spent on the answer's body after its head.
     package static let bodyTimeout = Duration.seconds(2)
-    /// Secrets of an endpoint that sign at the same time.
+    /// The maximum number of an endpoint's secrets that sign at the same time.
     package static let secretsMax = 4
 
     let rules: HostRules
@@ -38,13 +39,13 @@ package struct Courier: Sendable {
         self.time = time
     }
 
-    /// What is posted.
+    /// A message to post.
     package struct Parcel: Sendable {
         package var url: String
         /// The value of `webhook-id`, the same for each attempt.
         package var id: String
         package var body: [UInt8]
-        /// All of them sign.
+        /// The secrets, each of which makes a signature.
         package var secrets: [WebhookSecret]
         /// The value of the header `Authorization`.
         package var authorization: String?
@@ -61,13 +62,14 @@ package struct Courier: Sendable {
         }
     }
 
-    /// What came of an attempt.
+    /// The result of an attempt.
     package enum Outcome: Hashable, Sendable {
         /// - Parameters:
-        ///   - body: its first ``answerBytesMax`` bytes, without the endpoint's secrets.
-        ///   - retryAfter: what the header `Retry-After` says.
+        ///   - body: the first ``answerBytesMax`` bytes of the answer, without the endpoint's
+        ///     secrets.
+        ///   - retryAfter: the time in the header `Retry-After`.
         case answer(status: Int, body: String, retryAfter: Duration?)
-        /// Nothing answered, for this reason.
+        /// There was no answer, for this reason.
         case failure(String)
         /// There was no attempt: the lookup of the host waited behind those of other hosts.
         case notAttempted
@@ -81,7 +83,8 @@ package struct Courier: Sendable {
         return isInTime ? outcome : .failure("no response within \(timeout)")
     }
 
-    /// Returns the value of a closure, which is cancelled after a time, and then returns soon.
+    /// Returns the value of a closure. The closure is cancelled after a time limit, and must then
+    /// return soon.
     private static func value<Value: Sendable>(
         within limit: Duration, of body: @escaping @Sendable () async -> Value
     ) async -> (value: Value, isInTime: Bool) {
@@ -180,8 +183,8 @@ package struct Courier: Sendable {
         return request
     }
 
-    /// The status counts, even if the rest of the answer fails, is too long, or never ends. Returns
-    /// what has come if its task is cancelled.
+    /// The status counts even if the rest of the answer fails, is too long, or never ends. If the
+    /// task is cancelled, this returns the bytes received so far.
     private static func beginning(of body: HTTPClientResponse.Body) async -> String {
         var bytes: [UInt8] = []
         var count = 0
@@ -195,8 +198,8 @@ package struct Courier: Sendable {
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    /// How long to wait by RFC 9110 §10.2.3: a number of seconds, or a date, which counts from the
-    /// receiver's own `Date`, because its clock may be wrong. Nil for anything else.
+    /// Parses `Retry-After` (RFC 9110 §10.2.3): a number of seconds, or a date, which counts from
+    /// the receiver's own `Date`, because its clock may be wrong. Nil for anything else.
     ///
     /// - Parameter now: seconds since 1970, for a receiver that sends no `Date`.
     static func retryAfter(_ text: String, at date: String?, now: Int64) -> Duration? {
@@ -209,8 +212,8 @@ package struct Courier: Sendable {
         }
     }
 
-    /// A text of the receiver's without what is secret of the endpoint, and without characters that
-    /// a database cannot store.
+    /// The receiver's text without the endpoint's secrets, and without characters that a database
+    /// cannot store.
     static func scrubbed(_ text: String, of parcel: Parcel) -> String {
         var text = text.replacing("\0", with: "")
         let secrets =

@@ -3,12 +3,12 @@ import Synchronization
 
 /// Looks up the addresses of hosts, on threads of its own.
 ///
-/// The system's resolver cannot be interrupted: if a name server does not answer, a lookup takes
-/// 20 seconds and more. So each host has one lookup at a time, which all who want it share, and
-/// they can stop waiting for it. A lookup goes on until the resolver returns, and then its thread
-/// begins the one that has waited longest. What nobody waits for any more is not begun.
+/// The system's resolver cannot be interrupted: if a name server does not answer, a lookup takes 20
+/// seconds or more. So each host has one lookup at a time, shared by all its callers, and a caller
+/// can stop waiting for it. A lookup continues until the resolver returns, and then its thread
+/// begins the lookup that has waited longest. A lookup without waiting callers is not begun.
 package final class HostLookups: Sendable {
-    /// The maximum number of lookups at one time, each of another host, on a thread of its own.
+    /// The maximum number of concurrent lookups, each of another host, on a thread of its own.
     package static let threadsMax = 16
     /// The maximum number of callers that wait at one time, for all hosts together.
     package static let waitersMax = 4_096
@@ -23,7 +23,7 @@ package final class HostLookups: Sendable {
 
     private struct State {
         var waiters: [String: [Int: Waiter]] = [:]
-        /// The hosts that threads are looking up.
+        /// The hosts that are being looked up.
         var running: Set<String> = []
         /// The hosts that wait for a thread, in order.
         var queue: [String] = []
@@ -46,7 +46,7 @@ package final class HostLookups: Sendable {
         self.resolve = resolve
     }
 
-    /// The callers that wait.
+    /// The number of callers that wait.
     var waiterCount: Int { state.withLock { $0.waiterCount } }
 
     /// All addresses of a host. An address needs no lookup. Returns at once if the task is
@@ -92,7 +92,7 @@ package final class HostLookups: Sendable {
         }
     }
 
-    /// Ends the wait of a caller. Does nothing if it has ended.
+    /// Ends a caller's wait. Does nothing if it has ended already.
     private func remove(_ id: Int, _ host: String) {
         let found = state.withLock { state -> (waiter: Waiter, isRunning: Bool)? in
             guard let waiter = state.waiters[host]?.removeValue(forKey: id) else { return nil }
@@ -107,7 +107,7 @@ package final class HostLookups: Sendable {
         found.waiter.resume(throwing: found.isRunning ? CancellationError() : NotBegun())
     }
 
-    /// Looks up one host after the other, until none waits.
+    /// Looks up one host after another, until none waits.
     private func run(from first: String) {
         var next: String? = first
         while let host = next {

@@ -1,10 +1,10 @@
 import Foundation
 
-/// Which hosts may be connected to, and by which address.
+/// Decides which hosts may be connected to, and at which address.
 ///
-/// A name is resolved once. Each address that it has must be permitted, and the connection goes to
-/// an address that was checked: a name that resolves to another address a moment later is of no
-/// use to an attacker.
+/// A name is resolved once. Each of its addresses must be permitted, and the connection goes to a
+/// checked address: an attacker gains nothing from a name that resolves to another address a moment
+/// later.
 package struct HostRules: Hashable, Sendable {
     /// Names of hosts, in lower case, whose addresses need not be public.
     package var privateHosts: Set<String>
@@ -21,7 +21,7 @@ package struct HostRules: Hashable, Sendable {
         self.allowsLoopback = allowsLoopback
     }
 
-    /// Why nothing is sent to a host.
+    /// Why no message is sent to a host.
     package struct Refusal: Error, Hashable, CustomStringConvertible {
         package var description: String
     }
@@ -46,7 +46,7 @@ package struct HostRules: Hashable, Sendable {
         plainHosts.contains(host.lowercased())
     }
 
-    /// The maximum number of addresses of a name that are looked at.
+    /// The maximum number of a name's addresses that are checked.
     private static let addressesMax = 32
 
     /// All addresses of a host by the system's resolver, which also reads forms such as

@@ -9,7 +9,7 @@ package struct WebhookSecret: Hashable, Sendable, CustomStringConvertible {
     /// The number of bytes of a secret that this server makes.
     private static let newBytes = 32
 
-    /// Only for whoever runs the endpoint, and once.
+    /// The secret. It is shown once, to the operator of the endpoint.
     package let text: String
     private let key: [UInt8]
 

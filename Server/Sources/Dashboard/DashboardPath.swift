@@ -29,9 +29,9 @@ import PerennialContract
 /// The pages that are live: `/`, `/customers/{id}`, `/events`, `/notifications`, `/webhooks`,
 /// `/webhooks/{webhook_id}`, `/checks`. Each message is `{"id": …, "html": …}`, see ``LivePieces``.
 ///
-/// Acts, all `POST`, as `application/x-www-form-urlencoded` with the field `csrf`. Each responds
-/// with a redirect to the page it came from, which shows a ``Notice``. Who may: everybody,
-/// `support` and admins, or only an `admin`.
+/// Actions, all `POST`, as `application/x-www-form-urlencoded` with the field `csrf`. Each responds
+/// with a redirect to the page it came from, which shows a ``Notice``. The permission is one of:
+/// everyone, `support` and admins, or only an `admin`.
 ///
 /// | path | fields | who |
 /// |---|---|---|
@@ -131,8 +131,8 @@ extension DashboardPath {
     package static func report(_ report: String, month: String) -> DashboardPath {
         .init("reports", month, report)
     }
-    /// A document, and by what it is found: the first transaction of a purchase that it is about,
-    /// and when it was known.
+    /// A document, and how to find it: the first transaction of a purchase that it is about, and
+    /// when it was known.
     package static func document(
         _ id: String, transaction: String? = nil, knownAt: Timestamp? = nil
     ) -> DashboardPath {
@@ -151,16 +151,16 @@ extension DashboardPath {
 extension DashboardPath {
     package static let logout = DashboardPath("logout")
     package static let theme = DashboardPath("theme")
-    /// An act on one's own account: `password`, `sign-out`.
+    /// An action on the operator's own account: `password`, `sign-out`.
     package static func account(_ act: String) -> DashboardPath { .init("account", act) }
-    /// An act on an operator: `roles`, `link`, `sign-out`, `block`, `unblock`, `withdraw`.
+    /// An action on an operator: `roles`, `link`, `sign-out`, `block`, `unblock`, `withdraw`.
     package static func act(_ act: String, onOperator name: String) -> DashboardPath {
         .init("operators", name, act)
     }
     package static let configurationPreview = DashboardPath("products", "preview")
     package static let notificationTest = DashboardPath("notifications", "test")
 
-    /// An act on a customer: `grants`, `transfers`, `blocks`, `consumption`, `erase`.
+    /// An action on a customer: `grants`, `transfers`, `blocks`, `consumption`, `erase`.
     package static func act(_ act: String, on customer: String) -> DashboardPath {
         .init("customers", customer, act)
     }
@@ -185,7 +185,7 @@ extension DashboardPath {
     ) -> DashboardPath {
         .init("customers", customer, "groups", original, "invitations")
     }
-    /// An act on an invitation: `renew`, `withdraw`.
+    /// An action on an invitation: `renew`, `withdraw`.
     package static func act(
         _ act: String, on invitation: String, to original: String, of customer: String
     ) -> DashboardPath {
@@ -198,7 +198,7 @@ extension DashboardPath {
     package static func retry(_ document: String) -> DashboardPath {
         .init("forwards", document, "retry")
     }
-    /// An act on a webhook: `pause`, `resume`, `test`, `secret`, `delete`, `replay`.
+    /// An action on a webhook: `pause`, `resume`, `test`, `secret`, `delete`, `replay`.
     package static func act(_ act: String, onWebhook webhook: String) -> DashboardPath {
         .init("webhooks", webhook, act)
     }

@@ -1,30 +1,30 @@
 import PerennialContract
 
-/// What every page shows around its content, and by what it writes times and links.
+/// The parts that every page shows around its content, and how it writes times and links.
 package struct Frame: Sendable {
     package var viewer: Viewer
     /// The app's name in the configuration.
     package var app: String
-    /// The apps between which one can choose, this one among them.
+    /// The apps to choose from, including this one.
     package var apps: [String]
     package var environment: StoreEnvironment
-    /// The environments between which one can choose. None for a simulated app.
+    /// The environments to choose from. None for a simulated app.
     package var environments: [StoreEnvironment]
     package var now: Timestamp
     /// Nil follows the system.
     package var theme: Theme?
-    /// Whether `/live` is served. If not, no page asks for it.
+    /// Whether `/live` is served. If not, no page requests it.
     package var isLive: Bool
-    /// The position of the log when the page was rendered, from which its stream goes on.
+    /// The position of the log when the page was rendered, after which its stream continues.
     package var logPlace: String?
     /// Whether purchases are made in the simulator: then the navigation leads to the phone.
     package var isSimulated: Bool
     /// Numbers in the navigation. Zero shows none.
     package var deliveriesWaiting: Int
     package var checksOpen: Int
-    /// Path and query of the page, to come back to.
+    /// Path and query of the page, to return to.
     package var path: String
-    /// The newest news, above the content: what an act has done, or why it was not done.
+    /// The notices above the content: what an action has done, or why it was not done.
     package var notices: [Notice]
 
     package enum Theme: String, Sendable { case light, dark }
@@ -52,7 +52,7 @@ package struct Frame: Sendable {
         self.notices = notices
     }
 
-    /// The value of `href` and `action`: the path, in the environment that is looked at.
+    /// The value of `href` and `action`: the path, in the present environment.
     package func link(_ path: DashboardPath) -> Markup {
         Markup(text: path.in(environment).text)
     }
@@ -69,7 +69,7 @@ package struct Frame: Sendable {
         "<input type=\"hidden\" name=\"csrf\" value=\"\(.value(viewer.csrf))\">"
     }
 
-    /// The hidden field of every form that only searches, which has no query in its address.
+    /// The hidden field of every form that only searches, because its address has no query.
     var environmentField: Markup {
         guard environment != .production else { return "" }
         return """

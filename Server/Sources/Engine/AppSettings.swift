@@ -31,7 +31,7 @@ package struct AppSettings: Hashable, Sendable {
     package var content: ContentSettings
     /// The addresses that the app's notifications are forwarded to.
     package var forwards: ForwardRules
-    /// Where the app's events are posted to.
+    /// The webhooks to which the app's events are posted.
     package var webhooks = WebhookRules.none
     /// The restore policy for a device that shows another customer's purchase, if it is not `keep`.
     package var restorePolicies: [Environment: OwnershipClaim.RestorePolicy]
@@ -48,25 +48,25 @@ package struct AppSettings: Hashable, Sendable {
     package var offers: OfferCatalogue
     /// Where products are offered in the app.
     package var offerings = OfferingRules()
-    /// The products that the configuration lists, also those that give nothing.
+    /// The products that the configuration lists, including those that give nothing.
     package var listedProducts: Set<ProductID> = []
     /// The products of the app's `.storekit` file. Nil if none is configured.
     package var soldProducts: Set<ProductID>?
-    /// Whether a request with an app key may make one customer of two persons without proofs.
+    /// Whether a request with an app key may merge two persons into one customer without proofs.
     package var joinsPeople = false
-    /// How much requests with an app key may add to the database within an hour without showing a
-    /// new document.
+    /// How much requests with an app key may add to the database within an hour without a new
+    /// document.
     package var growthPerHour = growthPerHourDefault
-    /// What reports about money need to know.
+    /// The settings of reports about money.
     package var money = MoneySettings()
     /// What is sent to the App Store about purchases whose refund is requested.
     package var consumption: ConsumptionRules
-    /// The environments whose App Store is told of claims on seats. Apple has opened the sandbox
-    /// only.
+    /// The environments in which claims on seats are reported to the App Store. Apple supports only
+    /// the sandbox.
     package var seatReports: Set<Environment> = seatReportsDefault
     /// How many documents of one purchase devices may submit.
     package var documentBudget: DocumentBudget
-    /// What customers have who bought the app itself. Nil if it was never sold.
+    /// The rule for customers who bought the app itself. Nil if the app was never sold.
     package var paidApp: PaidAppRule?
 
     package init(

@@ -45,13 +45,13 @@ package final class Context: Sendable {
             logger: logger, reconciliation: reconciliation, former: self)
     }
 
-    /// Runs a closure in a transaction. The first one of an operator's act also appends its entry
-    /// in the audit: see ``PendingAct``.
+    /// Runs a closure in a transaction. The first transaction of an operator's action also appends
+    /// its entry in the audit: see ``PendingAct``.
     ///
     /// - Parameters:
     ///   - isErasing: whether the closure erases a customer, which is not possible while documents
     ///     are recorded.
-    ///   - outcome: what the value says of the act. Only what was done has an entry.
+    ///   - outcome: what the result says about the action. Only a change gets an entry.
     func transaction<Value: Sendable>(
         isErasing: Bool = false,
         outcome: @escaping @Sendable (Value) -> ActOutcome = { _ in .done },
@@ -91,7 +91,7 @@ package final class Context: Sendable {
         do { return try await db.read(body) } catch { throw EngineFailure(error) }
     }
 
-    /// The same, for what may read millions of rows, such as a report.
+    /// Runs a closure on a snapshot, for reading possibly millions of rows, such as for a report.
     func scan<Value: Sendable>(
         _ body: @escaping @Sendable (DatabaseSession) throws -> Value
     ) async throws(EngineFailure) -> Value {

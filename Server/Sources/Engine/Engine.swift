@@ -5,9 +5,9 @@ import Ledger
 import Logging
 import Storage
 
-/// The operations of the server, one service for each subject. They record what Apple signs, and
-/// say what a customer may use. Ledger makes the decisions, Storage writes the rows, and services
-/// set the boundaries of transactions.
+/// The operations of the server, with one service for each subject: they record Apple's documents
+/// and report what a customer may use. Ledger makes the decisions, Storage writes the rows, and
+/// services begin and end the transactions.
 package struct Engine: Sendable {
     package let context: Context
     package let tokens: TokenService
@@ -65,8 +65,8 @@ package struct Engine: Sendable {
             former: nil)
     }
 
-    /// Makes the services. Each takes over the caches of the former one, except for what it
-    /// remembers of the configuration.
+    /// Creates the services. Each takes over the caches of the former one, except for what depends
+    /// on the configuration.
     private init(_ context: Context, _ settings: ServiceSettings, former: Engine?) {
         self.context = context
         tokens = TokenService(context: context, former: former?.tokens)
@@ -114,9 +114,10 @@ package struct Engine: Sendable {
         notifications = NotificationService(context: context, backfill: backfill)
     }
 
-    /// Returns an engine with another configuration of its apps. It shares everything else with
-    /// this one: the database, the caches, the counters, and the work in progress. This one goes
-    /// on by the former configuration, so that a request is answered by one configuration only.
+    /// Returns an engine with another configuration of its apps. Both engines share everything
+    /// else: the database, the caches, the counters, and the work in progress. This engine
+    /// continues with the former configuration, so that each request is answered by only one
+    /// configuration.
     ///
     /// - Parameter reconciliation: the clients of the apps' App Stores. The worker stays as it is.
     package func replacing(
@@ -192,7 +193,7 @@ package struct Engine: Sendable {
     }
 }
 
-/// What single services are configured with.
+/// The settings of single services.
 private struct ServiceSettings {
     var forwarding: ForwardingSettings
     var webhooks: WebhookTransport

@@ -4,8 +4,7 @@ import Ledger
 import PerennialContract
 import Storage
 
-/// Why an operation failed. What is said about each failure is its row, below; status, title and
-/// remedy of the row's problem code are in HTTPServer/Problems.
+/// Why an operation failed. The module that writes the response decides what it tells whom.
 package enum EngineFailure: Error, Hashable, Sendable {
     /// The body is malformed. The text says what is wrong.
     case unreadable(String)
@@ -44,9 +43,9 @@ package enum EngineFailure: Error, Hashable, Sendable {
     case unknownAlias(CustomerID)
     /// The id is the customer's primary id: the others were added to it.
     case primaryID(CustomerID)
-    /// Both ids are persons, and an app may not make one customer of them.
+    /// Both ids are persons, and an app may not merge them.
     case aliasJoinsTwoPeople(CustomerID)
-    /// Nothing shows that both ids are the app's own customer's.
+    /// Nothing proves that both ids belong to the app's own customer.
     case aliasNotProven(CustomerID)
     /// No key for signing offers is configured.
     case offerKeyMissing
@@ -85,15 +84,15 @@ package enum EngineFailure: Error, Hashable, Sendable {
     case unknownOperator(String)
     /// The sentence says which rule of accounts is broken.
     case invalidOperator(String)
-    /// An operator may not act on accounts, or may no more.
+    /// An operator is not, or no longer, allowed to manage accounts.
     case notManager(String)
-    /// A link for an operator that was used, has ended, or never was.
+    /// A link for an operator that was used, has expired, or never existed.
     case unknownLink
     case seatRefused(SeatRefusal)
     /// The cursor is past the end of the log.
     case unknownCursor(LogPosition)
-    /// The cursor is from a log that existed before a restore. Up to `goOnFrom` both logs are the
-    /// same; it is nil if nothing is known of the cursor's log.
+    /// The cursor is from a log that existed before a restore. Up to `goOnFrom` both logs are
+    /// equal; it is nil if the cursor's log is unknown.
     case outdatedCursor(goOnFrom: LogPosition?)
     /// Too many writers are waiting for the database, so this one is rejected.
     case busy

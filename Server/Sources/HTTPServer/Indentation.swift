@@ -10,7 +10,7 @@ enum Indentation {
 }
 
 extension Request {
-    /// Any value but `false` and `0`.
+    /// Whether the parameter has any value but `false` and `0`.
     var asksForIndentation: Bool {
         guard uri.query != nil, let value = uri.queryParameters[Indentation.parameter[...]] else {
             return false
@@ -20,7 +20,7 @@ extension Request {
 }
 
 extension Response {
-    /// The same answer; where it is JSON, with two spaces for each level.
+    /// The same answer. JSON is indented by two spaces for each level.
     func indented() async throws -> Response {
         guard headers[.contentType] == "application/json" else { return self }
         let written = WrittenBody()
@@ -33,7 +33,7 @@ extension Response {
     }
 }
 
-/// A body can be written somewhere, and not read: here it is written to memory.
+/// A body can only be written to a destination, not read: here it is written to memory.
 private final class WrittenBody: ResponseBodyWriter, Sendable {
     private let buffer = Mutex(ByteBuffer())
 

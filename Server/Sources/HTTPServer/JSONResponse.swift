@@ -21,7 +21,7 @@ enum JSONResponse {
         text(try json(value), mediaType: "application/json")
     }
 
-    /// For a POST that has made something.
+    /// The response to a POST that has created something.
     static func created(_ value: some Encodable) throws -> Response {
         var response = try ok(value)
         response.status = .created

@@ -2,8 +2,7 @@ import Engine
 import Hummingbird
 import Logging
 
-/// The HTTP interface of an engine: decodes a request, calls one engine function, encodes the
-/// response.
+/// The HTTP API of an engine: decodes a request, calls one engine function, encodes the response.
 package struct PerennialServer: Sendable {
     /// Seconds without a request or a response after which a connection is closed.
     package static let idleSeconds: Int64 = 60
@@ -12,17 +11,17 @@ package struct PerennialServer: Sendable {
     /// The maximum size of all header fields of one request together, in bytes.
     package static let headerBytesMax = 32_768
 
-    /// The version of the program, of this server, and of its HTTP interface.
+    /// The version of the program, of this server, and of its HTTP API.
     package static let version = "0.1.0"
 
     package private(set) var engine: Engine
-    /// What the address answers at which this server listens.
+    /// What the address of this server serves.
     var listener = Listener.only
-    /// Adds routes that are no part of the HTTP interface: the pages of `perennial dev`.
+    /// Adds routes that are not part of the HTTP API: the pages of `perennial dev`.
     package var additions: (@Sendable (Router<ServerContext>) -> Void)?
     /// The names by which it may be reached, for a server for development. Nil for any other.
     package var localNames: LocalNames?
-    /// Who looks at the dashboard. Nil if the server has none.
+    /// Who may see the dashboard. Nil if the server has none.
     package var dashboard: DashboardAccess?
     /// Reads configurations that are not in force. Nil if the server has no configuration file.
     package var readsConfiguration: ProposedConfiguration.Reading?
@@ -34,7 +33,7 @@ package struct PerennialServer: Sendable {
     let description = ConstantBody()
     let previews = PreviewPlace()
     let streams: EventStreams
-    /// Those of pages, which do not count as streams of the HTTP interface.
+    /// The streams of pages, which do not count as streams of the HTTP API.
     let pageStreams: EventStreams
     let logger: Logger
     let startedAt = ContinuousClock.now
@@ -98,7 +97,7 @@ package struct PerennialServer: Sendable {
     /// The routes as a service that listens until it is shut down. On shutdown it finishes the
     /// requests in progress.
     ///
-    /// - Parameter onListening: called with the port. This is useful if `port` is 0.
+    /// - Parameter onListening: called with the port, which is useful if `port` is 0.
     package func application(
         host: String, port: Int, onListening: @escaping @Sendable (Int) async -> Void = { _ in }
     ) -> some ApplicationProtocol {
@@ -134,7 +133,7 @@ package struct PerennialServer: Sendable {
         than allowed: [HTTPRequest.Method], at path: String, of router: Router<ServerContext>
     ) {
         var others = [.get, .post, .put, .patch, .delete, .options, HTTPRequest.Method.other]
-        // Whoever answers GET answers HEAD.
+        // A path that answers GET also answers HEAD.
         if !allowed.contains(.get) { others.append(.head) }
         for method in others where !allowed.contains(method) {
             router.on(RouterPath(path), method: method) { _, context -> Response in

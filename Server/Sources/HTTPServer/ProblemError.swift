@@ -10,8 +10,8 @@ struct ProblemError: Error {
     var operatorDetail: String?
     var headers: HTTPFields
 
-    /// - Parameter detail: what exactly is wrong with this request. If it is nil, the entry's own
-    ///   detail is sent.
+    /// - Parameter detail: what exactly is wrong with this request. If nil, the entry's own detail
+    ///   is sent.
     init(
         _ entry: ProblemCatalogue.Entry, detail: String? = nil, operatorDetail: String? = nil
     ) {

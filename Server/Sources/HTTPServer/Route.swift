@@ -32,12 +32,12 @@ extension PerennialServer {
         ].flatMap(\.self)
     }
 
-    /// A route that everybody may call.
+    /// A route that needs no key.
     func open(_ operation: OpenAPIOperation, _ answer: @escaping Route.Handler) -> Route {
         Route(operation: operation, answer: answer)
     }
 
-    /// A route that everybody may call, and whose response is sent as it is, also with `?pretty`.
+    /// A route that needs no key, and whose response is sent unchanged, even with `?pretty`.
     func verbatim(
         _ operation: OpenAPIOperation, access: OpenAPIOperation.Access = .everyone,
         scope: KeyScope? = nil, _ answer: @escaping Route.Handler
@@ -55,7 +55,7 @@ extension PerennialServer {
     /// Engine failures are reported as problems about a customer, unless the route itself maps
     /// them.
     ///
-    /// - Parameter scope: what a secret key needs for it.
+    /// - Parameter scope: the scope that a secret key needs.
     func keyed(
         for scope: KeyScope, _ operation: OpenAPIOperation, _ answer: @escaping Route.KeyedHandler
     ) -> Route {
@@ -85,7 +85,7 @@ extension PerennialServer {
     /// A route for servers, which requires a secret key, because anybody could extract a key from
     /// an app. The body is ``Strict``.
     ///
-    /// - Parameter scope: what the key needs for it.
+    /// - Parameter scope: the scope that the key needs.
     func secret(
         for scope: KeyScope, _ operation: OpenAPIOperation, _ answer: @escaping Route.KeyedHandler
     ) -> Route {
@@ -98,9 +98,9 @@ extension PerennialServer {
     }
 
     /// A route for servers, with a secret key, and for an app's own customer, with an app key and a
-    /// proof of identity: see ``requireProvenIdentity(of:_:_:)``.
+    /// proof of identity: see ``RequestAuthorization/requireProvenIdentity(of:_:_:)``.
     ///
-    /// - Parameter scope: what a secret key needs for it.
+    /// - Parameter scope: the scope that a secret key needs.
     func proven(
         for scope: KeyScope, _ operation: OpenAPIOperation, _ answer: @escaping Route.KeyedHandler
     ) -> Route {
@@ -120,7 +120,7 @@ extension PerennialServer {
 extension RequestAuthorization {
     /// The key of a request.
     ///
-    /// - Throws: ``ProblemError`` if there is none, if it is unknown or has ended, or if it is a
+    /// - Throws: ``ProblemError`` if there is none, if it is unknown or has expired, or if it is a
     ///   secret key without the scope.
     func holder(of request: Request, for scope: KeyScope) async throws -> StoredKey {
         guard let key = BearerKey(request.headers)?.text else { throw ProblemError(.keyMissing) }

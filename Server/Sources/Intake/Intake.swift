@@ -3,10 +3,10 @@ import Ledger
 
 /// Translates Apple's documents into facts. This is the only module that knows both vocabularies.
 ///
-/// Pure. The caller has verified the document first. What a notification says besides its
-/// transaction and renewal info (its type, its status) follows from those two and makes no fact of
-/// its own: a fact must not depend on which of several notifications happened to arrive. There is
-/// one exception, see ``graceLengths``.
+/// Pure. The caller has verified the document first. The other content of a notification (its type,
+/// its status) follows from its transaction and renewal info, and makes no fact of its own: a fact
+/// must not depend on which of several notifications happened to arrive. There is one exception,
+/// see ``graceLengths``.
 package enum Intake {
     /// The payment that a signed transaction attests.
     ///
@@ -48,7 +48,7 @@ package enum Intake {
             .payment(payment))
     }
 
-    /// What signed renewal info attests about the purchase that it names.
+    /// The facts in signed renewal info about the purchase that it names.
     ///
     /// - Parameters:
     ///   - notification: the notification that contains it.
@@ -85,8 +85,8 @@ package enum Intake {
 extension Intake {
     /// The purchase of the app itself that a signed app transaction attests.
     ///
-    /// - Throws: ``IntakeFailure`` if a field is missing. Documents from before 2025 have no number
-    ///   of the account's copy.
+    /// - Throws: ``IntakeFailure`` if a field is missing. Documents from before 2025 lack the
+    ///   number of the account's copy.
     package static func fact(
         of app: AppTransactionPayload, signedAt: AppStoreDate
     ) throws(IntakeFailure) -> Fact {
@@ -157,10 +157,9 @@ extension Intake {
             milliseconds: min(max(date.milliseconds, dates.lowerBound), dates.upperBound))
     }
 
-    /// Whether a fact contains everything that the App Store has said together with the status
-    /// beside it, which is not signed. It does not if that status is grace and the renewal info
-    /// names no end of it. By itself such a fact says that the App Store tries to collect, without
-    /// grace.
+    /// Whether a fact contains everything that the App Store has said, including the unsigned
+    /// status beside it. It does not if that status is grace and the renewal info contains no end
+    /// of it: by itself, such a fact says that the App Store tries to collect, without grace.
     package static func isComplete(_ fact: Fact, beside status: SubscriptionStatus) -> Bool {
         guard status == .gracePeriod, case .renewal(let renewal) = fact.statement else {
             return true
@@ -225,8 +224,8 @@ extension Intake {
     /// Apple: `int32`.
     static let quantityMax = Int64(Int32.max)
 
-    /// One if the App Store gives no quantity, or one that makes no sense. Whoever has a seat has
-    /// one, but their transaction repeats the number of the purchaser.
+    /// Returns one if the App Store gives no quantity, or an invalid one. A member also has one
+    /// seat, although the member's transaction repeats the purchaser's number.
     static func quantity(of transaction: TransactionPayload) -> Int {
         guard transaction.inAppOwnershipType != .assigned else { return 1 }
         guard let told = transaction.quantity, (1...quantityMax) ~= told else { return 1 }

@@ -1,9 +1,9 @@
 /// All periods of one purchase, and the latest renewal info from the App Store: a pure function of
 /// a set of facts.
 ///
-/// Of each transaction, the snapshot with the latest attestation wins. Transactions that name the
-/// same line item are one period, and again the latest attestation wins. What was bought once is
-/// one period, however often it was restored: see ``Copy``. The order of arrival does not matter,
+/// For each transaction, the snapshot with the latest attestation wins. Transactions that name the
+/// same line item are one period, and again the latest attestation wins. A one-time purchase is one
+/// period, however often it was restored: see ``Copy``. The order of arrival does not matter,
 /// because facts are a set. What signed and legacy documents say about the same thing is stored
 /// separately and merged by ``Mergeable``.
 package struct Timeline: Hashable, Sendable {
@@ -12,8 +12,8 @@ package struct Timeline: Hashable, Sendable {
     package internal(set) var periods: [Period]
     package internal(set) var renewal: Attested<Renewal>?
     package private(set) var renewalSources = Sources<Renewal>.signed
-    /// Of all grace periods that were named, the one that ends last. Once it is over, renewal info
-    /// no longer names it.
+    /// The end of the grace period that ends last. Once it is over, renewal info no longer contains
+    /// it.
     package private(set) var lastGrace: Attested<Instant>?
     /// Boxed, because few timelines have one.
     private var boxedAppProofs: Box<AppProofs>?
@@ -21,10 +21,10 @@ package struct Timeline: Hashable, Sendable {
     /// Set if this is the purchase of the app itself, which has no periods.
     package var appProofs: AppProofs? { boxedAppProofs?.value }
 
-    /// Boxed, because few timelines are seen by a member.
+    /// Boxed, because few timelines are those of a member.
     private var boxedSeat: Box<MemberSeat>?
 
-    /// Set if this is somebody else's subscription as a member of its group sees it: see
+    /// Set if this is another customer's subscription as a member of its group sees it: see
     /// ``seen(from:)``. It is not stored.
     package internal(set) var seat: MemberSeat? {
         get { boxedSeat?.value }
@@ -179,7 +179,8 @@ package struct Timeline: Hashable, Sendable {
     private mutating func apply(_ payment: Payment, at attestedAt: Instant, _ grade: Grade) {
         let told = Sourced(Attested(payment, at: attestedAt), grade)
         let id = payment.id(grade)
-        // A payment may be told with other seats of its period only later: then its id changes.
+        // Documents may mention the other seats of a payment's period only later: then its id
+        // changes.
         let same = periods.firstIndex { $0.isSeated(as: payment) }
         guard let index = same ?? periods.firstIndex(where: { $0.isTold(by: payment, id, grade) })
         else {
@@ -225,7 +226,8 @@ package struct Timeline: Hashable, Sendable {
         }
     }
 
-    /// Whether a period is seats that were added to another one, of which anything was left.
+    /// Whether a period consists of seats that were added to another one, of which some are not
+    /// refunded.
     private func isAddition(_ index: Int, to main: Int) -> Bool {
         let period = periods[index]
         guard period.adds(to: periods[main]) else { return false }
@@ -234,8 +236,8 @@ package struct Timeline: Hashable, Sendable {
         }
     }
 
-    /// Seats that were added last as long as their period. A document about an extension may name
-    /// one payment only.
+    /// Added seats last as long as their period. A document about an extension may name only one
+    /// payment.
     private mutating func extend(_ index: Int, with main: Int) {
         guard let end = periods[main].end, periods[index].end.map({ $0 < end }) ?? false else {
             return
@@ -248,7 +250,7 @@ package struct Timeline: Hashable, Sendable {
         [index] + (index + 1..<next).filter { periods[$0].isAddition }
     }
 
-    /// The last period that counts. Seats that were added are no period of their own.
+    /// The last period that counts. Added seats are not a period of their own.
     package var latestPeriod: Period? { periods.last { !$0.isVoid && !$0.isAddition } }
 
     /// If a legacy document describes a period without its line item, and another period has a line

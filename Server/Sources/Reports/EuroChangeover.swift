@@ -1,8 +1,8 @@
 import Ledger
 
-/// A currency that the euro replaced. From that day on its rate is fixed by law for ever (Council
-/// Regulations on the conversion rates between the euro and the currencies of the Member States
-/// adopting the euro), and no table of rates contains it any more.
+/// A currency that the euro replaced. From that day on its rate is fixed permanently by law
+/// (Council Regulations on the conversion rates between the euro and the currencies of the Member
+/// States adopting the euro), and tables of rates no longer contain it.
 package struct EuroChangeover: Hashable, Sendable {
     package static let euro = "EUR"
     private static let unit: Int64 = 1_000_000

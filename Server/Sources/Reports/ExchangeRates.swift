@@ -1,10 +1,10 @@
 import Ledger
 
-/// Exchange rates by day, from a configured table. Sums of different currencies are never added
-/// without them.
+/// Exchange rates by day, from a configured table. Without them, sums of different currencies are
+/// never added.
 package struct ExchangeRates: Hashable, Sendable {
-    /// A rate is used for so many days after its own, because no rates are published on weekends
-    /// and holidays.
+    /// The number of days for which a rate is used after its own, because no rates are published on
+    /// weekends and holidays.
     static let daysMax: Int64 = 10
     /// Rates are counted in millionths.
     private static let unit: Int64 = 1_000_000
@@ -39,8 +39,8 @@ package struct ExchangeRates: Hashable, Sendable {
     }
 
     /// Converts an amount at the rates of a day, or of the last day before it on which both
-    /// currencies have one, rounded to the nearest. A currency that had joined the euro by then has
-    /// the rate of the law for ever. Returns nil if there is no such day within ten.
+    /// currencies have one, rounded to the nearest. A currency that had joined the euro by then
+    /// always has the rate fixed by law. Returns nil if there is no such day within ten.
     package func convert(
         _ amount: Int64, from currency: String, to other: String, on day: Int64
     ) -> Conversion? {
@@ -60,7 +60,8 @@ package struct ExchangeRates: Hashable, Sendable {
         return amount < 0 ? -rounded : rounded
     }
 
-    /// - Parameter wanted: the day of the amount, which says which currencies are the euro by then.
+    /// - Parameter wanted: the day of the amount, which decides which currencies have joined the
+    ///   euro.
     private func rate(of currency: String, on day: Int64, for wanted: Int64) -> Int64? {
         if currency == base { return Self.unit }
         if let euro = EuroChangeover(currency), euro.day <= wanted {
@@ -90,7 +91,7 @@ package struct ExchangeRates: Hashable, Sendable {
         return nil
     }
 
-    /// The place of the first day after one.
+    /// The index of the first day after a day.
     private func placeAfter(_ day: Int64) -> Int {
         var low = days.startIndex
         var high = days.endIndex

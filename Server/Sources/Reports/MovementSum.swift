@@ -1,16 +1,16 @@
 import Ledger
 
 /// The sum of all movements of one kind, on one day, in one currency and one part of a division.
-/// Reports are made of these alone.
+/// Reports are computed from these alone.
 package struct MovementSum: Hashable, Sendable {
     /// Counted from 1970-01-01, in the configured time zone.
     package var day: Int64
     package var kind: Movement.Kind
     /// Whether it is the difference that refunds made until they were reversed.
     package var isMeanwhile = false
-    /// Nil if no document names a price.
+    /// Nil if no document contains a price.
     package var currency: String?
-    /// The value of the property by which the report is divided; nil for all together.
+    /// The value of the property that divides the report; nil for all together.
     package var part: String?
     package var totals: Totals
 
@@ -46,7 +46,7 @@ package struct Totals: Hashable, Sendable {
 
     package static func += (one: inout Self, other: Self) { one = one + other }
 
-    /// What cancels it.
+    /// The negative of all values, which cancels them.
     package static prefix func - (totals: Self) -> Self {
         Self(numbers: totals.numbers.map { -$0 })
     }
@@ -76,7 +76,7 @@ package struct Totals: Hashable, Sendable {
     }
 }
 
-/// By what a report is divided.
+/// The property that divides a report.
 package enum Division: String, Hashable, Sendable, CaseIterable {
     case product
     case group

@@ -12,7 +12,7 @@ package struct Report: Sendable {
 
     package struct Row: Hashable, Sendable {
         package var period: ReportPeriod
-        /// Nil for what has no price, and in reports that only count.
+        /// Nil for rows without a price, and in reports that only count.
         package var currency: String?
         package var part: String?
         /// In the order of the definition's columns.
@@ -26,11 +26,12 @@ package struct Report: Sendable {
     }
 
     /// - Parameters:
-    ///   - sums: what happened before the periods, all on days before them, and within them.
-    ///   - currency: the currency to convert amounts to; nil to show each by itself.
-    ///   - hasMoney: whether currencies are kept apart; nil if the definition decides.
-    ///   - today: the last day that has rates. What is there when a later day ends is converted at
-    ///     those of today.
+    ///   - sums: the movements before the periods, all on days before them, and those within them.
+    ///   - currency: the currency that amounts are converted to; nil to show each currency
+    ///     separately.
+    ///   - hasMoney: whether currencies are kept separate; nil if the definition decides.
+    ///   - today: the last day that has rates. The persistent amounts at the end of a later day are
+    ///     converted at the rates of this day.
     package init(
         _ definition: ReportDefinition, _ periods: [ReportPeriod], from sums: [MovementSum],
         in currency: String? = nil, rates: ExchangeRates = .none, hasMoney: Bool? = nil,
@@ -43,7 +44,7 @@ package struct Report: Sendable {
         self.init(definition, groups, &fold)
     }
 
-    /// As the initializer without a limit. Nothing is computed for rows beyond the limit.
+    /// Like the initializer without a limit, but computes nothing for rows beyond the limit.
     ///
     /// - Throws: ``TooManyRows``.
     package init(
@@ -88,7 +89,7 @@ package struct Report: Sendable {
     }
 }
 
-/// Adds movements up to tallies.
+/// Adds up movements to tallies.
 struct ReportFold {
     struct Key: Hashable {
         var currency: String?
@@ -98,15 +99,15 @@ struct ReportFold {
     private let periods: [ReportPeriod]
     private let currency: String?
     private let rates: ExchangeRates
-    /// Whether the report shows amounts. If not, currencies are not kept apart.
+    /// Whether the report shows amounts. If not, currencies are not kept separate.
     var hasMoney = true
-    /// Whether it values what is there when a period ends, at that day's rates.
+    /// Whether it converts the persistent amounts at a period's end, at that day's rates.
     private let hasStock: Bool
-    /// Whether it values what is there before the first period.
+    /// Whether it converts the persistent amounts before the first period.
     private let hasOpening: Bool
-    /// Whether it values what happens within a period, at the rates of its day.
+    /// Whether it converts the flows within a period, at the rates of their days.
     private let hasFlows: Bool
-    /// What is there when a later day ends is valued at the rates of this one.
+    /// Persistent amounts at the end of a later day are converted at the rates of this day.
     var today = Int64.max
     private(set) var unconverted: Set<String> = []
     private(set) var rateDays: ClosedRange<Int64>?
@@ -123,7 +124,7 @@ struct ReportFold {
         self.rates = rates
     }
 
-    /// The movements in the periods and before them, by what distinguishes rows.
+    /// The movements in the periods and before them, by the key of their rows.
     mutating func groups(of sums: [MovementSum]) -> [Key: [MovementSum]] {
         if hasMoney { findUnconverted(sums) }
         return Dictionary(grouping: sums) { key(of: $0) }
@@ -170,7 +171,7 @@ struct ReportFold {
         }
     }
 
-    /// The days at whose ends something of a currency is there, in any part.
+    /// The days at whose ends there are persistent amounts in a currency, in any part.
     private func stockDays(of sums: [MovementSum]) -> [Int64] {
         var days: Set<Int64> = []
         for sums in Dictionary(grouping: sums, by: \.part).values {
@@ -216,7 +217,7 @@ struct ReportFold {
         return tally
     }
 
-    /// What is there of several currencies together, at the rates of one day.
+    /// The persistent amounts of several currencies together, at the rates of one day.
     private mutating func valued(_ known: [String?: Totals], on day: Int64) -> Totals {
         var sum = Totals()
         for (currency, totals) in known {
@@ -227,7 +228,7 @@ struct ReportFold {
         return sum
     }
 
-    /// What is there without its amounts, which nobody sees.
+    /// The persistent counts without their amounts, which the report does not show.
     private func counted(_ known: [String?: Totals]) -> Totals {
         Totals(Movement.Amounts(), known.values.reduce(Totals(), +).counts)
     }
@@ -256,7 +257,7 @@ struct ReportFold {
 }
 
 extension ArraySlice<MovementSum> {
-    /// Removes and returns the first elements, which are sorted by day, up to a day.
+    /// Removes and returns the first elements before a day. The elements are sorted by day.
     fileprivate mutating func removeFirst(before day: Int64) -> Self {
         let end = firstIndex { $0.day >= day } ?? endIndex
         defer { self = self[end...] }

@@ -1,42 +1,44 @@
 import Ledger
 
-/// What subscriptions are followed by that began in the same period.
+/// The numbers that a report counts for subscriptions that began in the same period.
 package enum Cohort: String, Hashable, Sendable, CaseIterable {
-    /// Those whose trial began: how many, how many were paid for, how many are still free.
+    /// Subscriptions whose trial began: how many, how many were paid later, how many are still
+    /// free.
     case trials
     /// Those that were paid for the first time: how many made the first payment, the second, …
     case payments
-    /// The same, by currency: how many were paid for in it first, and what all have brought in it.
+    /// The same by currency: how many were first paid in it, and all their revenue in it.
     case revenue
-    /// The same: how many; and for each of ``daysLater``, how many began so long ago, and how many
-    /// of those were active then.
+    /// The same: how many; and for each of ``daysLater``, how many began at least that long ago,
+    /// and how many of those were active then.
     case days
-    /// Those whose trial began, as ``trials``; but a payment after a gap counts, too.
+    /// Like ``trials``, but a payment after a gap counts, too.
     case trialsPaidEver
-    /// As ``payments``, but only payments without an offer count.
+    /// Like ``payments``, but only payments without an offer count.
     case standardPayments
-    /// Not subscriptions, but payments: how many, what was charged, what of it was refunded since,
+    /// Payments instead of subscriptions: how many, the amount charged, the part refunded since,
     /// tax and commission of the rest, how many were refunded, and how many of these in full.
     case transactions
-    /// Not subscriptions that began, but those that ended: how many for each of
+    /// Subscriptions that ended instead of those that began: how many for each of
     /// ``ReportCatalogue/endings``.
     case endings
-    /// Entries of wallets: units that were bought, refunded, spent, and that came in another way.
+    /// Wallet entries: units that were bought, refunded, spent, and added in other ways.
     case wallets
 
-    /// The number of payments that have columns of their own.
+    /// The number of payments with their own columns.
     package static let paymentsMax = 12
     /// Days after the first payment.
     package static let daysLater: [Int64] = [7, 14, 30, 60, 90, 180, 365]
 
-    /// Whether it rests on rows that do not say what was known earlier.
+    /// Whether it uses rows that only contain the present state.
     package var isOfPresent: Bool { self == .endings || self == .wallets }
 
-    /// Whether a period opens with what came before it. Then it has a row also if nothing happened.
+    /// Whether a period begins with the total before it. Then it has a row even if nothing
+    /// happened.
     var isCarried: Bool { self == .wallets }
 }
 
-/// What became of the subscriptions that began on one day.
+/// The outcome of the subscriptions that began on one day.
 package struct CohortSum: Hashable, Sendable {
     /// Counted from 1970-01-01, in the configured time zone.
     package var day: Int64
@@ -103,7 +105,7 @@ extension ReportCatalogue {
     private static let dayColumns: [ReportDefinition.Column] =
         Cohort.daysLater.enumerated().map { index, days in dayColumn(days, at: 2 * index + 1) }
 
-    /// - Parameter place: of the number that began so long ago.
+    /// - Parameter place: the index of the number of subscriptions that began that long ago.
     private static func dayColumn(_ days: Int64, at place: Int) -> ReportDefinition.Column {
         let sentence = "Active \(days) days later, of those that began so long ago."
         return Column("day_\(days)", .percent, .computed, sentence) { tally in
@@ -161,7 +163,8 @@ extension Report {
         }
     }
 
-    /// A report about cohorts: one row for each period in which some began, and currency or part.
+    /// A report about cohorts: one row for each period in which some began, and each currency or
+    /// part.
     package init(
         _ definition: ReportDefinition, _ periods: [ReportPeriod], cohorts: [CohortSum]
     ) {

@@ -1,6 +1,6 @@
 import Ledger
 
-/// Reports about rows that are kept as they are now: what was known earlier cannot be shown.
+/// Reports about rows that only contain the present state: earlier knowledge cannot be shown.
 extension ReportCatalogue {
     static let present = [churnReasons, wallets]
 

@@ -10,7 +10,7 @@ extension ReportCatalogue {
     ]
 
     private typealias Column = ReportDefinition.Column
-    /// All that is neither a first payment nor its refund: it reduces churn, or is churn.
+    /// All kinds that are neither a first payment nor its refund: they reduce churn, or are churn.
     private static let churning: Set<Movement.Kind> = [
         .churn, .renewal, .expansion, .contraction, .reactivation, .trialStarted,
     ]

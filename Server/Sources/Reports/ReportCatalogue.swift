@@ -1,6 +1,6 @@
 import Ledger
 
-/// Every report that can be asked for.
+/// All available reports.
 package enum ReportCatalogue {
     package static let all: [ReportDefinition] =
         [
@@ -13,7 +13,7 @@ package enum ReportCatalogue {
     }
 
     private typealias Column = ReportDefinition.Column
-    /// Purchases of what does not renew by itself.
+    /// The kinds of purchases that do not renew.
     private static let notRenewing: Set<Movement.Kind> = [
         .consumable, .nonConsumable, .nonRenewing, .oneTime,
     ]

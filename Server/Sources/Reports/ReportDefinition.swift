@@ -6,18 +6,18 @@ package struct ReportDefinition: Sendable {
     package var name: String
     package var version: Int
     package var title: String
-    /// What the report answers, for people.
+    /// The question that the report answers, for people.
     package var sentence: String
     /// Set if its rows are cohorts: then movements are not added up by period.
     package var cohort: Cohort? = nil
     package var columns: [Column]
-    /// Whose definition it is; nil if it is ours.
+    /// The profile of the definition; nil if it is ours.
     package var profile: ReportProfile? = nil
 
     /// Whether each currency has rows of its own.
     package var hasMoney: Bool { columns.contains { $0.unit != .count } }
 
-    /// Whether it shows what is there when a period begins or ends.
+    /// Whether it shows persistent amounts at a period's beginning or end.
     var hasStock: Bool {
         columns.contains { column in
             if case .stock = column.source { return true }
@@ -25,7 +25,7 @@ package struct ReportDefinition: Sendable {
         }
     }
 
-    /// Whether it shows what happens within a period. If not, it needs no rates of these days.
+    /// Whether it shows flows within a period. If not, it needs no rates for these days.
     var hasFlows: Bool {
         hasOpening
             || columns.contains { column in
@@ -34,14 +34,14 @@ package struct ReportDefinition: Sendable {
             }
     }
 
-    /// Whether it shows what is there when a period begins, or what that gained by exchange rates.
+    /// Whether it shows the amounts at a period's beginning, or their gain by exchange rates.
     var hasOpening: Bool { columns.contains { $0.name == "opening" } }
 
     package struct Column: Sendable {
         package var name: String
         package var sentence: String
         package var unit: Unit
-        /// Which movements are behind the number.
+        /// The movements that the number is computed from.
         package var source: Source
         let value: @Sendable (PeriodTally) -> ReportValue
 
@@ -53,7 +53,7 @@ package struct ReportDefinition: Sendable {
             (self.sentence, self.value) = (sentence, value)
         }
 
-        /// What movements contribute to the number.
+        /// The contribution of movements to the number.
         ///
         /// - Parameter kind: nil if they are of several kinds.
         package func value(of totals: Totals, kind: Movement.Kind?) -> ReportValue {
@@ -71,13 +71,13 @@ package struct ReportDefinition: Sendable {
     package enum Source: Hashable, Sendable {
         /// Movements of these kinds within the period.
         case flow(Set<Movement.Kind>)
-        /// All movements up to the period's end: what is there then.
+        /// All movements up to the period's end, which give the persistent amounts.
         case stock(Measure)
         /// Computed from other columns.
         case computed
     }
 
-    /// What is counted at the end of a period.
+    /// A quantity at the end of a period.
     package enum Measure: String, Hashable, Sendable, CaseIterable {
         case mrr
         case active
@@ -100,7 +100,7 @@ package enum ReportValue: Hashable, Sendable {
     /// A share of a whole. The whole can be zero: then there is no percentage.
     case share(Int64, of: Int64)
 
-    /// The amount or the count; of a share, the part.
+    /// The amount or the count; for a share, the part.
     package var number: Int64 {
         switch self {
         case .money(let number), .count(let number), .share(let number, _): number
@@ -111,16 +111,16 @@ package enum ReportValue: Hashable, Sendable {
     package var isNothing: Bool { number == 0 }
 }
 
-/// What happened within one period, in one currency and part of a division.
+/// The movements within one period, in one currency and part of a division.
 package struct PeriodTally: Hashable, Sendable {
     /// Everything before the period.
     package var opening: Totals
     package var flows: [Movement.Kind: Totals]
-    /// Only if amounts were converted: what the opening amounts gained because rates changed.
+    /// Only if amounts were converted: the gain of the opening amounts by changed rates.
     package var exchange: Movement.Amounts
-    /// Of a report about cohorts: see ``Cohort``.
+    /// The numbers of a report about cohorts: see ``Cohort``.
     package var cohort: [Int64]
-    /// The same, of all that came before the period.
+    /// The same numbers for everything before the period.
     package var before: [Int64]
 
     package init(

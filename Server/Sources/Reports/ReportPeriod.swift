@@ -7,10 +7,10 @@ package struct ReportPeriod: Hashable, Sendable {
 
     package init(days: Range<Int64>) { self.days = days }
 
-    /// Whether it is not over at the end of a day, so that its numbers may still grow.
+    /// Whether it ends after a day, so that its numbers may still grow.
     package func isIncomplete(on today: Int64) -> Bool { days.upperBound > today }
 
-    /// How days are put together.
+    /// How days are grouped.
     package enum Length: String, Hashable, Sendable, CaseIterable {
         case day
         /// From Monday.

@@ -1,12 +1,12 @@
-/// Whose definitions a report uses. Those of others are written from their public documentation,
-/// so that a developer who changes to this server sees both numbers side by side.
+/// The source of a report's definitions. Those of other products are written from their public
+/// documentation, so that a developer who changes to this server sees both numbers side by side.
 package enum ReportProfile: String, Hashable, Sendable, CaseIterable {
     /// RevenueCat's charts of version 2, as documented in February 2026.
     case revenuecat
     /// Apphud's charts, as documented in 2026.
     case apphud
 
-    /// The reports that are defined, each by the name of ours that answers the same question.
+    /// The defined reports, each under the name of our report that answers the same question.
     package var definitions: [ReportDefinition] {
         switch self {
         case .revenuecat: ReportCatalogue.revenueCat
@@ -25,10 +25,10 @@ extension ReportDefinition {
 }
 
 extension Report {
-    /// The prefix of our columns beside those of a profile.
+    /// The prefix of our columns next to those of a profile.
     private static let ours = "perennial_"
 
-    /// This report with the columns of ours to their right.
+    /// This report with the columns of our report to their right.
     package func beside(_ ours: Report) -> Report {
         var result = self
         let own = Dictionary(rows.map { (Place($0), $0.values) }) { one, _ in one }
@@ -48,7 +48,7 @@ extension Report {
         return result
     }
 
-    /// What two reports about the same have in common: the place of a row.
+    /// The key of a row that two reports about the same question share.
     private struct Place: Hashable, Comparable {
         var period: ReportPeriod
         var currency: String?
@@ -64,7 +64,7 @@ extension Report {
 }
 
 extension ReportDefinition {
-    /// More than any cohort has.
+    /// More numbers than any cohort has.
     private static let cohortNumbersMax = 32
 
     fileprivate var valuesOfNothing: [ReportValue] {

@@ -1,4 +1,5 @@
-/// Countries in three letters, as the App Store names its storefronts, and in two (ISO 3166-1).
+/// Country codes: the three letters by which the App Store names its storefronts, and the two
+/// letters of ISO 3166-1.
 enum CountryCodes {
     /// Returns nil for a country that is not in the table.
     static func two(_ three: String) -> String? { table[three] }

@@ -1,20 +1,21 @@
 import Ledger
 import PerennialContract
 
-/// What an event says about money, in RevenueCat's members.
+/// The money of an event, in RevenueCat's members.
 ///
-/// A price that the App Store signed as 0 is 0; only a price that nobody has said is null. `price`
-/// is in US dollars, at the configured rates: never the local amount under this name. Zero is zero
-/// in every currency.
+/// A price that the App Store signed as 0 is 0; a price is null only if no document gives it.
+/// `price` is in US dollars, at the configured rates: never the local amount under this name. Zero
+/// is zero in every currency.
 struct RevenueCatAmount {
-    /// Nil for grants, and if Apple has not said a price.
+    /// Nil for grants, and if Apple has not given a price.
     let currency: String?
     /// Thousandths of the currency's unit. Nil if it is not known.
     private let amount: Int64?
     private let dollars: Int64?
 
     /// - Parameters:
-    ///   - kind: of several webhooks of one event only one says the money.
+    ///   - - kind: the type of the webhook. Of several webhooks of one event, only one contains the
+    ///     money.
     init(_ event: PerennialContract.Event, of kind: RevenueCatKind, in context: RevenueCatContext) {
         guard event.grant == nil else {
             (currency, amount, dollars) = (nil, nil, nil)
@@ -40,8 +41,8 @@ struct RevenueCatAmount {
         if event.ownership.map({ $0 != .purchased }) ?? false || payment?.costsNothing == true {
             return 0
         }
-        // The event said no price; a later document may have. What a refund gave back stays
-        // unknown.
+        // The event gave no price; a later document may have given one. The amount that a refund
+        // returned stays unknown.
         return event.type == .refunded || event.type == .refundReversed
             ? nil : payment?.charge?.milliunits
     }
@@ -55,7 +56,7 @@ struct RevenueCatAmount {
         return types.contains(event.type)
     }
 
-    /// Thousandths of an amount such as `-9.99` or `0.001`. Nil if it is no such amount.
+    /// Thousandths of an amount such as `-9.99` or `0.001`. Nil if the text is not such an amount.
     private static func milliunits(of text: String) -> Int64? {
         let isNegative = text.hasPrefix("-")
         let parts = text.drop { $0 == "-" }.split(separator: ".", omittingEmptySubsequences: false)

@@ -1,10 +1,10 @@
 import Ledger
 import PerennialContract
 
-/// A webhook of RevenueCat's that says what one of our events says.
+/// A webhook in RevenueCat's format, with the content of one of our events.
 ///
-/// Every key that RevenueCat's documentation promises for a type is there, null where nothing is
-/// known, because handlers with types read them all. docs/webhooks-revenuecat.md has the table.
+/// It has every key that RevenueCat's documentation promises for a type, with null for unknown
+/// values, because typed handlers read all of them. The table is in docs/webhooks-revenuecat.md.
 package struct RevenueCatEvent: Encodable, Sendable {
     /// RevenueCat's `api_version`.
     package static let apiVersion = "1.0"
@@ -38,8 +38,8 @@ package struct RevenueCatEvent: Encodable, Sendable {
     }
 
     /// The webhooks for one of our events, in the order in which to send them. Most events have
-    /// one; some have none, such as an event of a purchase that belongs to nobody; a failed payment
-    /// has up to three.
+    /// one. Some have none, such as an event of a purchase that has no owner. A failed payment has
+    /// up to three.
     package static func events(
         for event: PerennialContract.Event, in context: RevenueCatContext
     ) -> [RevenueCatEvent] {
@@ -62,7 +62,7 @@ package struct RevenueCatEvent: Encodable, Sendable {
     }
 }
 
-/// What a rendering needs besides the event itself: what is known when it is sent.
+/// The data that a rendering needs besides the event itself, as known when the webhook is sent.
 package struct RevenueCatContext: Sendable {
     /// The ids of one customer.
     package struct CustomerIDs: Hashable, Sendable {
@@ -78,8 +78,8 @@ package struct RevenueCatContext: Sendable {
         }
     }
 
-    /// One purchase that stays with the former owner of another one: as if it had been extended to
-    /// where it is.
+    /// One purchase that stays with the former owner of another purchase. It is sent as if it had
+    /// been extended to its present end.
     package struct Remaining: Sendable {
         var event: PerennialContract.Event
         var context: RevenueCatContext
@@ -91,15 +91,15 @@ package struct RevenueCatContext: Sendable {
 
     /// The app, as `app_id`.
     package var app: String
-    /// Whose the event is. Nil if it is nobody's whom the app knows.
+    /// The customer of the event. Nil if the app knows no such customer.
     package var customer: CustomerIDs?
-    /// For a purchase that moved: who had it before. For one that was linked: the mere account
-    /// token that this receiver was told of.
+    /// For a purchase that moved: the former owner. For a purchase that was linked: the account
+    /// token that this receiver got as its customer.
     package var formerCustomer: CustomerIDs?
-    /// For a purchase that was linked: whether this receiver was told of another customer.
+    /// For a purchase that was linked: whether this receiver got another customer as its owner.
     package var isToldOfAnother = false
-    /// For a purchase that moved: what the former owner still has. A TRANSFER names no purchase, so
-    /// a receiver may have closed that, too.
+    /// For a purchase that moved: the purchases that the former owner still has. A TRANSFER names
+    /// no purchase, so a receiver may have closed those, too.
     package var remaining: [Remaining] = []
     /// The account token of a purchase without an owner, if tokens are ids of customers.
     package var accountToken: String?
@@ -109,7 +109,7 @@ package struct RevenueCatContext: Sendable {
     package var entitlements: [String]
     /// The offering that the customer bought from.
     package var offering: String?
-    /// What a purchase changed in all wallets at once. Nil if another event says so.
+    /// The changes that a purchase made in all wallets at once. Nil if another event contains them.
     package var movements: [WalletMovement]? = []
     /// An amount that was charged at a moment, in thousandths of a US dollar. Nil without rates.
     package var dollars: @Sendable (Ledger.Money, Instant) -> Int64? = { _, _ in nil }
@@ -135,8 +135,8 @@ extension RevenueCatContext.CustomerIDs {
 }
 
 extension RevenueCatContext {
-    /// The payment that an event is about; if the event names none, that of the last period that
-    /// had begun.
+    /// The payment that an event is about. If the event names none, the payment of the last period
+    /// that had begun.
     func payment(of event: PerennialContract.Event) -> Payment? { period(of: event)?.payment }
 
     func period(of event: PerennialContract.Event) -> Timeline.Period? {

@@ -29,7 +29,7 @@ package enum RevenueCatKind: Hashable, Sendable {
         case unknown = "UNKNOWN"
     }
 
-    /// Whether it is sent beside another webhook, which says the money.
+    /// Whether it is sent in addition to another webhook, which contains the money.
     var isBesideAnother: Bool {
         switch self {
         case .expiration, .productChange: true
@@ -37,7 +37,7 @@ package enum RevenueCatKind: Hashable, Sendable {
         }
     }
 
-    /// RevenueCat's word.
+    /// RevenueCat's name of the type.
     package var type: String {
         switch self {
         case .initialPurchase: "INITIAL_PURCHASE"
@@ -60,11 +60,11 @@ package enum RevenueCatKind: Hashable, Sendable {
 }
 
 extension RevenueCatKind {
-    /// What an event of ours becomes. Nothing if RevenueCat has no word for it, for types that a
-    /// later version adds, and for what happens to a purchase that belongs to nobody: there is
-    /// nobody to whom a receiver could give anything.
+    /// The webhooks for an event of ours. None if RevenueCat has no type for it, for types that a
+    /// later version adds, and for events of a purchase without an owner: a receiver could give
+    /// access to nobody.
     ///
-    /// Whatever an event is called, a receiver learns that access ended, or is open again.
+    /// Whatever the type of an event, a receiver learns that access ended, or is open again.
     static func kinds(
         for event: PerennialContract.Event, in context: RevenueCatContext
     ) -> [RevenueCatKind] {
@@ -91,7 +91,7 @@ extension RevenueCatKind {
         case .purchased, .trialStarted, .familyShared, .seatAssigned, .trialConverted, .renewed,
             .billingRecovered, .productChanged, .resubscribed:
             return [beginning(event, context)]
-        // A payment that moves no end.
+        // A payment that changes no end.
         case .seatsAdded: return [.renewal(isTrialConversion: false)]
         case .upgraded:
             let beginning = beginning(event, context)
@@ -127,10 +127,10 @@ extension RevenueCatKind {
         }
     }
 
-    /// Only if the owner changes: not if two customers became one, nor if nobody had the purchase.
-    /// RevenueCat has a customer for everything, so what becomes nobody's goes to an anonymous one,
-    /// and comes from there. If the receiver was told of somebody who is not named any more, the
-    /// new owner gets the purchase by itself, too.
+    /// Only if the owner changes: not if two customers became one, nor if the purchase had no
+    /// owner. RevenueCat has a customer for everything, so a purchase that loses its owner goes to
+    /// an anonymous customer, and comes from there. If the receiver got a customer who is not named
+    /// any more, the new owner gets the purchase by a webhook of its own, too.
     private static func transfer(
         _ event: PerennialContract.Event, _ kind: Change.Kind, _ context: RevenueCatContext
     ) -> [RevenueCatKind] {
@@ -138,7 +138,7 @@ extension RevenueCatKind {
         switch kind {
         case .moved: return isSame ? [] : [.transfer]
         case .unlinked: return context.customer == nil ? [] : [.transfer]
-        // From somebody who is known, it is their own event of the other customer's.
+        // If the former owner is known, the other customer's own event reports it.
         case .movedAway:
             return context.customer == nil && event.customerID == nil ? [.transfer] : []
         default:
@@ -159,7 +159,7 @@ extension RevenueCatKind {
         return .renewal(isTrialConversion: context.convertsFreePeriod(event))
     }
 
-    /// Whether a receiver opens access by it.
+    /// Whether a receiver opens access when it gets this webhook.
     private var opens: Bool {
         switch self {
         case .initialPurchase, .renewal, .uncancellation, .nonRenewingPurchase,
@@ -172,7 +172,7 @@ extension RevenueCatKind {
         }
     }
 
-    /// Whether a receiver closes access by it.
+    /// Whether a receiver closes access when it gets this webhook.
     private var closes: Bool {
         switch self {
         case .expiration, .cancellation(.customerSupport): true
@@ -189,7 +189,7 @@ extension RevenueCatKind {
         return payment.isSubscription
     }
 
-    /// The refund of a past period changes nothing that a handler acts upon: RevenueCat is silent.
+    /// The refund of a past period changes nothing for a handler: RevenueCat sends no webhook.
     private static func refund(
         _ event: PerennialContract.Event, _ context: RevenueCatContext
     ) -> [RevenueCatKind] {
@@ -198,8 +198,8 @@ extension RevenueCatKind {
         return end.isEmpty ? [] : [.cancellation(.customerSupport)] + end
     }
 
-    /// Access ends with this event. If it had ended before, that was said already: RevenueCat knows
-    /// no time of billing retry between.
+    /// Access ends with this event. If it had ended before, an earlier webhook reported that:
+    /// RevenueCat has no time of billing retry between.
     private static func ending(
         _ event: PerennialContract.Event, _ reason: Reason
     ) -> [RevenueCatKind] {

@@ -53,7 +53,7 @@ extension AppStoreSimulator {
             if clock.rate > 0 { await processDue() }
             do { try await Task.sleep(for: Self.tick) } catch { break }
         }
-        // Nobody waits for updates from a simulator that is stopping.
+        // A simulator that is stopping has no listeners for updates.
         listeners.finish()
         for phone in phones.values { phone.prompts.finish() }
     }

@@ -38,7 +38,7 @@ package actor AppStoreSimulator {
     private var populations: [Population] = []
     private(set) var deliveries: DeliveryQueue
     var listeners = UpdateListeners()
-    /// By device id. A device is absent as long as nothing particular has happened on it.
+    /// By device id. A device is missing until something specific to it has happened.
     var phones: [String: Phone] = [:]
     /// Real time after which a stream of updates gets a comment.
     var commentInterval = Duration.seconds(UpdateStream.commentSeconds)
@@ -53,14 +53,15 @@ package actor AppStoreSimulator {
     private var turnWaiters: [CheckedContinuation<Void, Never>] = []
 
     /// - Parameters:
-    /// - keepsRoot: whether a deterministic world also signs with the given keys, because somebody
+    /// - keepsRoot: whether a deterministic world also signs with the given keys, because a server
     ///   trusts them. Otherwise its keys are derived from its seed.
     /// - post: posts a notification's body and returns the result. It is awaited before time
     ///   continues.
     /// - quiesce: awaited after each step that posted something, and at the end of each advance.
     ///   Lets the server finish what is due at the new time.
-    /// - quiescesFirst: whether `quiesce` is awaited before a caller moves the clock, too. For a
-    ///   server that also works by itself: what it has begun then ends at the time of its begin.
+    /// - quiescesFirst: whether `quiesce` is also awaited before a caller moves the clock. Needed
+    ///   for a server that also works by itself: work that it has begun then ends before time
+    ///   moves.
     /// - keepTime: called before virtual time passes a moment. If the process stops suddenly, the
     ///   next world can begin at that moment. An error stops time and is rethrown.
     package init(
@@ -91,8 +92,7 @@ package actor AppStoreSimulator {
     /// Every notification made since the last reset, in order.
     package var notifications: [SentNotification] { deliveries.all }
 
-    /// Everything that was made about some accounts, or about everybody and the app if there are
-    /// none named, in the order in which it was made.
+    /// Everything that was sent about some accounts, or everything if none are named, in order.
     func sent(about accounts: Set<String>?) -> [SentNotification] {
         accounts.map { deliveries.made(about: $0) } ?? deliveries.made(from: 0)
     }

@@ -1,6 +1,6 @@
 import Dispatch
 
-/// Elements per thread: for fewer it is not worth starting a thread.
+/// The number of elements per thread: starting a thread is not worthwhile for fewer.
 private let elementsPerThread = 16
 
 extension Array where Element: Sendable {

@@ -1,6 +1,7 @@
 import Ledger
 
-/// Reads the columns of a row, in the order of the query. So a position is never written:
+/// Reads the columns of a row, in the order of the query, so that no code contains a column's
+/// position:
 ///
 /// ```swift
 /// try connection.rows("SELECT grant_id, reason, from_ms FROM grants WHERE app = $1", key) {
@@ -9,7 +10,7 @@ import Ledger
 /// }
 /// ```
 ///
-/// Swift evaluates arguments from left to right. Where a type wants its members in another order,
+/// Swift evaluates arguments from left to right. If a type needs its members in another order,
 /// change the order of the `SELECT`, or read into constants first.
 package struct ColumnReader {
     private let values: [Value]
@@ -70,7 +71,7 @@ package struct ColumnReader {
         }
     }
 
-    /// Passes over columns that the caller does not need: another reader shares the query.
+    /// Skips columns that the caller does not need, because another reader shares the query.
     package mutating func skip(_ count: Int = 1) throws(StorageFailure) {
         for _ in 0..<count { _ = try value() }
     }

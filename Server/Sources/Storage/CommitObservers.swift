@@ -1,4 +1,4 @@
-/// Who learns of the commits of a database.
+/// Notifies observers of a database's commits.
 final class CommitObservers: Sendable {
     let health = WriteHealth()
     /// Yields after commits that may have left events without numbers; one element can stand for
@@ -14,7 +14,7 @@ final class CommitObservers: Sendable {
             bufferingPolicy: .bufferingNewest(1))
     }
 
-    /// - Parameter lane: whose transaction it was.
+    /// - Parameter lane: the lane of the transaction.
     func recordCommit(in lane: ChangeSignals.Lane) {
         if dialect == .postgres { unnumberedSignal.yield() }
         signals.signal(lane)

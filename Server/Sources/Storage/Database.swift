@@ -6,8 +6,8 @@ import Reports
 package struct Database: Sendable {
     package let driver: any DatabaseDriver
     let commits: GroupCommit
-    /// Of documents that can be recorded on a snapshot, on an engine with several writers. They
-    /// wait for no other write.
+    /// Commits documents that can be recorded on a snapshot, on an engine with several writers.
+    /// They wait for no other write.
     let recordings: GroupCommit
     package let rules: DatabaseRules
     let observers: CommitObservers
@@ -63,8 +63,8 @@ package struct Database: Sendable {
         }
     }
 
-    /// Runs a closure in a transaction during which no document is recorded on a snapshot, by any
-    /// server. For what removes rows that such documents rely on: see ``SnapshotConnection``.
+    /// Runs a closure in a transaction during which no server records a document on a snapshot. For
+    /// transactions that remove rows on which such documents rely: see ``SnapshotConnection``.
     package func transactionWithoutRecordings<Value: Sendable>(
         _ body: @escaping @Sendable (DatabaseSession) throws -> Value
     ) async throws -> Value {
@@ -82,7 +82,7 @@ package struct Database: Sendable {
             WriteMode(.snapshot, locks: driver.dialect.sharedRecording), body)
     }
 
-    /// Runs a closure in a transaction of its own.
+    /// Runs a closure in a separate transaction.
     private func write<Value: Sendable>(
         _ mode: WriteMode, _ body: @escaping @Sendable (DatabaseSession) throws -> Value
     ) async throws -> Value {
@@ -104,7 +104,7 @@ package struct Database: Sendable {
     /// many commits.
     package var unnumbered: AsyncStream<Void> { observers.unnumbered }
 
-    /// Wakes those who wait for a change of a customer.
+    /// Wakes requests that wait for a change of a customer.
     package var signals: ChangeSignals { rules.signals }
 
     /// Runs a closure that only reads, on one consistent snapshot.
@@ -114,7 +114,7 @@ package struct Database: Sendable {
         try await driver.read { [rules] in try body(DatabaseSession($0, rules)) }
     }
 
-    /// The same, for a closure that may read millions of rows: see ``DatabaseDriver/scan(_:)``.
+    /// Runs a closure that only reads, possibly millions of rows: see ``DatabaseDriver/scan(_:)``.
     package func scan<Value: Sendable>(
         _ body: @escaping @Sendable (DatabaseSession) throws -> Value
     ) async throws -> Value {
@@ -126,7 +126,7 @@ package struct Database: Sendable {
 package struct DatabaseSession {
     let connection: any Connection
     let rules: DatabaseRules
-    /// Whose request this answers.
+    /// The author of the request. Nil if there is none.
     let author: EventAuthor?
 
     /// - Parameter connection: a connection within a transaction that ``Database`` begins and ends.
@@ -153,9 +153,9 @@ package struct DatabaseRules: Sendable {
     package var appsWithReminders: Set<AppID>
     /// Apps whose customers have wallets.
     package var wallets: [AppID: WalletRules]
-    /// What decides how much of a price an app's developer has.
+    /// The rules that decide how much of a price the app's developer gets.
     package var money: [AppID: MoneyRules]
-    /// False only to measure what the rows about money cost.
+    /// False only to measure the cost of the rows about money.
     package var writesMoney = true
     /// Apps whose account tokens are not customer ids, so that a token identifies no customer.
     package var withForeignTokens: Set<AppID>
@@ -164,7 +164,7 @@ package struct DatabaseRules: Sendable {
     package var erasedHash: @Sendable (CustomerID) -> [UInt8]
     package var erasureKeying: ErasureKeying
     var signals = ChangeSignals()
-    /// In which the transactions of a session run.
+    /// The lane in which the session's transactions run.
     private(set) var lane = ChangeSignals.Lane.none
 
     /// - Parameter erasedHash: the default produces bytes that match no stored erasure. Use it only

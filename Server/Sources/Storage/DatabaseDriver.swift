@@ -26,8 +26,8 @@ package protocol DatabaseDriver: Sendable {
         _ body: @escaping @Sendable (any Connection) throws -> Value
     ) async throws -> Value
 
-    /// The same as ``read(_:)``, for a closure that may read millions of rows: it does not hold a
-    /// thread that other requests need.
+    /// Runs a closure on one consistent snapshot, like ``read(_:)``, for closures that may read
+    /// millions of rows: it does not occupy a thread that other requests need.
     func scan<Value: Sendable>(
         _ body: @escaping @Sendable (any Connection) throws -> Value
     ) async throws -> Value

@@ -21,7 +21,8 @@ package enum Dialect: Hashable, Sendable {
     /// another transaction has locked. Empty on SQLite, which has only one writer.
     var skippingLockedRows: String { self == .sqlite ? "" : "FOR UPDATE SKIP LOCKED" }
 
-    /// The same for a join, of which only the rows of one table are locked.
+    /// Appended to a SELECT with a join: like ``skippingLockedRows``, but locks only the rows of
+    /// one table.
     func skippingLockedRows(of table: String) -> String {
         self == .sqlite ? "" : "FOR UPDATE OF \(table) SKIP LOCKED"
     }

@@ -12,23 +12,23 @@ import Synchronization
 /// Most writers have documents to record, and nothing to read first: the documents of a group are
 /// written together, table by table. The closures of other writers run one after the other.
 ///
-/// A failure of one writer, or of one document, does not affect the others: a group in which one
-/// throws is rolled back and run again, each writer or document in a savepoint of its own, so that
+/// A failure of one writer, or of one document, does not affect the others: if one throws, the
+/// group is rolled back and run again, with each writer or document in its own savepoint, so that
 /// only the rows of those that throw are missing.
 ///
-/// If another transaction interfered, the group is run again; and if that goes on, in parts, so
-/// that only those writers are run again and again who have something in common with others.
+/// If another transaction interfered, the group is run again. If that happens repeatedly, it is run
+/// in parts, so that only writers that conflict with others are repeated.
 ///
 /// If the database is unavailable, because it is locked or unreachable, all waiting writers fail
-/// together with the first. From then on one writer at a time tries, and all who arrive meanwhile
-/// fail at once, until a write succeeds. So nobody waits behind another writer's timeout.
+/// together with the first. After that one writer at a time tries, and all that arrive meanwhile
+/// fail at once, until a write succeeds. So no writer waits for another writer's timeout.
 final class GroupCommit: Sendable {
     /// The maximum number of documents and closures in one transaction. The documents of one writer
     /// are never split.
     static let groupMax = 256
-    /// The maximum number that may wait. Further writers fail with `busy`.
+    /// The maximum number of waiting documents and closures. Further writers fail with `busy`.
     static let waitingMax = 4096
-    /// How often a group is run because of conflicts, before its parts are run one after the other.
+    /// The maximum number of runs of a group. After that its parts are run one after the other.
     static let groupRunsMax = 3
     /// The number of parts.
     static let partsMax = 4
@@ -125,8 +125,8 @@ final class GroupCommit: Sendable {
     private let statements = StatementTables()
     let lane: ChangeSignals.Lane
 
-    /// - Parameter mode: of the transactions. One on a snapshot runs as serializable if it turns
-    ///   out to need that.
+    /// - Parameter mode: the mode of the transactions. A transaction on a snapshot runs as
+    ///   serializable if it turns out to need that.
     init(_ database: any DatabaseDriver, _ mode: WriteMode, _ observers: CommitObservers) {
         self.database = database
         self.mode = mode
@@ -247,12 +247,12 @@ final class GroupCommit: Sendable {
 
     /// What to do after a transaction of a group has failed.
     private enum Remedy {
-        /// Run it again, each in a savepoint of its own.
+        /// Run it again, with each writer in its own savepoint.
         case separately
         case inParts
         case serializable
-        /// A single writer needs no isolation from others. And a failure of the whole database
-        /// would repeat itself, and take as long again.
+        /// A single writer needs no isolation. A failure of the whole database would be repeated,
+        /// and take as long again.
         case none
 
         init(for error: any Error, ofGroup isGroup: Bool, _ mode: WriteMode) {
@@ -278,7 +278,7 @@ final class GroupCommit: Sendable {
         return outcomes
     }
 
-    /// Of many documents of one writer each is recorded or refused by itself.
+    /// If one writer has many documents, each is recorded or refused separately.
     private func outcome(ofPartsOf work: Work, _ mode: WriteMode) async -> Outcome {
         guard case .record(let documents, let rules) = work else {
             preconditionFailure("A closure has no parts.")
@@ -324,7 +324,7 @@ final class GroupCommit: Sendable {
     private func runTogether(
         _ works: [Work], on connection: any Connection
     ) throws -> [Outcome] {
-        // Where the configuration has just been replaced, the latest rules are those in force.
+        // If the configuration has just been replaced, the latest rules apply.
         let rules = works.compactMap(\.rules).last.map { $0.writing(in: lane) }
         var isNew: ArraySlice<Bool> = []
         if let rules {
@@ -390,7 +390,7 @@ extension StorageFailure {
 }
 
 extension Array {
-    /// The elements in order, in as many parts of about the same size, or fewer.
+    /// The elements in order, in this number of parts of about the same size, or fewer.
     fileprivate func parts(_ count: Int) -> [ArraySlice<Element>] {
         let size = Swift.max(1, (self.count + count - 1) / count)
         return stride(from: 0, to: self.count, by: size).map {

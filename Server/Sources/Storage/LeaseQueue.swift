@@ -25,7 +25,8 @@ struct LeaseQueue: Sendable {
     let table: String
     /// The primary key.
     let key: [String]
-    /// Columns whose values are the same for all work of a batch. With `due`, they begin an index.
+    /// Columns whose values are equal for all work of a batch. With `due`, they are the first
+    /// columns of an index.
     var scope: [String] = []
     /// The columns that a lease returns. The columns of the key follow them.
     var columns = ""
@@ -34,15 +35,15 @@ struct LeaseQueue: Sendable {
     var since = "due_at_ms"
     var leaseEnd = "lease_until_ms"
     var holder = "lease_holder"
-    /// Nil if the queue counts attempts in its own way.
+    /// The column with the number of attempts. Nil if the queue counts attempts differently.
     var attempts: String?
     /// The reason of the last failure. Nil if it is not stored.
     var trouble: String?
     var troubleCharactersMax = 300
     /// The condition for work that can still be leased by its key, and completed.
     var unfinished = "TRUE"
-    /// Whether work is completed even if the lease was lost, because what was done is done.
-    /// Failures are recorded by the lease holder only.
+    /// Whether work is completed even if the lease was lost, because it has been done. Only the
+    /// lease holder records failures.
     var completesWithoutLease = false
 
     func selectDue(_ dialect: Dialect) -> String {
@@ -59,7 +60,7 @@ struct LeaseQueue: Sendable {
 
     /// Ordered like the intended index: on an empty table, PostgreSQL would choose any index.
     ///
-    /// - Parameter isDue: whether to count only what is due, not everything that waits.
+    /// - Parameter isDue: whether to count only due work, not everything that waits.
     func selectBacklog(isDue: Bool) -> String {
         let next = scope.count + 1
         return "SELECT count(*), min(\(since)) FROM (SELECT \(since) FROM \(table) "
@@ -79,7 +80,7 @@ struct LeaseOutcome {
     fileprivate var trouble: String?
     fileprivate var next: Instant?
 
-    /// - Parameter next: when the work is due again; nil if it is done once.
+    /// - Parameter next: when the work is due again; nil if it is done only once.
     static func completed(next: Instant? = nil) -> Self { Self(isCompleted: true, next: next) }
 
     /// - Parameter next: when the work is tried again; nil if it is given up.
@@ -92,7 +93,7 @@ struct LeaseOutcome {
 package struct QueueBacklog: Hashable, Sendable {
     /// At most ``countMax``, even if there is more.
     package var count: Int
-    /// Since when the work that has waited longest is due, or waiting.
+    /// Since when the oldest work is due, or waiting.
     package var oldest: Instant?
 
     package static let countMax = 100_000
@@ -160,7 +161,7 @@ extension QueueRows {
     /// - Parameters:
     ///   - holder: nil only if the work can be completed without a lease.
     ///   - isAttempt: whether this counts as an attempt.
-    ///   - changes: what changes besides the columns of the queue.
+    ///   - changes: other columns to change.
     @discardableResult
     func complete(
         _ key: [Value], of queue: LeaseQueue, _ outcome: LeaseOutcome, by holder: String?,
@@ -188,7 +189,7 @@ extension QueueRows {
 
     /// Changes leased work, for example to extend the lease. Returns false if the lease was lost.
     ///
-    /// - Parameter holder: whose lease it must be; nil means that no lease is needed.
+    /// - Parameter holder: the holder of the lease; nil means that no lease is needed.
     func updateLease(
         _ key: [Value], of queue: LeaseQueue, by holder: String?, _ changes: [Assignment],
         _ counted: String = ""
@@ -204,7 +205,7 @@ extension QueueRows {
 
     // MARK: - Backlog
 
-    /// - Parameter now: counts what is due by then; nil means everything that waits.
+    /// - Parameter now: counts work that is due by then; nil means all waiting work.
     func backlog(
         of queue: LeaseQueue, in scope: [Value], dueBy now: Instant? = nil
     ) throws(StorageFailure) -> QueueBacklog {
@@ -215,7 +216,7 @@ extension QueueRows {
             QueueBacklog.init)[0]
     }
 
-    /// Whether an app has work that is due. Looking first spares a write transaction.
+    /// Whether an app has due work. This check avoids a write transaction.
     package func hasDue(
         _ work: DueWork, of app: AppID, by now: Instant
     ) throws(StorageFailure) -> Bool {

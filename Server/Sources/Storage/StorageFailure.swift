@@ -24,7 +24,7 @@ package struct StorageFailure: Error, Hashable, Sendable, CustomStringConvertibl
         case other
     }
 
-    /// The sessions of the database are mixed up by a connection pooler.
+    /// Whether a connection pooler has mixed up the sessions of the database.
     package var isByPooler: Bool { ["42P05", "26000"].contains(sqlState) }
 
     /// The server is a standby, which accepts no writes.

@@ -1,16 +1,17 @@
-/// How a write transaction is kept apart from others that run at the same time. On SQLite, which
-/// has one writer, all modes are the same.
+/// How a write transaction is isolated from concurrent ones. On SQLite, which has one writer, all
+/// modes are the same.
 package struct WriteMode: Hashable, Sendable {
     package enum Isolation: Hashable, Sendable {
-        /// As if it ran alone. It fails if the engine cannot exclude that another transaction
-        /// interfered, which is also the case when both only used the same page of an index.
+        /// Serializable: as if it ran alone. It fails if the engine cannot exclude that another
+        /// transaction interfered, which is also the case when both only used the same page of an
+        /// index.
         case serializable
-        /// All statements see the rows as they were at the first one. It fails only if another
-        /// transaction has changed a row that it changes too. So it must change a row of
-        /// everything whose rows it relies on.
+        /// Snapshot: all statements see the rows as they were at the first one. It fails only if
+        /// another transaction has changed a row that it changes too. So it must change a row of
+        /// each thing whose rows it relies on.
         case snapshot
-        /// Each statement sees what was committed before it. The transaction must lock the rows on
-        /// which it relies.
+        /// Read committed: each statement sees everything committed before it. The transaction must
+        /// lock the rows on which it relies.
         case committed
     }
 
@@ -18,9 +19,9 @@ package struct WriteMode: Hashable, Sendable {
     package static let runsMax = 60
 
     package var isolation: Isolation
-    /// Statements that run before the first row is read, so that what is read is from after them.
+    /// Statements that run before the first row is read, so that all rows are read after them.
     package var locks: [String]
-    /// How often the transaction is run because of conflicts, before it fails as `conflict`.
+    /// The maximum number of runs because of conflicts, before the transaction fails as `conflict`.
     package var runs: Int
 
     package init(_ isolation: Isolation, locks: [String] = [], runs: Int = runsMax) {

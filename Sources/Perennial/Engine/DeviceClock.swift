@@ -3,16 +3,16 @@ package import PerennialContract
 
 /// The clocks of a device.
 package protocol DeviceClock: Sendable {
-    /// What the device shows. Whoever holds the device can set it.
+    /// The time of the device's clock, which its user can set.
     func now() -> Timestamp
     /// Milliseconds since the device was started, sleep included. Nobody can set it.
     func monotonic() -> Int64
-    /// As ``monotonic()``, by the machine that runs the app. Another one than the device's only in
+    /// ``monotonic()`` of the machine that runs the app. It differs from the device's only in
     /// tests.
     func machine() -> Int64
     /// Changes with each start of the device.
     func bootID() -> String
-    /// Throws when the task is cancelled. May return sooner after a year.
+    /// Throws when the task is cancelled. May return early if the time is longer than a year.
     func sleep(milliseconds: Int64) async throws
 }
 
@@ -38,7 +38,8 @@ struct SystemClock: DeviceClock {
 
     func bootID() -> String { Self.bootID }
 
-    /// Read once: no process outlives the boot, and every reading of the reckoned time needs it.
+    /// Read once: no process outlives the boot, and every computation of the reckoned time needs
+    /// it.
     private static let bootID: String = {
         #if canImport(Darwin)
             var size = 0
@@ -48,7 +49,7 @@ struct SystemClock: DeviceClock {
             sysctlbyname("kern.bootsessionuuid", &bytes, &size, nil, 0)
             return String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
         #else
-            // By the system's call: `String(contentsOfFile:)` takes ten times as long.
+            // Reads with the system's call: `String(contentsOfFile:)` takes ten times as long.
             let bytes = try? FileBytes.read("/proc/sys/kernel/random/boot_id", bytesMax: 64)
             return String(decoding: (bytes ?? []).prefix { $0 > 0x20 }, as: UTF8.self)
         #endif
@@ -69,9 +70,9 @@ extension Timestamp {
 }
 
 extension TimeInterval {
-    /// The longest time that anything here waits. Seconds; a year.
+    /// The longest time that the SDK waits. Seconds; a year.
     private static let secondsMax: Self = 365 * 86_400
 
-    /// In nanoseconds. Zero for a negative time, and for what is no number.
+    /// In nanoseconds. Zero for a negative time and for NaN.
     var nanoseconds: UInt64 { self > 0 ? UInt64(min(self, Self.secondsMax) * 1_000_000_000) : 0 }
 }

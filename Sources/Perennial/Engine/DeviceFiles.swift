@@ -16,8 +16,8 @@ struct DeviceFiles: Sendable {
         catalogue = CatalogueFile(folder: folder)
     }
 
-    /// What was kept. Nil if there is nothing that can be used. Throws if it cannot be read now, as
-    /// before the first unlock.
+    /// The stored state. Nil if there is no usable file. Throws if it cannot be read now, for
+    /// example before the first unlock.
     func storedState(
         _ configuration: Perennial.Configuration
     ) throws(FileFailure) -> StoredState? {
@@ -31,8 +31,8 @@ struct DeviceFiles: Sendable {
         }
     }
 
-    /// The app's, also in its extension, which stands in a folder of the app.
-    /// Empty on Linux, where a program has no bundle.
+    /// The app's bundle id. An extension, which is inside a folder of the app, gets the app's id,
+    /// too. Empty on Linux, where a program has no bundle.
     private static var bundleID: String {
         #if canImport(Darwin)
             let bundle = Bundle.main

@@ -9,7 +9,7 @@ extension Engine {
         await open()
         var findings = await serverFindings()
         findings += await productFindings()
-        // The server may have said the same already.
+        // The server may have reported the same finding already.
         let known = Set(findings.map(\.text))
         findings += boughtFindings().filter { !known.contains($0.text) }
         findings += await outboxFindings()
@@ -65,7 +65,8 @@ extension Engine {
         return findings + (ping.unlistedProducts ?? []).map { finding(about: $0) }
     }
 
-    /// Something that any customer has bought, as the server says.
+    /// A product that a customer of the app has bought and that is not listed, as the server
+    /// reports it.
     private func finding(about product: UnlistedProduct) -> Perennial.Diagnosis.Finding {
         .init(
             isProblem: true, text: Self.unlistedText(product.productID), remedy: product.remedy)
@@ -93,7 +94,7 @@ extension Engine {
             }
     }
 
-    /// What the customer has bought that `perennial.yaml` does not list.
+    /// Products that this customer has bought and that `perennial.yaml` does not list.
     private func boughtFindings() -> [Perennial.Diagnosis.Finding] {
         guard let offerings = state.offerings, state.areOfferingsCurrent else {
             return [
@@ -152,7 +153,7 @@ extension Engine {
 }
 
 extension SnapshotPublisher {
-    /// Why an entitlement is open or shut, by what is known now.
+    /// Why an entitlement is open or shut, by the present evidence.
     func explain(_ entitlement: Perennial.EntitlementID) -> Perennial.Explanation {
         let decision = decision(on: entitlement.rawValue)
         return Perennial.Explanation(
@@ -164,10 +165,11 @@ extension SnapshotPublisher {
             } + clockSteps)
     }
 
-    /// How far the device's clock may be off before it is worth a sentence. Milliseconds.
+    /// The difference of the device's clock from the reckoned time that is not reported.
+    /// Milliseconds.
     static let clockTolerance: Int64 = 5 * 60_000
 
-    /// What is to be said about the device's clock. Nothing if it is right.
+    /// The steps about the device's clock. Empty if it is right.
     private var clockSteps: [Perennial.Explanation.Step] {
         let (now, shown, isCounted) = clockReading
         let text: String

@@ -4,11 +4,12 @@ internal import Foundation
 // MARK: - The files
 
 extension Engine {
-    /// An app's extension only reads what the app has written: that has to be posted by the app.
+    /// An app's extension only reads the files: the app posts what is in them.
     private static let isExtension = Bundle.main.bundlePath.hasSuffix(".appex")
 
-    /// Reads what is not needed for the first answer. Every call that uses files awaits it. What
-    /// cannot be read yet, as before the first unlock of a device, is read by a later call.
+    /// Reads the files that the first answer does not need. Every call that uses files awaits it. A
+    /// file that cannot be read yet, for example before the first unlock of a device, is read by a
+    /// later call.
     func open() async {
         if let attempt = identity.beginReading() {
             opening = Task { await readFiles(attempt) }
@@ -16,15 +17,15 @@ extension Engine {
         await opening?.value
     }
 
-    /// Becomes the one who writes, if another process was that and has ended.
+    /// Becomes the writer of the files if the process that was the writer has ended.
     func becomeWriter() {
         guard let outbox, !outbox.isWriter, !Self.isExtension, !isOver else { return }
         if let own = try? Outbox(folder: files.folder), own.isWriter { self.outbox = own }
     }
 
-    /// Reads what waits now, if another process writes: it may have sent some of it.
+    /// Reads the waiting entries again if another process writes: it may have sent some of them.
     ///
-    /// - Returns: whether it was read.
+    /// - Returns: whether the entries were read.
     func rereadOutbox() -> Bool {
         guard let outbox, !outbox.isWriter,
             let read = try? Outbox(folder: files.folder, mayWrite: false)
@@ -70,7 +71,7 @@ extension Engine {
     }
 
     /// Throws if this device's secrets or its state cannot be read now. Nothing may be written
-    /// before.
+    /// until they are read.
     private func readState() throws {
         let values = try files.secrets.values(random: Self.randomBytes)
         if stored == nil {
@@ -87,7 +88,8 @@ extension Engine {
         identity.recordKnown()
     }
 
-    /// Takes the App Store's evidence from the file if this device wrote it, and forgets it if not.
+    /// Restores the App Store's evidence from the file if this device wrote it; otherwise discards
+    /// it.
     private func prove(by secrets: DeviceSecrets.Values) {
         if let stored,
             !state.prove(
@@ -100,7 +102,7 @@ extension Engine {
         state.device.storeEvidence.isTrusted = true
     }
 
-    /// A new anonymous customer, or the one that this device had.
+    /// Becomes this device's anonymous customer, or a new one.
     private func beAnonymous() {
         guard configuration.allowsAnonymous, let secrets else { return }
         state.device.customerID = secrets.anonymousID

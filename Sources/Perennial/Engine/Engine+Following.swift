@@ -6,11 +6,11 @@ internal import PerennialContract
 extension Engine {
     /// How long the server is asked to hold a request. Seconds.
     static let followSeconds = 25
-    /// An answer that comes sooner is of a server that does not hold requests, or of a proxy that
-    /// changes tags; or much happens at a time. Milliseconds.
+    /// If an answer arrives sooner, the server does not hold requests, a proxy changes tags, or
+    /// much is changing. Milliseconds.
     static let followMin: Int64 = 1_000
 
-    /// Asks the server to say when something changes, if the app wants that. Idempotent.
+    /// Asks the server to report changes, if the app wants that. Idempotent.
     func follow() {
         guard configuration.waitsForChanges, !isOver, let id = state.device.customerID,
             session.follow(id)
@@ -19,9 +19,9 @@ extension Engine {
         followTask = Task { await followChanges(of: id) }
     }
 
-    /// Ends when somebody else signs in, or when there is nothing to compare with.
+    /// Ends when another customer signs in, or when there is no tag to compare with.
     ///
-    /// Whatever an answer says: if it comes at once, the next question waits, and longer each time.
+    /// Whatever the answer is: if it arrives at once, the next request waits, and longer each time.
     private func followChanges(of id: String) async {
         var early = 0
         while !Task.isCancelled, state.device.customerID == id, mayPost, let known = session.lastTag
@@ -48,8 +48,8 @@ extension Engine {
         followTask = nil
     }
 
-    /// Takes the next answer. What fails here holds up nothing else: the server may have enough
-    /// requests to hold, and still answer all others.
+    /// Accepts the next answer. A failure here stops nothing else: the server may refuse to hold
+    /// another request and still answer all others.
     private func waitForChange(of id: String, since known: String) async throws(ServerError) {
         var query = environmentQuery
         query["wait"] = String(Self.followSeconds)
@@ -62,7 +62,7 @@ extension Engine {
         guard !isOver, state.device.customerID == id else { return }
         recordTime(answer.serverTime)
         if answer.status == 304 {
-            // Another answer may have come since, or with another tag.
+            // Another answer may have arrived since, possibly with another tag.
             if session.currentTag == known {
                 confirm(id)
             } else {

@@ -5,7 +5,7 @@ internal import PerennialContract
 // MARK: - Who it is
 
 extension Engine {
-    /// From now on for this customer. What the one before had is shut before anything is sent.
+    /// Switches to a customer. Everything of the customer before is shut before anything is sent.
     func identify(_ customer: String) async throws(Perennial.Failure) -> Perennial.Snapshot {
         guard Self.mayIdentify(customer) else { throw Self.meaninglessID }
         await open()
@@ -18,14 +18,15 @@ extension Engine {
             let entry = OutboxEntry(.alias(anonymous), for: customer, firstSeen: now)
             posting.add(entry)
             await writeUnwritten()
-            // Before the server says what the person has without it.
+            // Before the server answers what the person has without the waiting log-in.
             await recordUnsent()
         }
         session.require(.customer)
         do throws(Perennial.Failure) {
             try await fetchCustomer(within: configuration.patience)
         } catch {
-            // Offline it is `unknown` until the first contact: no failure of the log-in itself.
+            // Offline, access is `unknown` until the first contact. That is not a failure of the
+            // log-in.
             if !error.isTemporary { throw error }
         }
         await readStore()
@@ -34,10 +35,11 @@ extension Engine {
         return await publish()
     }
 
-    /// The longest id that the server takes, in bytes.
+    /// The longest id that the server accepts, in bytes.
     private static let idBytesMax = 255
 
-    /// Whether an id may be one. The server knows more that identify nobody, such as `null`.
+    /// Whether an id is acceptable. The server refuses more ids that identify no person, such as
+    /// `null`.
     static func mayIdentify(_ id: String) -> Bool {
         !id.isEmpty && id.utf8.count <= idBytesMax
     }
@@ -49,8 +51,8 @@ extension Engine {
                 + "Without one, `signOut` makes an anonymous customer.")
     }
 
-    /// Writes down who has signed in. What cannot be written now, as on a full disk, is tried again
-    /// before each post.
+    /// Saves the log-ins that could not be saved. If that fails again, for example on a full disk,
+    /// it is retried before each post.
     func writeUnwritten() async {
         guard !posting.unwritten.isEmpty, let outbox, outbox.isWriter else { return }
         let entries = posting.removeUnwritten()
@@ -63,10 +65,11 @@ extension Engine {
         }
     }
 
-    /// The server has refused the id of the present customer: nobody speaks for it any more, and
-    /// what was bought under it is not kept for it. Who was anonymous before is so again.
+    /// Leaves the present customer, because the server has refused the id. Purchases made under
+    /// that id are no longer recorded as this customer's. A device that was anonymous before
+    /// becomes the same anonymous customer again.
     func leaveMeaninglessID(_ id: String) async {
-        // Two answers may say so at a time.
+        // Two answers may report the refusal at the same time.
         guard state.device.customerID == id, !state.device.isAnonymous, identity.beginLeaving()
         else { return }
         defer { identity.finishLeaving() }
@@ -77,13 +80,14 @@ extension Engine {
         state.device.verdicts = state.device.verdicts.filter { $0.value != own }
         let wasAnonymous = await isToJoinAnonymous(id)
         posting.removeLogins(of: id)
-        // What waits under it is unfinished, and the store lists it anew for the next customer.
+        // The transactions that wait under that id are unfinished, so the store lists them again
+        // for the next customer.
         await complete(await waiting(for: id))
         if !wasAnonymous { renewAnonymousID() }
         await becomeAnonymous()
     }
 
-    /// Whether a customer still has to be joined with the device's anonymous one.
+    /// Whether a customer still has to be joined with the device's anonymous customer.
     private func isToJoinAnonymous(_ id: String) async -> Bool {
         guard let anonymous = secrets?.anonymousID else { return false }
         return (posting.unwritten + (await outbox?.entries ?? [])).contains {
@@ -91,14 +95,14 @@ extension Engine {
         }
     }
 
-    /// A new anonymous customer. Nothing of the old one is shown or sent on.
+    /// Becomes a new anonymous customer. Nothing of the old one is shown or sent from now on.
     func signOut() async -> Perennial.Snapshot {
         await open()
         renewAnonymousID()
         return await becomeAnonymous()
     }
 
-    /// The device's anonymous customer, from now on.
+    /// Becomes the device's anonymous customer.
     @discardableResult
     private func becomeAnonymous() async -> Perennial.Snapshot {
         let id = configuration.allowsAnonymous ? secrets?.anonymousID : nil
@@ -108,7 +112,8 @@ extension Engine {
         return await publish()
     }
 
-    /// Two people never share an id, even if it cannot be kept, and the next launch makes another.
+    /// Makes a new anonymous id, so that two people never share one, even if it cannot be saved and
+    /// the next launch makes another.
     func renewAnonymousID() {
         do {
             secrets = try files.secrets.renewAnonymousID(random: Self.randomBytes)
@@ -119,7 +124,7 @@ extension Engine {
         }
     }
 
-    /// Forgets the person on the server and here.
+    /// Erases the person on the server and on this device.
     func erase() async throws(Perennial.Failure) {
         await open()
         guard let id = state.device.customerID else { return }
@@ -132,7 +137,7 @@ extension Engine {
         } catch {
             throw error.failure
         }
-        // What still waited would make the customer anew.
+        // Waiting entries would create the customer again.
         posting.removeLogins(of: id)
         do { try await outbox?.complete(await waiting(for: id)) } catch {
             log.error("identity", "What waited for the erased customer stays: \(error).")
@@ -140,12 +145,12 @@ extension Engine {
         _ = await signOut()
     }
 
-    /// The entries that wait under an id.
+    /// The ids of the entries that wait for a customer.
     private func waiting(for id: String) async -> [String] {
         await outbox?.entries.filter { $0.customerID == id }.map(\.id) ?? []
     }
 
-    /// Whether the anonymous customer has anything that the next one should keep.
+    /// Whether the anonymous customer has anything that the next customer should get.
     private var hasAnything: Bool {
         !state.device.storeEvidence.transactions.isEmpty || !(state.answer?.wallets.isEmpty ?? true)
             || !(state.answer?.purchases.isEmpty ?? true)
@@ -169,8 +174,9 @@ extension Engine {
         await publish()
     }
 
-    /// Makes an anonymous customer, and the person who has signed in on their device, one. Not if
-    /// the person has something already, because that cannot be undone: then a restore asks.
+    /// Merges an anonymous customer with the person who has signed in on their device. Does nothing
+    /// if the person already has something, because a merge cannot be undone: then a restore asks
+    /// the user.
     func join(
         _ anonymous: String, with person: String, within timeout: TimeInterval, isAwaited: Bool
     ) async throws(ServerError) {
@@ -179,7 +185,7 @@ extension Engine {
         let answer = try await send(get, isAwaited: isAwaited)
         let customer = try answer.decode(PerennialContract.Customer.self)
         guard customer.isFresh else {
-            // The two may have been joined before, without an answer.
+            // The two may have been joined before, by a request whose answer was lost.
             await accept(customer, for: person, by: answer.number)
             if state.device.customerID == person { recordUnrestored() }
             return
@@ -200,7 +206,7 @@ extension Engine {
         }
     }
 
-    /// Asks the server whose the present purchases of the store account are.
+    /// Asks the server who owns the current purchases of the store account.
     private func postEntitlements() async {
         guard let id = state.device.customerID, mayPost else { return }
         let documents = await store.documents(.entitlements) ?? []
@@ -218,7 +224,7 @@ extension Engine {
 }
 
 extension PerennialContract.Customer {
-    /// Whether nothing was ever known of this customer.
+    /// Whether nothing was ever known about this customer.
     fileprivate var isFresh: Bool {
         entitlements.isEmpty && purchases.isEmpty && subscriptions.isEmpty && oneTime.isEmpty
             && nonRenewing.isEmpty && wallets.allSatisfy { $0.value.balance == 0 }

@@ -4,7 +4,7 @@ internal import PerennialContract
 // MARK: - What is for sale
 
 extension Engine {
-    /// Takes the newest offerings that this device has, and the products of the last launch.
+    /// Reads the newest offerings on this device, and the products of the last launch.
     func readOfferings() {
         let cached = files.catalogue.read()
         for product in cached?.products ?? [] { products[product.id] = StoreProduct(product) }
@@ -13,10 +13,10 @@ extension Engine {
         offeringsETag = cached?.version
     }
 
-    /// Fetches the offerings. What is not signed by a key that this device trusts is not used,
-    /// unless the app has no tokens and so signs nothing.
+    /// Fetches the offerings. Offerings that no trusted key has signed are not used, unless the app
+    /// has no tokens and therefore no signatures.
     ///
-    /// Shows at once what follows from them: until then nothing that the store lists has a meaning.
+    /// Publishes the effect at once: until then the purchases that the store lists give nothing.
     func fetchOfferings(within timeout: TimeInterval, isAwaited: Bool = true) async {
         let (before, wereCurrent) = (state.offerings, state.areOfferingsCurrent)
         await loadOfferings(within: timeout, isAwaited: isAwaited)
@@ -37,11 +37,11 @@ extension Engine {
         let environment = state.contractEnvironment
         let answer: ServerAnswer
         do { answer = try await send(request, isAwaited: isAwaited) } catch {
-            // What will fail again is fetched again when the app comes to the foreground.
+            // A permanent failure is retried when the app comes to the foreground.
             if error.failure.isTemporary { session.require(.offerings) }
             return
         }
-        // If it has changed meanwhile, they are fetched once more.
+        // If the environment has changed meanwhile, the offerings are fetched once more.
         guard environment == state.contractEnvironment else { return }
         if answer.status == 304 {
             state.areOfferingsCurrent = state.offerings != nil
@@ -50,7 +50,8 @@ extension Engine {
         guard let offerings = Offerings(json: answer.body), offerings.environment == environment
         else { return }
         guard let text = offerings.jws else {
-            // An app without tokens signs nothing. One that has keys does not accept unsigned ones.
+            // An app without tokens has no signatures. A device that has keys does not accept
+            // unsigned offerings.
             guard state.device.keys.keys.isEmpty else { return }
             (state.offerings, state.areOfferingsCurrent) = (offerings, true)
             return
@@ -105,7 +106,7 @@ extension Engine {
             metadata: (place?.metadata ?? [:]).mapValues(Perennial.MetadataValue.init))
     }
 
-    /// The products in this order, and those that the store does not know.
+    /// The products in this order, and the ids that the store does not know.
     func products(
         _ ids: [Perennial.ProductID]
     ) async throws(Perennial.Failure) -> (
@@ -157,7 +158,8 @@ extension Engine {
 // MARK: - Offers
 
 extension Engine {
-    /// The offers of a product or of one of its plans, those first that the customer may take.
+    /// The offers of a product or of one of its plans. Offers that the customer may take come
+    /// first.
     func offers(
         for product: Perennial.ProductID, of plan: Perennial.Plan?
     ) async throws(Perennial.Failure) -> [Perennial.Offer] {
@@ -169,8 +171,8 @@ extension Engine {
             known.offers(of: plan), of: known, by: await offersByServer())
     }
 
-    /// An offering that says which of its offers the customer may take. Without the server it is
-    /// none of them, so that no trial is promised.
+    /// An offering that says which of its offers the customer may take. If the server cannot be
+    /// asked, none is eligible, so that no trial is promised.
     func offeringWithEligibility(
         _ placement: Perennial.PlacementID?
     ) async throws(Perennial.Failure) -> Perennial.Offering {
@@ -199,7 +201,7 @@ extension Engine {
         return checked.filter(\.isEligible) + checked.filter { !$0.isEligible }
     }
 
-    /// What the server says of the customer's offers. Nil if it could not be asked.
+    /// The customer's offers as the server reports them. Nil if it could not be asked.
     private func offersByServer() async -> [OfferList.Offer]? {
         guard mayPost, let id = state.device.customerID else { return nil }
         let request = ServerRequest.get(
@@ -211,8 +213,8 @@ extension Engine {
         return list.items
     }
 
-    /// An introductory offer needs three times yes: from the store, from the server, and because no
-    /// subscription of the group runs.
+    /// An introductory offer requires three things: the store allows it, the server allows it, and
+    /// no subscription of the group runs.
     private func withEligibility(
         _ offer: Perennial.Offer, of product: Perennial.Product, by answered: [OfferList.Offer]?
     ) async -> Perennial.Offer {
@@ -252,7 +254,7 @@ extension Engine {
 // MARK: - Conversions
 
 extension Perennial.Product {
-    /// Nil: the offers of the whole period at once.
+    /// The offers of a plan. Nil: those of the plan that pays the whole period at once.
     func offers(of plan: Perennial.Plan?) -> [Perennial.Offer] {
         guard let plan else { return offers }
         return plans.first { $0.kind == plan.kind }?.offers ?? []
@@ -284,7 +286,7 @@ extension Perennial.MetadataValue {
 }
 
 extension StoreProduct {
-    /// As the store described it at an earlier launch.
+    /// A product as the store described it at an earlier launch.
     fileprivate init(_ product: CatalogueFile.Product) {
         self.init(
             id: product.id, kind: .init(rawValue: product.kind), name: product.name,

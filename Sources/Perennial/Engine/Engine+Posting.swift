@@ -5,18 +5,18 @@ internal import PerennialContract
 // MARK: - Sending what the server must hear
 
 extension Engine {
-    /// The batches of one run.
+    /// The most batches that one run posts.
     static let batchesMax = 1000
     /// The delay before an unsaved entry is saved again. Milliseconds.
     static let unwrittenWait: Int64 = 60_000
 
-    /// Sends everything that waits and is due, the oldest first. What fails is tried again later.
+    /// Sends all entries that are due, the oldest first. Failed entries are retried later.
     ///
-    /// - Parameter isAwaited: whether somebody waits for it. If not, it obeys the budget.
+    /// - Parameter isAwaited: whether a caller waits for it. If not, it obeys the budget.
     func post(isAwaited: Bool = false) async {
         await open()
         guard mayPost, outbox?.isWriter == true else { return }
-        // One that runs already goes on for whoever waits.
+        // A run that is under way also serves this caller.
         guard posting.begin(isAwaited: isAwaited) else { return }
         defer { posting.finish() }
         await writeUnwritten()
@@ -78,9 +78,9 @@ extension Engine {
         return true
     }
 
-    /// Posts documents, and does with each what the server says of it.
+    /// Posts documents, and applies the server's outcome to each.
     ///
-    /// - Throws: what was not about the documents themselves.
+    /// - Throws: failures that were not about the documents themselves.
     func postDocuments(
         _ entries: [OutboxEntry], within timeout: TimeInterval, isAwaited: Bool = true
     ) async throws(ServerError) {
@@ -114,13 +114,13 @@ extension Engine {
             if let answered = problem.customer {
                 await accept(answered, for: customer, by: error.number)
             }
-            // A refusal about a purchase says so beside the customer.
+            // A refusal about a purchase contains the outcomes beside the customer.
             await apply(entries, by: problem.outcomes ?? problem.customer?.outcomes ?? [])
         }
     }
 
-    /// What the store says of the renewal of these subscriptions, as far as it fits into one
-    /// request. Nil if there is nothing.
+    /// The store's renewal infos of these subscriptions, as many as fit into one request. Nil if
+    /// there are none.
     private func renewalInfos(of documents: [OutboxEntry.Document]) -> [String]? {
         let ids = Set(
             documents.compactMap {
@@ -132,8 +132,8 @@ extension Engine {
         return fitting.isEmpty ? nil : fitting
     }
 
-    /// - Parameter outcomes: nil if the server has recorded every document. What is missing from
-    ///   them is not recorded.
+    /// - Parameter outcomes: nil if the server has recorded every document. A document that is
+    ///   missing from them was not recorded.
     private func apply(_ entries: [OutboxEntry], by outcomes: [DocumentOutcome]?) async {
         var position = 0
         var acknowledged: [OutboxEntry] = []
@@ -152,7 +152,7 @@ extension Engine {
         await acknowledge(acknowledged)
     }
 
-    /// The server has not recorded it.
+    /// Handles an entry that the server has not recorded.
     private func leave(_ entry: OutboxEntry, _ outcome: DocumentOutcome?) async {
         guard outcome?.outcome == .refused else {
             let wait = max(Self.retryWait(after: entry.attempts + 1), Self.retryMin)
@@ -165,7 +165,7 @@ extension Engine {
         try? await outbox?.setApart(entry.id, code: code, at: now)
     }
 
-    /// The server has them: now, and not before, they are finished.
+    /// Finishes transactions now that the server has recorded them, and never before.
     private func acknowledge(_ entries: [OutboxEntry]) async {
         var finished: [StoreDocument] = []
         for entry in entries {
@@ -175,7 +175,7 @@ extension Engine {
             let isVerified = state.device.storeEvidence.transactions[payload.transactionId] != nil
             state.device.storeEvidence.acknowledge(
                 payload.makeTransaction(isHeld: false, firstSeenFor: nil))
-            // What StoreKit has not verified is never finished.
+            // A transaction that StoreKit has not verified is never finished.
             if isVerified || !isOfPresent(entry), mayFinish(payload) { finished.append(posted) }
         }
         if outbox != nil, !finished.isEmpty { await store.finish(finished) }
@@ -183,8 +183,8 @@ extension Engine {
         await complete((entries + copies).map(\.id))
     }
 
-    /// Takes what is settled off the list. If that cannot be written, as on a full disk, it is sent
-    /// once more later: the server knows each document and debit again.
+    /// Removes settled entries from the outbox. If that cannot be written, for example on a full
+    /// disk, they are sent again later: the server recognises each document and debit.
     func complete(_ ids: [String]) async {
         posting.recordCompleted(ids)
         do { try await outbox?.complete(ids) } catch {
@@ -194,8 +194,8 @@ extension Engine {
         }
     }
 
-    /// What waits and says the same as one of these entries, for the same customer: the store signs
-    /// a transaction anew for each of its lists.
+    /// Waiting entries with the same content as these, for the same customer: the store signs a
+    /// transaction anew for each of its lists.
     private func copies(of entries: [OutboxEntry]) async -> [OutboxEntry] {
         let known = Dictionary(
             entries.compactMap { entry in entry.transaction.map { ($0.id, $0) } },
@@ -208,12 +208,14 @@ extension Engine {
         }
     }
 
-    /// Of a customer who has logged out, the evidence is gone: then the server has verified it.
+    /// After a log-out the customer's evidence is deleted. Then the server has verified the
+    /// document.
     private func isOfPresent(_ entry: OutboxEntry) -> Bool {
         entry.customerID == state.device.customerID
     }
 
-    /// An observer never finishes, and beside another seller only what is ours is finished.
+    /// An observer never finishes. If the app also sells in another way, only our products are
+    /// finished.
     private func mayFinish(_ payload: TransactionPayload) -> Bool {
         guard configuration.role == .seller else { return false }
         if purchasing.ownTransactions.contains(payload.transactionId) { return true }
@@ -222,7 +224,8 @@ extension Engine {
             || offerings.placements.contains { $0.products.contains(payload.productId) }
     }
 
-    /// Finishes what the server has acknowledged before the offerings said whether it is ours.
+    /// Finishes transactions that the server acknowledged before the offerings said whether the
+    /// product is ours.
     func finishAcknowledged(_ unfinished: [StoreDocument]) async {
         let finished = unfinished.filter { document in
             guard document.isVerified, let payload = TransactionPayload(document),
@@ -250,7 +253,8 @@ extension Engine {
         await recordUnsent()
     }
 
-    /// Notes whether anything waits that may open a right and is not in the store's evidence.
+    /// Updates whether any entry waits that may open an entitlement and is not in the store's
+    /// evidence.
     func recordUnsent() async {
         let waiting = posting.unwritten + (await outbox?.entries ?? [])
         state.isAnythingUnsent = waiting.contains {
@@ -261,7 +265,7 @@ extension Engine {
 }
 
 extension OutboxEntry {
-    /// A receipt, or a log-in after which a person has what an anonymous customer had.
+    /// A receipt, or a log-in that gives a person the purchases of an anonymous customer.
     fileprivate var opensWhatNoEvidenceNames: Bool {
         switch content {
         case .document(let document): document.kind != .transaction
@@ -270,9 +274,9 @@ extension OutboxEntry {
         }
     }
 
-    /// What is posted of a transaction.
+    /// What is posted for a transaction.
     ///
-    /// - Parameter customer: who bought it, or who wants to have it.
+    /// - Parameter customer: the customer who bought it, or who wants to restore it.
     init(
         _ document: StoreDocument, _ payload: TransactionPayload,
         _ intent: PerennialContract.PurchaseIntent, for customer: String,
@@ -292,7 +296,7 @@ extension OutboxEntry {
         return document.transactionID
     }
 
-    /// What its transaction says. Nil if it has none.
+    /// The document's transaction. Nil if it has none.
     fileprivate var transaction: StoreTransaction? {
         guard case .document(let document) = content, document.kind == .transaction else {
             return nil
@@ -309,7 +313,7 @@ extension OutboxEntry {
 }
 
 extension OutboxEntry.Document.Kind {
-    /// The member of the request that contains it.
+    /// The member of the request body that contains it.
     fileprivate var member: String {
         switch self {
         case .transaction: "signed_transactions"

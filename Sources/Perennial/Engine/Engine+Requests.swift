@@ -1,7 +1,7 @@
 internal import Foundation
 internal import PerennialContract
 
-/// Somebody who takes requests. The one who began last gets them.
+/// A reader of purchase requests. The reader that began last gets them.
 final class RequestReader: Sendable {
     fileprivate let hasBegun = Locked(false)
 }
@@ -16,7 +16,7 @@ extension Engine {
         resumeRequestReader()
     }
 
-    /// The next one, when there is one. Nil if another reader has begun, or at the end.
+    /// Waits for the next request. Nil if another reader has begun, or at the end.
     func nextRequest(for reader: RequestReader) async -> Perennial.PurchaseRequest? {
         await open()
         if reader.hasBegun.withLock({ begun in
@@ -40,7 +40,7 @@ extension Engine {
         return nil
     }
 
-    /// Lets whoever waits look again.
+    /// Makes the waiting reader check again.
     func resumeRequestReader() {
         resumeRequestWaiter?()
         resumeRequestWaiter = nil

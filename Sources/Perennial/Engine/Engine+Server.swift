@@ -5,10 +5,10 @@ internal import PerennialContract
 // MARK: - What the server says
 
 extension Engine {
-    /// How much later than a signed time an unsigned one may be to count. Milliseconds: a token may
-    /// have been signed a little before the answer that contains it.
+    /// An unsigned time counts only if it is later than the signed time by at most this.
+    /// Milliseconds: a token may have been signed a little before the answer that contains it.
     static let unsignedMax: Int64 = 60_000
-    /// How far the time has to be off to be logged. Seconds.
+    /// How large the clock's error must be to be logged. Seconds.
     static let clockErrorMin: Int64 = 60
 
     var environmentQuery: [String: String] {
@@ -16,9 +16,9 @@ extension Engine {
             ? [:] : ["environment": state.contractEnvironment.rawValue]
     }
 
-    /// Sends a request, takes the server's time from the answer, and obeys `Retry-After`.
+    /// Sends a request, records the server's time from the answer, and obeys `Retry-After`.
     ///
-    /// - Parameter isAwaited: whether somebody waits for it. If not, it obeys the budget.
+    /// - Parameter isAwaited: whether a caller waits for it. If not, it obeys the budget.
     func send(
         _ request: ServerRequest, isAwaited: Bool = true
     ) async throws(ServerError) -> ServerAnswer {
@@ -45,23 +45,23 @@ extension Engine {
         }
     }
 
-    /// The number of a request that is being sent. Of two, the later one has the greater number.
+    /// Numbers a request that is about to be sent. A later request has a greater number.
     ///
-    /// - Throws: if nobody waits for the request, and the budget is spent.
+    /// - Throws: if no caller waits for the request, and the budget is spent.
     func countRequest(isAwaited: Bool) throws(ServerError) -> Int {
         try session.countRequest(isAwaited: isAwaited, at: .init(by: clock))
     }
 
     /// The time in a header is not signed. A device that knows the server's keys does not set its
-    /// clock by it: see ``recordTime(of:serverTime:)``.
+    /// clock by that time: see ``recordTime(of:serverTime:)``.
     func recordTime(_ time: Timestamp?) {
         guard let time else { return }
         if state.device.keys.keys.isEmpty { anchor(at: time) }
         state.serverAnsweredAt = now
     }
 
-    /// Sets the clock by a token that has just come. An earlier one than the last is no news: who
-    /// repeats it must not wind the clock back.
+    /// Sets the clock by a token that was just received. A token that is older than the last one is
+    /// ignored: an attacker who replays it must not set the clock back.
     ///
     /// - Parameter serverTime: when the server answered, unsigned.
     private func recordTime(of token: CustomerToken, serverTime: Timestamp?) {
@@ -96,9 +96,9 @@ extension Engine {
         if let tag = session.currentTag, state.answer != nil {
             request.headers["If-None-Match"] = tag
         }
-        // Whatever answer was dropped, this one is newer.
+        // This answer is newer than any answer that was dropped.
         session.satisfy(.orderOfAnswers)
-        // Before the request, so that the answer contains what does not wait any more.
+        // Reread before the request, so that the answer contains the entries that no longer wait.
         let isReread = rereadOutbox()
         do {
             let answer = try await send(request, isAwaited: isAwaited)
@@ -123,7 +123,7 @@ extension Engine {
         await publish()
     }
 
-    /// Nothing has changed since the last answer.
+    /// Records that nothing has changed since the last answer.
     func confirm(_ id: String) {
         guard state.device.customerID == id, var evidence = state.serverEvidence else { return }
         evidence.asOf = max(evidence.asOf, now)
@@ -132,10 +132,11 @@ extension Engine {
         state.customerAnsweredAt = max(state.customerAnsweredAt ?? evidence.asOf, now)
     }
 
-    /// Takes an answer about a customer. An older one, or one about somebody else, is dropped.
+    /// Accepts an answer about a customer. An older answer, or one about another customer, is
+    /// dropped.
     ///
     /// - Parameter request: the number of the request.
-    /// - Returns: whether it was taken.
+    /// - Returns: whether it was accepted.
     @discardableResult
     func accept(
         _ customer: PerennialContract.Customer, for id: String, by request: Int
@@ -147,7 +148,7 @@ extension Engine {
         let order = AnswerOrder(
             asOf: customer.asOf, sequence: token?.sequence ?? 0, request: request)
         if state.answer != nil, let last = state.answerOrder, order < last {
-            // Of the same instant: the server may have answered the later request first.
+            // Both describe the same instant: the server may have answered the later request first.
             if order.asOf == last.asOf { session.require(.orderOfAnswers) }
             return false
         }
@@ -175,12 +176,13 @@ extension Engine {
         return true
     }
 
-    /// The token of an answer, if its signature is right; otherwise it is not kept.
+    /// The token of an answer, if its signature is valid; otherwise nil, and no token is stored.
     private func readToken(
         of customer: PerennialContract.Customer, for id: String
     ) async -> CustomerToken? {
         guard let text = customer.token else { return nil }
-        // A device that was off may be far behind. Only a signature can say so, and this is one.
+        // The clock of a device that was off may be far behind. Only a signature can prove that,
+        // and this token has one.
         let now = max(now, customer.serverTime ?? now)
         if let token = verify(text, for: id, at: now) { return token }
         await fetchKeys()
@@ -223,8 +225,8 @@ extension Engine {
     }
 }
 
-/// Which of two answers about a customer describes the later moment. Those of one moment are
-/// ordered by their tokens, and those with one token by their requests.
+/// The order of two answers about a customer, by the moment that they describe. Answers of one
+/// moment are ordered by their tokens, and answers with one token by their requests.
 struct AnswerOrder: Comparable, Sendable {
     var asOf: Timestamp
     var sequence: Int64
@@ -236,8 +238,8 @@ struct AnswerOrder: Comparable, Sendable {
 }
 
 extension EngineState {
-    /// Keeps whose purchases are, so that the next person on this device gets nothing of the last
-    /// one's.
+    /// Stores the owners of purchases, so that the next person on this device gets nothing of the
+    /// last one's.
     mutating func recordOwners(_ verdicts: [PurchaseVerdict]) {
         for verdict in verdicts {
             let id = verdict.originalTransactionID
@@ -266,7 +268,7 @@ extension EngineState {
 }
 
 extension ServerEvidence {
-    /// What an answer says.
+    /// The evidence of an answer.
     init(_ customer: PerennialContract.Customer, offlineUntil: Timestamp?) {
         let subscriptions = Dictionary(
             customer.subscriptions.map { ($0.purchaseID, $0) }, uniquingKeysWith: { $1 })
@@ -284,8 +286,8 @@ extension ServerEvidence {
 }
 
 extension ServerEvidence {
-    /// Opens only what the signed token opens, and no longer: nobody between the app and the server
-    /// can add to it.
+    /// Opens only what the signed token opens, and no longer, so that an attacker between app and
+    /// server can add nothing.
     fileprivate mutating func restrict(to token: CustomerToken) {
         for (name, right) in rights where right.isActive {
             guard let signed = token.entitlements[name] else {
@@ -307,7 +309,7 @@ extension ServerEvidence.Right {
         _ entitlement: Entitlement, subscription: PerennialContract.Subscription?
     ) {
         let canRenew: [PerennialContract.AccessState] = [.paid, .trial, .offer]
-        // Of somebody else's purchase the device's App Store knows nothing.
+        // The device's App Store knows nothing about another person's purchase.
         let purchase = subscription?.seat == nil ? entitlement.purchaseID : nil
         self.init(
             isActive: entitlement.active, state: entitlement.state, until: entitlement.until,

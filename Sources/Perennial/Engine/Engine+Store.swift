@@ -24,8 +24,8 @@ extension Engine {
         }
     }
 
-    /// Records what was announced, reads the store and posts: once for all that arrives meanwhile.
-    /// At a launch StoreKit announces everything that is unfinished, one by one.
+    /// Records the announced documents, reads the store and posts, once for everything that arrives
+    /// in the meantime. At a launch StoreKit announces each unfinished transaction separately.
     func recordAnnounced() {
         guard reader.start() else { return }
         recording = Task {
@@ -38,7 +38,7 @@ extension Engine {
         }
     }
 
-    /// Reads the lists of the store, and writes down what the server has not seen. An empty answer
+    /// Reads the store's lists, and saves in the outbox what the server has not seen. An empty list
     /// changes nothing.
     func readStore() async {
         await open()
@@ -61,15 +61,15 @@ extension Engine {
         await publish()
     }
 
-    /// The documents of subscriptions that are no entitlement any more: a refund is read here, and
-    /// never from an empty list.
+    /// Records the documents of subscriptions that are no longer entitlements: a refund is read
+    /// here, and never concluded from an empty list.
     private func recordLapsed(_ renewals: [StoreRenewal]) async {
         await collect(renewals.map(\.transaction), intent: .sync)
     }
 
-    /// Writes down the transaction of each subscription whose renewal was switched on or off, or
-    /// planned for another number of seats, since the server's last answer. Its renewal info is
-    /// posted with it. Once for each renewal info.
+    /// Saves in the outbox the transaction of each subscription whose renewal was switched on or
+    /// off, or planned for another number of seats, since the server's last answer. Its renewal
+    /// info is posted with it. Each renewal info is saved once.
     private func collectChanged(_ renewals: [StoreRenewal]) async {
         var entries: [OutboxEntry] = []
         for renewal in renewals where renewal.renewalInfo.isVerified {
@@ -97,7 +97,8 @@ extension Engine {
         }
         for status in renewals.compactMap({ $0.makeStatus() }) {
             state.device.storeEvidence.record(status, at: now, launch: launch)
-            // Without a network StoreKit repeats what it knew: an answer of that time.
+            // Without a network StoreKit repeats its last state, so the answer counts from that
+            // time.
             let answeredAt = min(status.signedAt, now)
             state.device.storeEvidence.answeredAt = max(
                 state.device.storeEvidence.answeredAt ?? answeredAt, answeredAt)
@@ -109,9 +110,9 @@ extension Engine {
         if isUnconfirmed || isMissing { reader.planSecondLook(at: clock.monotonic()) }
     }
 
-    /// Records documents, and writes down those that the server has not acknowledged.
+    /// Records documents, and saves in the outbox those that the server has not acknowledged.
     ///
-    /// - Parameter buyer: who bought, if that may be another customer than the present one.
+    /// - Parameter buyer: the customer who bought, if that may be another than the present one.
     func collect(
         _ documents: [StoreDocument], intent: PerennialContract.PurchaseIntent,
         isHeld: Bool = false, for buyer: Buyer? = nil, at placement: Perennial.PlacementID? = nil
@@ -121,12 +122,12 @@ extension Engine {
         let (ofOthers, inOutbox) = await transactionsInOutbox()
         var waiting = inOutbox
         for (document, payload) in Self.oldestFirst(documents) {
-            // Whoever forges a document must not be able to say where purchases are made.
+            // A forged document must not decide in which environment purchases are made.
             if document.isVerified { recordEnvironment(payload.environment) }
             let isWaiting = waiting.contains(payload.transactionId) && isKnown(document, payload)
             removeApproval(by: document, payload)
             let isNews = record(document, payload, isHeld: isHeld, for: buyer)
-            // A purchase made here is posted as one, even if an update recorded it first.
+            // A purchase made here is posted as a purchase, even if an update recorded it first.
             guard isNews || intent == .purchase, !state.isXcode, let customer = buyer.id,
                 intent != .sync || !isWaiting && !ofOthers.contains(payload.transactionId)
             else { continue }
@@ -140,7 +141,7 @@ extension Engine {
         do {
             let additions = try await outbox?.add(entries) ?? []
             if additions.contains(.full) {
-                // The rest stays unfinished, and is read again when there is room.
+                // The rest stays unfinished, and is read again when the outbox has room.
                 posting.recordFull()
             } else {
                 await complete(await replaced(by: entries))
@@ -150,7 +151,7 @@ extension Engine {
         }
     }
 
-    /// A transaction that is new to this device ends the wait for somebody who had to agree.
+    /// A transaction that is new to this device ends the wait for a parent's approval.
     private func removeApproval(by document: StoreDocument, _ payload: TransactionPayload) {
         guard document.isVerified,
             state.device.storeEvidence.transactions[payload.transactionId] == nil
@@ -167,8 +168,8 @@ extension Engine {
             .sorted { $0.1.purchaseDate < $1.1.purchaseDate }
     }
 
-    /// The transactions that wait to be posted: for the customer who bought them, so that they must
-    /// not be posted for the present one before; and for the present one.
+    /// The transactions that wait to be posted: first those of other customers, which must not be
+    /// posted for the present customer before; then those of the present customer.
     private func transactionsInOutbox() async -> (ofOthers: Set<String>, waiting: Set<String>) {
         var ofOthers: Set<String> = []
         var waiting: Set<String> = []
@@ -183,8 +184,8 @@ extension Engine {
         return (ofOthers, waiting)
     }
 
-    /// The entries that were refused, and whose transactions are written down anew: signed anew,
-    /// they may be accepted.
+    /// The refused entries whose transactions are saved again: with a new signature they may be
+    /// accepted.
     private func replaced(by entries: [OutboxEntry]) async -> [String] {
         let new = Set(entries.map(\.id))
         let transactions = Set(entries.compactMap(\.transactionID))
@@ -195,7 +196,7 @@ extension Engine {
         }.map(\.id)
     }
 
-    /// Whether a document says what is known already. StoreKit may sign the same anew.
+    /// Whether a document has no new content. StoreKit may sign the same content again.
     func isKnown(_ document: StoreDocument, _ payload: TransactionPayload) -> Bool {
         guard document.isVerified,
             let old = state.device.storeEvidence.transactions[payload.transactionId]
@@ -203,7 +204,7 @@ extension Engine {
         return old.hasSameContent(as: payload.makeTransaction(isHeld: false, firstSeenFor: nil))
     }
 
-    /// Returns whether the server has to hear of it.
+    /// Returns whether the document must be posted.
     private func record(
         _ document: StoreDocument, _ payload: TransactionPayload, isHeld: Bool, for buyer: Buyer
     ) -> Bool {
@@ -221,7 +222,7 @@ extension Engine {
         return !transaction.isAcknowledged
     }
 
-    /// Before the first purchase, the app's own transaction says where purchases are made.
+    /// Reads the environment from the app's own transaction, before the first purchase.
     private func readEnvironment() async {
         guard let document = await store.appTransaction(), document.isVerified,
             let payload = AppTransactionPayload(document)
@@ -242,7 +243,7 @@ extension Engine {
         }
     }
 
-    /// What was said in one environment counts nothing in the other.
+    /// Evidence of one environment does not count in the other.
     private func enter(_ environment: PerennialContract.StoreEnvironment) {
         let before = state.contractEnvironment
         state.device.environment = environment
@@ -261,7 +262,7 @@ extension Engine {
 }
 
 extension RenewalPayload {
-    /// Whether it says something else than the server about the next period.
+    /// Whether its data about the next period differ from the server's data.
     fileprivate func changes(_ known: PerennialContract.Subscription) -> Bool {
         if let renews = known.willRenew, let autoRenewStatus, renews != (autoRenewStatus == 1) {
             return true

@@ -4,7 +4,7 @@ internal import PerennialContract
 // MARK: - Wallets and content
 
 extension Engine {
-    /// Spends once, however often it is repeated with one key.
+    /// Spends an amount. Idempotent by key.
     func spend(
         _ amount: Int, from wallet: Perennial.WalletID, for reason: String, key: UUID
     ) async throws(Perennial.Failure) -> Perennial.Wallet {
@@ -29,9 +29,9 @@ extension Engine {
         do {
             try await postDebit(debit, entry, within: configuration.patience)
         } catch {
-            // What is not written down is not sent later.
+            // A debit that could not be saved is not sent later.
             guard addition == .added || addition == .present else { throw error.failure }
-            // One that waits already was allowed when it came.
+            // A debit that already waits was allowed when it was added.
             guard addition == .present, error.failure.isTemporary else {
                 try await postponeOrRefuse(error, entry, debit)
                 return await publishWallet(wallet)
@@ -46,7 +46,7 @@ extension Engine {
         return publisher.snapshot[wallet: wallet]
     }
 
-    /// Without the server, as much may be spent as the developer allows.
+    /// Without the server, the customer may spend as much as the developer allows.
     private func postponeOrRefuse(
         _ error: ServerError, _ entry: OutboxEntry, _ debit: OutboxEntry.Debit
     ) async throws(Perennial.Failure) {
@@ -82,7 +82,7 @@ extension Engine {
         }
     }
 
-    /// What was spent and waits for the server, by currency.
+    /// The amounts that were spent and wait for the server, by currency.
     func waitingDebits() async -> [String: Int64] {
         var sums: [String: Int64] = [:]
         for entry in await outbox?.entries ?? []
@@ -125,7 +125,8 @@ extension Engine {
         }
     }
 
-    /// Whether the App Store may be told how much was used, if the customer asks for a refund.
+    /// Records whether the App Store may learn how much the customer used, if the customer asks for
+    /// a refund.
     func setRefundConsent(_ consents: Bool) async throws(Perennial.Failure) {
         await open()
         guard let id = state.device.customerID else {

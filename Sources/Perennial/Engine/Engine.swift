@@ -2,8 +2,8 @@ internal import AccessRules
 internal import Foundation
 internal import PerennialContract
 
-/// Keeps what is known in step with the server and the App Store, and sends what the server must
-/// hear. Everything that changes the state happens here, one thing after the other.
+/// Synchronizes the state with the server and the App Store, and sends what the server needs. Every
+/// change of the state happens here, one after the other.
 actor Engine {
     /// The shortest and the longest time between two attempts. Milliseconds.
     static let retryMin: Int64 = 1_000
@@ -17,36 +17,36 @@ actor Engine {
     let files: DeviceFiles
     let log: Log
 
-    /// All that is known, from which snapshots follow.
+    /// All that is known; snapshots are computed from it.
     var state: EngineState
 
-    // The parts: each has a state, decides what is to be done, and does nothing by itself.
+    // The parts. Each has a state and decides what is to be done; it does nothing itself.
     var identity = Identity()
     var posting = OutboxPosting()
     var reader = StoreReader()
     var session = ServerSession()
     var purchasing = Purchasing()
 
-    // What the parts have under way.
+    // The tasks that the parts have started.
     var opening: Task<Void, Never>?
-    /// Ends when the engine that had the files before has let go of them.
+    /// Ends when the previous engine has released the files.
     var predecessor: Task<Void, Never>?
     /// Records what the store has announced.
     var recording: Task<Void, Never>?
     var fetchingKeys: Task<Void, Never>?
-    /// Asks the server to say when something changes about the customer.
+    /// Waits for the server to report changes of the customer.
     var followTask: Task<Void, Never>?
-    /// The task of each purchase that has its turn or waits for it.
+    /// The task of each purchase that runs or waits.
     var purchases: [PurchaseKey: Task<PurchaseOutcome, Never>] = [:]
     var timer: Task<Void, Never>?
     /// The number of the latest call that sets the timer.
     private var schedulings = 0
-    /// No timer is set any more.
+    /// No timer is set after this.
     private(set) var isOver = false
 
     var outbox: Outbox?
     var secrets: DeviceSecrets.Values?
-    /// Another number in each process.
+    /// A number that differs in each process.
     let launch: Int
     /// The store's products by id, from the last answers.
     var products: [String: StoreProduct] = [:]
@@ -85,7 +85,8 @@ actor Engine {
         if logged.isAnythingKnown { answering.close() }
     }
 
-    /// What the file had at the launch. Nil if there was none, or it could not be read.
+    /// The state that the file had at the launch. Nil if there was no file, or it could not be
+    /// read.
     var stored: StoredState?
     /// The last snapshot whose changes were logged.
     private var logged: Perennial.Snapshot
@@ -131,7 +132,7 @@ actor Engine {
 // MARK: - Showing and keeping
 
 extension Engine {
-    /// For whom something is bought.
+    /// The customer for whom something is bought.
     struct Buyer: Sendable {
         /// Nil before there is a customer.
         var id: String?
@@ -143,7 +144,7 @@ extension Engine {
 
     var now: Timestamp { state.clock.now(by: clock) }
 
-    /// Shows what is known now, keeps it, and sets the timer.
+    /// Publishes what is known now, saves it, and sets the timer.
     @discardableResult
     func publish() async -> Perennial.Snapshot {
         let snapshot = publisher.publish(state)
@@ -158,7 +159,8 @@ extension Engine {
     }
 
     private func logChanges(to after: Perennial.Snapshot) {
-        // Not with what was shown last: that may have changed by time alone.
+        // Not compared with the snapshot that was shown last, which may have changed with time
+        // alone.
         let before = logged
         logged = after
         for (name, access) in after.access.sorted(by: { $0.key.rawValue < $1.key.rawValue })
@@ -183,8 +185,8 @@ extension Engine {
         }
     }
 
-    /// Sets the timer to the next thing that has to be done. Of several calls at a time the latest
-    /// one sets it: what the others found out may have changed since.
+    /// Sets the timer to the next task that is due. Of several concurrent calls, the latest one
+    /// sets it: the results of the others may be outdated.
     func schedule() async {
         schedulings &+= 1
         let number = schedulings
@@ -194,12 +196,12 @@ extension Engine {
         let clock = clock
         timer = Task { [weak self] in
             do { try await clock.sleep(milliseconds: wait) } catch { return }
-            // In a task of its own, so that setting the next timer does not cancel its requests.
+            // A separate task, so that setting the next timer does not cancel its requests.
             Task { await self?.tick() }
         }
     }
 
-    /// Milliseconds until something has to be done. Nil: nothing is planned.
+    /// Milliseconds until the next task is due. Nil if nothing is planned.
     func nextWait() async -> Int64? {
         var waits: [Int64] = []
         let now = now
@@ -222,7 +224,7 @@ extension Engine {
         return waits.min().map { max($0, 1) }
     }
 
-    /// When the first entry may be sent. Nil if this process has none to send. Milliseconds.
+    /// When the first entry may be sent. Nil if this process has nothing to send. Milliseconds.
     func firstDue() async -> Int64? {
         guard let outbox, outbox.isWriter else { return nil }
         let entries = await outbox.entries
@@ -230,7 +232,7 @@ extension Engine {
     }
 
     private func tick() async {
-        // What has ended may go on by now: the server knows.
+        // A subscription that has ended may have renewed by now: the server knows.
         if let changesAt = publisher.changesAt, changesAt <= now { session.require(.customer) }
         let monotonic = clock.monotonic()
         if reader.beginSecondLook(at: monotonic) { await readStore() }
@@ -248,17 +250,17 @@ extension Engine {
         await publish()
     }
 
-    /// Milliseconds until the SDK may send something by itself.
+    /// Milliseconds until the SDK may send a request that no caller waits for.
     var budgetWait: Int64 { session.budget.wait(at: .init(by: clock)) }
 
-    /// Whether the SDK may send something by itself, that is, what nobody waits for. What has to
-    /// wait goes on with the timer.
+    /// Whether the SDK may send a request that no caller waits for. Requests that have to wait are
+    /// sent by the timer.
     var mayAsk: Bool { budgetWait == 0 }
 
-    /// The wait after the last failures of requests. Milliseconds.
+    /// The wait after the latest failed requests. Milliseconds.
     var retryWait: Int64 { Self.retryWait(after: session.failuresInARow) }
 
-    /// The wait after so many failures in a row, with jitter. Milliseconds.
+    /// The wait after a number of failures in a row, with jitter. Milliseconds.
     static func retryWait(after failures: Int) -> Int64 {
         guard failures > 0 else { return 0 }
         let doubled = retryMin << min(Int64(failures - 1), 12)
@@ -266,34 +268,34 @@ extension Engine {
         return Int64.random(in: limit / 2...limit)
     }
 
-    /// Whether there is somebody to speak for, and a store whose documents the server accepts.
+    /// Whether there is a customer to post for, and a store whose documents the server accepts.
     var mayPost: Bool { state.device.customerID != nil && !state.isXcode && outbox != nil }
 }
 
 // MARK: - Looking anew
 
 extension Engine {
-    /// Asks the server, and looks at the store. Throws nothing: what fails is tried again.
+    /// Asks the server, and reads the store. Throws nothing: failed requests are retried.
     func refresh(within timeout: TimeInterval) async {
         let environment = state.contractEnvironment
-        // A slow server holds up nothing of what the store says.
+        // A slow server must not delay what the store says.
         async let offerings: Void = fetchOfferings(within: timeout, isAwaited: false)
-        // The store first: the server may not have heard of a purchase yet.
+        // The store is read first: the server may not know a purchase yet.
         let reading = Task { await readStore() }
         await wait(for: reading)
         try? await fetchCustomer(within: timeout, isAwaited: false)
         await reading.value
         await offerings
-        // The store may be the first to say which of the two it is.
+        // The store may be the first to say which environment it is.
         if environment != state.contractEnvironment {
             await fetchOfferings(within: timeout, isAwaited: false)
         }
     }
 
-    /// How long the server is not asked because the store has not answered. Milliseconds.
+    /// How long the request to the server waits for the store to answer. Milliseconds.
     static let storeWait: Int64 = 3_000
 
-    /// Waits for the store, but not for long.
+    /// Waits for the store, for a limited time.
     private func wait(for reading: Task<Void, Never>) async {
         let (ends, end) = AsyncStream.makeStream(of: Bool.self)
         let waiting = Task {
@@ -313,7 +315,7 @@ extension Engine {
         limit.cancel()
     }
 
-    /// As ``refresh(within:)``, for somebody who waits for the result.
+    /// Works as ``refresh(within:)``, for a caller who waits for the result.
     func refreshNow() async throws(Perennial.Failure) {
         await open()
         await outbox?.hurry()
@@ -323,7 +325,7 @@ extension Engine {
         try await fetchCustomer(within: configuration.patience)
     }
 
-    /// The app is in front of somebody again: what may have happened meanwhile is read.
+    /// Reads what may have changed while the app was in the background.
     func enterForeground() async {
         await open()
         becomeWriter()

@@ -3,7 +3,7 @@ internal import Foundation
 internal import PerennialContract
 
 extension DeviceState {
-    /// Takes a person whom the app has named. Nothing of anybody else is left.
+    /// Switches to a person whom the app has named. Deletes everything of other customers.
     mutating func become(_ person: String) {
         guard isAnonymous || customerID != person else { return }
         forgetCustomer()
@@ -13,13 +13,12 @@ extension DeviceState {
 }
 
 extension Perennial.Configuration {
-    /// Whom the app has named, if that may be an id.
+    /// The customer whom the app has named, if the id is acceptable.
     var namedCustomer: String? { customer.flatMap { Engine.mayIdentify($0) ? $0 : nil } }
 }
 
 extension EngineState {
-    /// What is known at the first line after `init`: by one file, and by the signature of the token
-    /// in it.
+    /// The state right after `init`, from one file and the signature of the token in it.
     init(
         launching configuration: Perennial.Configuration, _ stored: StoredState?,
         clock: any DeviceClock
@@ -36,7 +35,7 @@ extension EngineState {
         readToken(now: self.clock.now(by: clock))
     }
 
-    /// Takes the clock of a file that could not be read at the launch. The rest of it follows when
+    /// Restores the clock from a file that could not be read at the launch. The rest follows when
     /// it is proven.
     mutating func recall(_ stored: StoredState) {
         let heard = clock.anchor
@@ -47,12 +46,13 @@ extension EngineState {
             isContact: !heard.bootID.isEmpty)
     }
 
-    /// Takes the App Store's evidence from the file if this device wrote it. If not, it forgets it,
-    /// and returns false.
+    /// Restores the App Store's evidence from the file if this device wrote it. If not, it discards
+    /// the evidence and returns false.
     ///
     /// - Parameters:
-    ///   - named: whom the app named at the launch. That counts, not who was there before.
-    ///   - deviceClock: what the device shows.
+    ///   - named: the customer whom the app named at the launch. This one counts, not the previous
+    ///     customer.
+    ///   - deviceClock: the time that the device shows.
     mutating func prove(
         _ stored: StoredState, by code: MessageCode, in file: StateFile, named: String?,
         device deviceClock: any DeviceClock
@@ -74,12 +74,12 @@ extension EngineState {
         return true
     }
 
-    /// Takes the newest offerings that this device has: from the cache, or from the app's bundle.
-    /// Returns whether the cache's are proven, and were taken.
+    /// Reads the newest offerings on this device: from the cache, or from the app's bundle. Returns
+    /// whether the cache's offerings are proven and were used.
     mutating func readOfferings(bundled: URL?, _ cached: CatalogueFile.Catalogue?) -> Bool {
         let bundled = bundled.flatMap { try? Data(contentsOf: $0) }
             .flatMap(Offerings.init(json:))
-        // The bundle is signed by Apple with the app. The cache has to prove itself.
+        // Apple has signed the bundle with the app. The cache must prove itself.
         offerings = bundled.flatMap { $0.environment == contractEnvironment ? $0 : nil }
         guard let text = cached?.offerings, let signed = verify(offerings: text) else {
             return false
@@ -88,14 +88,14 @@ extension EngineState {
         return true
     }
 
-    /// Nil if no key that this device trusts has signed them for this app.
+    /// Nil if no key that this device trusts has signed the text for this app.
     func verify(offerings text: String) -> SignedOfferings? {
         SignedOfferings(
             text, by: device.keys,
             audience: Audience(app: device.app, environment: contractEnvironment))
     }
 
-    /// Takes the kept token as the server's evidence, if one of our keys has signed it.
+    /// Uses the stored token as the server's evidence, if one of our keys has signed it.
     mutating func readToken(now: Timestamp) {
         guard let text = device.token, let id = device.customerID else { return }
         let expected = CustomerToken.Expectation(

@@ -2,46 +2,46 @@ package import AccessRules
 internal import Foundation
 internal import PerennialContract
 
-/// All that is known about the present customer on this device. A value: the engine changes it,
-/// and every reader gets a whole one.
+/// All that is known about the present customer on this device. A value: the engine changes it, and
+/// every reader gets a complete copy.
 struct EngineState: Sendable {
-    /// What is kept from one launch to the next.
+    /// What is stored from one launch to the next.
     var device: DeviceState
     var aliases: [String] = []
-    /// Whether Xcode's local store signs here. Nothing of it is posted.
+    /// Whether the store is Xcode's local one. Nothing of it is posted.
     var isXcode = false
-    /// What the server said last about this customer, or the token that was kept.
+    /// The server's last answer about this customer, or the stored token.
     var serverEvidence: ServerEvidence?
-    /// The server's last whole answer in this process.
+    /// The server's last complete answer in this process.
     var answer: PerennialContract.Customer?
     var answerOrder: AnswerOrder?
-    /// When the server last answered anything.
+    /// When the server last answered any request.
     var serverAnsweredAt: Timestamp?
-    /// When the server last answered what the customer may use. An answer about something else, or
-    /// a failure, says nothing of a renewal.
+    /// When the server last answered what the customer may use. Another answer or a failure says
+    /// nothing about a renewal.
     var customerAnsweredAt: Timestamp?
     /// Whether the store was asked in this process, whatever it answered.
     var isStoreRead = false
     /// Whether the store was asked in this process, and did not answer in time.
     var isStoreSilent = false
-    /// Whether the file has more evidence of the store, which is not read yet.
+    /// Whether the file has more evidence of the store that is not read yet.
     var hasUnreadEvidence = false
     /// Whether a receipt or a log-in of the present customer waits for the server.
     var isAnythingUnsent = false
-    /// The moment that the latest token describes. Signed.
+    /// The moment that the latest token describes, as the token's signature proves.
     var lastToken: Timestamp?
-    /// Subscription groups by original transaction id, as transactions name them.
+    /// Subscription groups by original transaction id, as the transactions name them.
     var groups: [String: String] = [:]
     /// The last verified renewal info of each subscription, by original transaction id.
     var renewalInfos: [String: String] = [:]
     var offerings: Offerings?
-    /// Whether the server has said or confirmed the offerings in this process.
+    /// Whether the server has sent or confirmed the offerings in this process.
     var areOfferingsCurrent = false
     var clock: ReckonedClock
     var waiting: [Perennial.WaitingPurchase] = []
-    /// What was spent and not confirmed yet, by currency.
+    /// The amounts that were spent and are not confirmed yet, by currency.
     var unconfirmedDebits: [String: Int64] = [:]
-    /// Milliseconds.
+    /// How long access stays open while neither the server nor the store answers. Milliseconds.
     var silentHold: Int64
 }
 
@@ -92,7 +92,7 @@ extension EngineState {
 // MARK: - What an app sees
 
 extension EngineState {
-    /// Everything that is known at a moment, and when time alone will change it.
+    /// Everything that is known at a moment, and when it will change with time alone.
     func makeSnapshot(
         of evidence: Evidence
     ) -> (snapshot: Perennial.Snapshot, changesAt: Timestamp?) {
@@ -119,7 +119,7 @@ extension EngineState {
         waiting.filter { $0.end.map { $0 > now } ?? true }
     }
 
-    /// An entitlement that no evidence names. Whether it is known to be shut is so of all of them.
+    /// An entitlement that no evidence names. If it is known to be shut, all of them are.
     private static let unnamed = ""
 
     private func subscriptions() -> [Perennial.Subscription] {
@@ -136,8 +136,7 @@ extension EngineState {
         }
     }
 
-    /// The App Store's document about the period that the server names. Nil if this device has
-    /// none.
+    /// The App Store's document of the period that the server names. Nil if this device has none.
     private func transaction(of subscription: PerennialContract.Subscription) -> StoreTransaction? {
         guard device.storeEvidence.isTrusted else { return nil }
         let period = subscription.period
@@ -145,7 +144,7 @@ extension EngineState {
             $0.originalID == subscription.originalTransactionID
                 && $0.productID == subscription.productID
         }
-        // Seats that were added have the period's end, and were bought later.
+        // Added seats have the same end as the period, and a later date of purchase.
         return own.first { $0.purchasedAt == period.from }
             ?? own.filter { period.until != nil && $0.expiresAt == period.until }
             .max { ($0.purchasedAt, $0.id) < ($1.purchasedAt, $1.id) }
@@ -228,10 +227,10 @@ extension Perennial.Basis {
 }
 
 extension Perennial.WaitingPurchase {
-    /// StoreKit does not report a declined approval, so an older one counts as declined.
+    /// StoreKit does not report a declined approval, so an older request counts as declined.
     private static let approvalHours = 24.0
 
-    /// Nil if it waits as long as it takes.
+    /// When the wait ends. Nil if it has no limit.
     fileprivate var end: Timestamp? {
         guard reason == .approval else { return nil }
         let end = since.addingTimeInterval(Self.approvalHours * 3600)

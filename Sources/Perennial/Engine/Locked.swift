@@ -1,6 +1,6 @@
 internal import Foundation
 
-/// A value behind a lock, for reading on any thread. Nothing else is called while it is locked.
+/// A value behind a lock, readable on any thread. No other code runs while it is locked.
 package final class Locked<Value: Sendable>: @unchecked Sendable {
     private let lock = NSLock()
     private var value: Value

@@ -4,7 +4,7 @@ internal import Foundation
     internal import os
 #endif
 
-/// Where the SDK says what it does. Documents, tokens and ids of customers are never passed to it.
+/// The log of the SDK. Documents, tokens and ids of customers are never passed to it.
 struct Log: Sendable {
     private let handler: Perennial.LogHandler
 

@@ -1,6 +1,6 @@
 internal import Foundation
 
-/// An engine that runs as long as somebody keeps this.
+/// An engine that runs as long as this object lives.
 final class RunningEngine: Sendable {
     let engine: Engine
     let publisher: SnapshotPublisher
@@ -35,7 +35,7 @@ final class RunningEngine: Sendable {
         Self.ending.withLock { $0.append(Ending(path: path, task: task)) }
     }
 
-    /// Ends everything at once. See ``Perennial/stop()``.
+    /// Stops everything at once. See ``Perennial/stop()``.
     func stop() async {
         Self.all.withLock { all in all.removeAll { $0.value === self } }
         running.cancel()
@@ -51,11 +51,12 @@ final class RunningEngine: Sendable {
         init(_ value: RunningEngine) { self.value = value }
     }
 
-    /// A few, so no dictionary: its first use costs a launch some microseconds.
+    /// There are few, so it is an array: the first use of a dictionary costs a launch some
+    /// microseconds.
     private static let all = Locked<[Weak]>([])
 
-    /// Of engines that nobody keeps any more: each lets go of its files before the next one reads
-    /// them.
+    /// The tasks of engines that were released: each gives up its files before the next engine
+    /// reads them.
     private static let ending = Locked<[Ending]>([])
 
     private struct Ending: Sendable {
@@ -63,7 +64,7 @@ final class RunningEngine: Sendable {
         var task: Task<Void, Never>
     }
 
-    /// Ends when nobody has the files of a folder any more. Nil if nobody had.
+    /// A task that ends when no engine has the files of a folder any more. Nil if none had them.
     private static func removeEnding(at path: String) -> Task<Void, Never>? {
         ending.withLock { ending in
             let last = ending.last { $0.path == path }
@@ -72,8 +73,8 @@ final class RunningEngine: Sendable {
         }
     }
 
-    /// The engine of this process for these files: two would write to one file. A second caller
-    /// gets the first one's, with its configuration.
+    /// The engine of this process for these files: two engines would write to one file. A second
+    /// caller gets the engine of the first, with the first one's configuration.
     static func shared(_ configuration: Perennial.Configuration) -> RunningEngine {
         let files = DeviceFiles(configuration)
         let (found, isTwin) = all.withLock { all -> (RunningEngine, Bool) in

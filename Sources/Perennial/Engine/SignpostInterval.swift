@@ -4,7 +4,7 @@
 
 /// An interval that Instruments shows under the subsystem `perennial`. It has a name and no values.
 ///
-/// Where there is no `os`, as on Linux, it is empty and does nothing.
+/// On systems without `os`, such as Linux, it is empty and does nothing.
 struct SignpostInterval {
     #if canImport(os)
         private static let signposter = OSSignposter(
@@ -14,7 +14,7 @@ struct SignpostInterval {
         private let state: OSSignpostIntervalState
     #endif
 
-    /// Begins. Intervals of one name may overlap.
+    /// Begins the interval. Intervals of one name may overlap.
     init(_ name: StaticString) {
         #if canImport(os)
             self.name = name
@@ -23,7 +23,7 @@ struct SignpostInterval {
         #endif
     }
 
-    /// Call it once.
+    /// Ends the interval. Call it once.
     func close() {
         #if canImport(os)
             Self.signposter.endInterval(name, state)
@@ -32,8 +32,8 @@ struct SignpostInterval {
 }
 
 #if canImport(os)
-    // Unchecked: nothing here changes, and the state is only handed back to the signposter, which
-    // may end an interval on another thread than it began on.
+    // Unchecked: nothing here changes, and the state is only passed back to the signposter, which
+    // may end an interval on another thread.
     extension SignpostInterval: @unchecked Sendable {}
 #else
     extension SignpostInterval: Sendable {}

@@ -7,10 +7,10 @@ internal import PerennialContract
     internal import Combine
 #endif
 
-/// What is known now, for reading on any thread, and those who follow it.
+/// The current snapshot, readable on any thread, and its followers.
 ///
-/// Reading decides anew when time has changed the answer since it was published: so it is right
-/// also after the app was suspended, when no timer has run.
+/// A read decides again if time has changed the answer since it was published. So it is right after
+/// the app was suspended, too, when no timer has run.
 final class SnapshotPublisher: Sendable {
     private struct Shown: Sendable {
         var engine: EngineState
@@ -21,7 +21,7 @@ final class SnapshotPublisher: Sendable {
         var followersMade = 0
     }
 
-    /// The most streams that can be followed at a time. One more ends at once.
+    /// The most streams that can be followed at a time. A further one ends at once.
     static let followersMax = 1000
 
     private let shown: Locked<Shown>
@@ -53,7 +53,7 @@ final class SnapshotPublisher: Sendable {
         for follower in followers { follower.finish() }
     }
 
-    /// What a script shows, until ``show(_:)``.
+    /// The publisher of a script, with its snapshot until ``show(_:)``.
     convenience init(scripted snapshot: Perennial.Snapshot, clock: any DeviceClock) {
         let engine = EngineState(
             device: DeviceState(keys: KeyRing()), clock: ReckonedClock(), silentHold: 0)
@@ -67,7 +67,8 @@ final class SnapshotPublisher: Sendable {
     /// The reckoned time.
     var now: Timestamp { shown.withLock { $0.engine.clock }.now(by: clock) }
 
-    /// The reckoned time, what the device's clock shows, and whether that has a part in it.
+    /// The reckoned time, the time that the device's clock shows, and whether the reckoned time is
+    /// independent of that clock.
     var clockReading: (now: Timestamp, shown: Timestamp, isCounted: Bool) {
         let reckoned = shown.withLock { $0.engine.clock }
         return (
@@ -78,17 +79,17 @@ final class SnapshotPublisher: Sendable {
 
     var snapshot: Perennial.Snapshot { current().snapshot }
 
-    /// What the answer about an entitlement rests on.
+    /// The decision about an entitlement.
     func decision(on entitlement: String) -> AccessDecision {
         AccessRules.decision(on: entitlement, by: current().evidence)
     }
 
-    /// When time alone will change the answer.
+    /// When the answer will change with time alone.
     var changesAt: Timestamp? { shown.withLock(\.changesAt) }
 
     private func current() -> Shown { upToDate(shown.withLock { $0 }) }
 
-    /// Decided anew if time has changed the answer since it was published.
+    /// Decides again if time has changed the answer since it was published.
     private func upToDate(_ shown: Shown) -> Shown {
         let now = shown.engine.clock.now(by: clock)
         guard let changesAt = shown.changesAt, now >= changesAt else { return shown }
@@ -98,7 +99,7 @@ final class SnapshotPublisher: Sendable {
         return renewed
     }
 
-    /// Shows what is known now. Followers hear of it only if an app could see a difference.
+    /// Publishes the state. Followers are notified only if an app could see a difference.
     func publish(_ engine: EngineState) -> Perennial.Snapshot {
         let now = engine.clock.now(by: clock)
         let evidence = engine.makeEvidence(at: now)
@@ -116,7 +117,7 @@ final class SnapshotPublisher: Sendable {
         return snapshot
     }
 
-    /// Shows what a script says.
+    /// Publishes the snapshot of a script.
     func show(_ snapshot: Perennial.Snapshot) {
         let followers: [AsyncStream<Perennial.Snapshot>.Continuation] = shown.withLock { shown in
             let isNews = !shown.snapshot.isTheSameToAnApp(as: snapshot)
@@ -127,7 +128,7 @@ final class SnapshotPublisher: Sendable {
         notifyObservers()
     }
 
-    /// - Parameter buffering: how much a late reader gets to see.
+    /// - Parameter buffering: how many snapshots are buffered for a slow reader.
     func changes(
         buffering: AsyncStream<Perennial.Snapshot>.Continuation.BufferingPolicy =
             .bufferingNewest(1)
@@ -135,7 +136,7 @@ final class SnapshotPublisher: Sendable {
         let (stream, continuation) = AsyncStream.makeStream(
             of: Perennial.Snapshot.self, bufferingPolicy: buffering)
         let id: Int? = shown.withLock { shown in
-            // Under the lock, so that no snapshot that is published meanwhile comes before.
+            // Under the lock, so that no snapshot that is published in the meantime comes first.
             continuation.yield(upToDate(shown).snapshot)
             guard shown.followers.count < Self.followersMax else { return nil }
             shown.followersMade += 1
@@ -156,7 +157,7 @@ final class SnapshotPublisher: Sendable {
             Task { @MainActor [self] in objectWillChange.send() }
         #endif
         guard #available(iOS 17, macOS 14, tvOS 17, watchOS 10, *) else { return }
-        // The new value is in place already: a view that draws during this sees it.
+        // The new value is already set: a view that draws during this sees it.
         Task { @MainActor [self] in
             (registrar as? ObservationRegistrar)?.withMutation(of: self, keyPath: \.snapshot) {}
         }
@@ -164,7 +165,7 @@ final class SnapshotPublisher: Sendable {
 }
 
 extension Perennial.Snapshot {
-    /// Whether an app could not tell the two apart, but for when somebody last answered.
+    /// Whether two snapshots are the same to an app, apart from the times of the last answers.
     func isTheSameToAnApp(as other: Self) -> Bool {
         withoutTimesOfAnswers == other.withoutTimesOfAnswers
     }
@@ -180,7 +181,7 @@ extension Perennial.Snapshot {
 
 @available(iOS 17, macOS 14, tvOS 17, watchOS 10, *)
 extension SnapshotPublisher: Observable {
-    /// Notes that a view reads.
+    /// Registers a view's read.
     func registerReading() {
         (registrar as? ObservationRegistrar)?.access(self, keyPath: \.snapshot)
     }

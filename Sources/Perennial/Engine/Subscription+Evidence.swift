@@ -2,7 +2,7 @@ package import AccessRules
 internal import PerennialContract
 
 extension Perennial.Subscription {
-    /// - Parameter details: what the App Store on this device says of the same period.
+    /// - Parameter details: what the App Store on this device says about the same period.
     init(
         _ subscription: PerennialContract.Subscription, _ details: StoreTransaction.Details
     ) {
@@ -30,7 +30,7 @@ extension Perennial.Subscription {
     }
 
     /// - Parameters:
-    ///   - transaction: that of the present period.
+    ///   - transaction: the transaction of the present period.
     ///   - seats: how many the period has. Nil unless the customer bought seats.
     package init(_ transaction: StoreTransaction, _ status: StoreStatus?, seats: Int? = nil) {
         let state: Perennial.AccessState =
@@ -64,12 +64,12 @@ extension Perennial.Subscription {
             })
     }
 
-    /// Nothing follows after them.
+    /// States after which nothing follows.
     private static let overStates: Set<Perennial.AccessState> = [.expired, .refunded, .revoked]
 }
 
 extension StoreTransaction {
-    /// What it says by itself, without a status.
+    /// The state that the transaction alone proves, without a status.
     fileprivate var paidState: Perennial.AccessState {
         if revokedAt != nil { return isRevokedByFamily ? .revoked : .refunded }
         return switch offer {
@@ -81,7 +81,7 @@ extension StoreTransaction {
 }
 
 extension Perennial.Subscription.Ownership {
-    /// The server has Apple's words in lower case, and so have we.
+    /// The server's values are Apple's words in lower case; so are ours.
     fileprivate init(_ transaction: StoreTransaction) {
         guard let ownership = transaction.details.ownership else {
             self = transaction.isFamilyShared ? .familyShared : .purchased

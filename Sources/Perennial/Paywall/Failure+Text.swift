@@ -1,12 +1,13 @@
 public import Foundation
 
 extension Perennial.Failure: LocalizedError {
-    /// What the customer may know, in one sentence or two. The code and the remedy are for you.
+    /// What to tell the customer, in one or two sentences. The code and the remedy are for the
+    /// developer.
     public var errorDescription: String? { text(in: .current) }
 
     public func text(in locale: Locale) -> String { Wording(locale: locale).text(textKey) }
 
-    /// Whether they were charged matters more to a customer than what went wrong.
+    /// To a customer, whether they were charged matters more than what went wrong.
     private var textKey: TextKey {
         switch charged {
         case .yes: .paidAndSafe
@@ -31,7 +32,7 @@ extension Perennial.Failure: LocalizedError {
         .seatsNotPositive: .seatsNotSold,
         .seatsUnchanged: .seatsUnchanged,
         .seatReductionNotAllowed: .seatReduction,
-        // The server's own.
+        // Codes of the server.
         Code(rawValue: "purchase_belongs_to_another_customer"): .restoreRefused,
         Code(rawValue: "offer_not_for_customer"): .offerNotAccepted,
         Code(rawValue: "customer_proof_missing"): .customerMissing,

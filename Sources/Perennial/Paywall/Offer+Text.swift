@@ -9,14 +9,15 @@ extension Perennial.Offer {
         text(before: product.displayPrice, every: product.period, Wording(locale: locale))
     }
 
-    /// The same for an offer of a plan: what follows is the price of one payment.
+    /// The text of an offer of a plan, followed by the price of one payment. Nil if the customer
+    /// may not take the offer.
     public func text(for plan: Perennial.Plan, locale: Locale = .current) -> String? {
         text(before: plan.displayPrice, every: plan.billingPeriod, Wording(locale: locale))
     }
 
     /// - Parameters:
-    ///   - price: what is paid without the offer, or after it.
-    ///   - period: how often that is paid. Nil for what is bought once.
+    ///   - price: the price without the offer, or after it.
+    ///   - period: how often the price is paid. Nil for a product that is bought once.
     func text(
         before price: String, every period: Perennial.Period?, _ wording: Wording
     ) -> String? {
@@ -38,7 +39,7 @@ extension Perennial.Offer {
         }
     }
 
-    /// How long it lasts in all.
+    /// The whole length of the offer.
     private var whole: Perennial.Period {
         Perennial.Period(period.value * max(1, periodCount), period.unit)
     }

@@ -43,7 +43,7 @@ extension Perennial.PaywallContent.PlanRow {
 }
 
 extension Wording {
-    /// The price with its period. Nil for what is bought to keep.
+    /// The price with its period. Nil for a product that is bought to keep.
     func terms(of product: Perennial.Product) -> String? {
         guard let period = product.period else { return nil }
         switch product.kind {
@@ -55,14 +55,14 @@ extension Wording {
         }
     }
 
-    /// What a customer promises to pay in all.
+    /// The total that a customer promises to pay.
     func total(of plan: Perennial.Plan) -> String {
         text(
             .planTotal,
             [.total: plan.totalDisplayPrice, .length: length(plan.totalPeriod)])
     }
 
-    /// What App Review wants beside the button of a plan.
+    /// The text that App Review wants beside the button of a plan.
     func disclosure(of plan: Perennial.Plan, terms: String) -> String {
         guard plan.isCommitment else { return text(.disclosure, [.price: terms]) }
         guard let payments = plan.payments else {
@@ -76,7 +76,7 @@ extension Wording {
             ])
     }
 
-    /// The title of a row's button. Nil where a checkmark belongs.
+    /// The title of a row's button. Nil if the row shows a checkmark instead.
     func actionTitle(_ action: Perennial.PaywallContent.Action, for product: Perennial.Product)
         -> String?
     {

@@ -1,21 +1,22 @@
 public import Foundation
 
 extension Perennial {
-    /// A shop's screen as values: a headline and a row for each product. Pure: the same arguments
+    /// A paywall screen as values: a headline and a row for each product. Pure: the same arguments
     /// give the same texts.
     ///
     /// Texts are in the language of `locale`: English, German, French, Spanish or Japanese, and
     /// English for any other. Prices are as the store writes them.
     ///
-    /// If one entitlement gives everything that a placement offers, name it in the placement's
-    /// metadata, and products that it covers have a checkmark while it is open, also consumables:
+    /// If one entitlement includes everything that a placement offers, name it in the placement's
+    /// metadata. While it is open, the products that it covers have a checkmark, consumables too:
     ///
     ///     metadata: {everything: pro}
     ///
     /// Without that, a non-consumable is covered if each of its own entitlements is open.
     public struct PaywallContent: Hashable, Sendable {
         public var headline: Headline
-        /// In the order of the offering. Products that the store does not know are left out.
+        /// The rows in the order of the offering. Products that the store does not know are left
+        /// out.
         public var rows: [Row]
 
         public init(headline: Headline, rows: [Row]) {
@@ -25,7 +26,7 @@ extension Perennial {
 
         /// - Parameters:
         ///   - offering: what is for sale.
-        ///   - snapshot: what is known of the customer.
+        ///   - snapshot: what is known about the customer.
         ///   - date: the present moment; use ``Perennial/now``.
         ///   - locale: the language of the texts.
         ///   - calendar: counts the days that are left, in its time zone.
@@ -41,11 +42,11 @@ extension Perennial {
             }
         }
 
-        /// What stands above the rows.
+        /// The text above the rows.
         public struct Headline: Hashable, Sendable {
             public var kind: Kind
-            /// One line without a full stop, such as "Subscribed: 12 days left". Nil if there is
-            /// nothing to say: nothing is known yet, or the offering has no subscription.
+            /// One line without a full stop, such as "Subscribed: 12 days left". Nil if nothing is
+            /// known yet, or if the offering has no subscription.
             public var text: String?
             /// The days left; the last one counts as 1. Nil unless a subscription with an end is
             /// open.
@@ -67,7 +68,8 @@ extension Perennial {
                 public static let notSubscribed = Self(rawValue: "not_subscribed")
                 /// Bought to keep: no subscription is needed.
                 public static let unlocked = Self(rawValue: "unlocked")
-                /// A renewal could not be charged. Access is open in a grace period, else shut.
+                /// A renewal could not be charged. Access is open during a grace period, otherwise
+                /// shut.
                 public static let paymentProblem = Self(rawValue: "payment_problem")
                 /// The offering has no subscription.
                 public static let nothing = Self(rawValue: "nothing")
@@ -79,22 +81,25 @@ extension Perennial {
             public var id: ProductID
             public var title: String
             public var action: Action
-            /// The button's title. Nil where a checkmark belongs.
+            /// The button's title. Nil if the row shows a checkmark instead.
             public var actionTitle: String?
-            /// As the store writes it.
+            /// The price, as the store writes it.
             public var price: String
-            /// The price with its period, such as "9,99 € a month". Nil for what is bought to keep.
+            /// The price with its period, such as "9,99 € a month". Nil for a product that is
+            /// bought to keep.
             public var terms: String?
-            /// What the customer has of it, such as "Renews on 24 May 2027", or what it waits for.
+            /// The customer's state of this product, such as "Renews on 24 May 2027", or what a
+            /// purchase waits for.
             public var status: String?
             public var hasPaymentProblem: Bool
             /// The introductory offer. Nil unless the customer may take it.
             public var trial: String?
-            /// What App Review wants beside the button of a plan that renews.
+            /// The text that App Review wants beside the button of a renewing plan.
             public var disclosure: String?
-            /// The ways to pay for it, each with a button of its own, in place of the row's. Empty
-            /// unless it can be bought now in more than one way, or only with a promise to pay for
-            /// longer. The row's own price and texts are those of the whole period at once.
+            /// The ways to pay for the product, each with a button of its own that replaces the
+            /// row's button. Empty unless it can be bought now in several ways, or only with a
+            /// commitment to several payments. The row's own price and texts are those of the plan
+            /// that pays the whole period at once.
             public var plans: [PlanRow]
 
             public init(
@@ -126,16 +131,16 @@ extension Perennial {
         public struct PlanRow: Hashable, Sendable, Identifiable {
             /// To buy it: `purchase(row.id, PurchaseOptions(plan: plan))`.
             public var plan: Plan
-            /// Such as "12 payments".
+            /// The number of payments, such as "12 payments".
             public var title: String
             /// The price of one payment with its period, such as "9,99 € a month".
             public var terms: String
-            /// What is promised, such as "119,88 € in all for 1 year". Nil if there is one payment.
-            /// App Review wants it to be shown.
+            /// The total that the customer commits to, such as "119,88 € in all for 1 year". Nil if
+            /// there is one payment. App Review wants it to be shown.
             public var total: String?
             /// The introductory offer of this plan. Nil unless the customer may take it.
             public var trial: String?
-            /// What App Review wants beside the button.
+            /// The text that App Review wants beside the button.
             public var disclosure: String
 
             public init(
@@ -170,7 +175,7 @@ extension Perennial {
             public static let included = Self(rawValue: "included")
             /// Bought, and not complete yet.
             public static let pending = Self(rawValue: "pending")
-            /// Not to be bought now; above all, while nothing is known about the customer.
+            /// It cannot be bought now, above all while nothing is known about the customer.
             public static let unavailable = Self(rawValue: "unavailable")
         }
     }

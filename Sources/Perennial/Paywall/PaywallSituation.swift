@@ -4,22 +4,22 @@ import Foundation
 ///
 /// The rules, by kind of product. The first one that fits counts.
 ///
-/// - Nothing is for sale before it is known that the customer does not have it.
+/// - Nothing can be bought until it is known that the customer does not have it.
 /// - A plan that renews: *owned* while it runs, and while the App Store tries to charge it;
 ///   *pending* if the customer changes to it; *switch* while another plan of its group runs;
 ///   *included* if all that it gives is open; else *subscribe*.
-/// - A term: *included* only if all that it gives was bought to keep; *renew* while time remains,
-///   whoever gave it; else *subscribe*.
+/// - A term: *included* only if everything it gives was bought to keep; *renew* while time remains,
+///   from whatever source; else *subscribe*.
 /// - A non-consumable: *owned*, *included*, else *buy*.
 /// - A consumable: *included* while the entitlement that gives everything is open; else *buy*.
 ///
-/// Where a purchase of it waits, *pending* replaces the action that would buy.
+/// While a purchase of the product waits, *pending* replaces the action that would buy.
 struct PaywallSituation {
     typealias Product = Perennial.Product
     typealias Subscription = Perennial.Subscription
     typealias Access = Perennial.Access
 
-    /// The metadata of a placement that names the entitlement which gives everything.
+    /// The key of a placement's metadata that names the entitlement which includes everything.
     static let everythingKey = "everything"
 
     let offering: Perennial.Offering
@@ -72,13 +72,13 @@ struct PaywallSituation {
         return isKnown(product) ? standing : Standing(.unavailable, .checking)
     }
 
-    /// Whether it is known what a product gives that the customer has already.
+    /// Whether the access that a product gives is known for this customer.
     private func isKnown(_ product: Product) -> Bool {
         let rights = product.entitlements.union(everything.map { [$0] } ?? [])
         return rights.isEmpty ? snapshot.isKnown : rights.allSatisfy { snapshot[$0].isKnown }
     }
 
-    /// A consumable that is paid and only waits for the server can be bought again.
+    /// A consumable that is paid for and waits only for the server can be bought again.
     private func waiting(_ product: Product) -> Perennial.WaitingPurchase? {
         snapshot.waiting.first {
             $0.product == product.id && !(product.kind == .consumable && $0.reason == .server)
@@ -106,7 +106,7 @@ struct PaywallSituation {
         return Standing(isCovered(product) ? .included : .subscribe)
     }
 
-    /// The subscription to a product that runs, or that the App Store tries to charge.
+    /// The running subscription to a product, or one that the App Store still tries to charge.
     private func held(_ product: Product) -> Subscription? {
         let held = snapshot.subscriptions.filter { $0.product == product.id && isHeld($0) }
         return held.first { $0.state != .retry && !$0.isOfAnother }
@@ -118,8 +118,8 @@ struct PaywallSituation {
             || Self.runningStates.contains(subscription.state) && !hasLapsed(subscription)
     }
 
-    /// Whether a period has ended since the state was said, and nothing that it gave is open any
-    /// more.
+    /// Whether the period has ended since the state was reported, and nothing that it gave is open
+    /// any more.
     private func hasLapsed(_ subscription: Subscription) -> Bool {
         guard let until = subscription.until, until <= date,
             let rights = product(subscription.product)?.entitlements, !rights.isEmpty
@@ -127,8 +127,8 @@ struct PaywallSituation {
         return rights.allSatisfy { snapshot[$0].isKnown && !snapshot[$0].isActive }
     }
 
-    /// The customer's own subscriptions to other products of the group. Where a product's group is
-    /// not known, those that give what this product gives.
+    /// The customer's own subscriptions to other products of the group. If a product's group is
+    /// unknown, the subscriptions that give what this product gives.
     private func othersInGroup(of product: Product) -> [Subscription] {
         snapshot.subscriptions.filter { subscription in
             guard subscription.product != product.id, isHeld(subscription),
@@ -146,7 +146,7 @@ struct PaywallSituation {
     private func status(of subscription: Subscription) -> Status? {
         if [.grace, .retry].contains(subscription.state) { return .paymentProblem }
         if let months = lastMonth(of: subscription) { return .endsAfterMonth(months) }
-        // In the hold after a period's end, the date would be in the past.
+        // During the hold after a period's end, the date would be in the past.
         guard let until = subscription.until, until > date else { return nil }
         guard let willRenew = subscription.willRenew else { return .paidUntil(until) }
         guard willRenew else { return .ends(until) }
@@ -156,8 +156,8 @@ struct PaywallSituation {
         return .renews(until)
     }
 
-    /// The number of months after which a commitment ends. Nil without one, if another follows, or
-    /// if it is in its last month, whose end is a date like any other.
+    /// The number of months after which a commitment ends. Nil if there is no commitment, if
+    /// another follows, or in its last month, which ends at the period's date.
     func lastMonth(of subscription: Subscription) -> Int? {
         guard let commitment = subscription.commitment, commitment.renews == false,
             commitment.month < commitment.months
@@ -195,7 +195,7 @@ struct PaywallSituation {
 
     // MARK: - What is open
 
-    /// The entitlement that gives everything in the offering, if the developer has named one.
+    /// The entitlement that includes everything in the offering, if the developer has named one.
     var everything: Perennial.EntitlementID? {
         offering.metadata[Self.everythingKey]?.text.map(Perennial.EntitlementID.init(rawValue:))
     }
@@ -225,6 +225,6 @@ struct PaywallSituation {
 }
 
 extension Perennial.Subscription {
-    /// Whether somebody else pays for it, and decides about it.
+    /// Whether another person pays for it and decides about it.
     var isOfAnother: Bool { [.familyShared, .assigned].contains(ownership) }
 }

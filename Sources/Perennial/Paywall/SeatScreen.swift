@@ -1,18 +1,18 @@
 /// The screen of a group as texts, for its purchaser. Pure.
 package struct SeatScreen: Hashable, Sendable {
-    /// Such as "7 seats, 2 free".
+    /// The number of seats, such as "7 seats, 2 free".
     package var seats: String
-    /// What is planned for the next period. Nil if the number stays as it is.
+    /// The plan for the next period. Nil if the number of seats stays the same.
     package var renewal: String?
     package var members: [MemberRow]
     package var invitations: [InvitationRow]
-    /// Whether your app can invite somebody now.
+    /// Whether the app can invite a member now.
     package var invites: Bool
 
     package struct MemberRow: Hashable, Sendable, Identifiable {
         package var id: String
         package var title: String
-        /// When they joined, or that they wait for a seat.
+        /// When the member joined, or that the member waits for a seat.
         package var status: String
     }
 
@@ -49,14 +49,14 @@ package struct SeatScreen: Hashable, Sendable {
 }
 
 extension Wording {
-    /// What a member reads about the seat that somebody else pays for, in one or two lines.
+    /// The text for a member about a seat that another person pays for, in one or two lines.
     package func lines(about membership: Perennial.Subscription) -> [String] {
         if membership.seat?.standing == .waiting { return [text(.yourSeatWaits)] }
         let end = membership.until.map { text(.paidUntil, [.date: date($0)]) }
         return [text(.assigned)] + (end.map { [$0] } ?? [])
     }
 
-    /// What stands beside the link of a new invitation.
+    /// The text beside the link of a new invitation.
     package func text(about invitation: Perennial.SeatInvitation) -> String {
         text(.inviteLink, [.date: date(invitation.expires)])
     }

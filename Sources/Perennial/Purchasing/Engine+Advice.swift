@@ -2,7 +2,7 @@ internal import AccessRules
 internal import Foundation
 internal import PerennialContract
 
-// MARK: - Whether somebody should buy
+// MARK: - Whether the customer should buy
 
 extension Engine {
     /// The outcome without a sheet, if the customer should not buy.
@@ -22,7 +22,7 @@ extension Engine {
         }
     }
 
-    /// By what is known here.
+    /// Advice by what is known on this device.
     func advice(on product: Perennial.ProductID) -> Perennial.Advice {
         let transactions = state.device.storeEvidence.transactions.values
         let own = transactions.filter { $0.productID == product.rawValue && $0.revokedAt == nil }
@@ -45,7 +45,7 @@ extension Engine {
         return Perennial.Advice(product: product, buy: true)
     }
 
-    /// Whose a purchase is, by its original transaction id. Nil if the server has not said.
+    /// The owner of a purchase, by its original transaction id. Nil if the server has not said.
     func verdict(on purchase: String) -> Verdict? {
         state.serverEvidence?.verdicts[purchase]
             ?? state.device.verdicts[purchase]?
@@ -54,8 +54,8 @@ extension Engine {
 
     private func isTheirs(_ purchase: String) -> Bool { verdict(on: purchase) != .anotherPerson }
 
-    /// Whether the store account has a running subscription, of the product's group, that is
-    /// another person's: a new purchase would continue it there.
+    /// Whether the store account has a running subscription of the product's group that belongs to
+    /// another person: a new purchase would continue that subscription.
     private func isPaidForAnother(_ product: Perennial.ProductID) -> Bool {
         let group = products[product.rawValue]?.group
         let now = now

@@ -5,7 +5,7 @@ internal import PerennialContract
 // MARK: - What the server signs for the App Store
 
 extension Engine {
-    /// The signature of a promotional offer.
+    /// Requests the signature of a promotional offer.
     func sign(
         _ offer: Perennial.Offer?, of product: Perennial.ProductID
     ) async throws(Perennial.Failure) -> StorePurchaseOptions.Offer {
@@ -22,11 +22,10 @@ extension Engine {
             .offerNotAccepted, remedy: "The server did not sign this offer. Show its price again.")
     }
 
-    /// The signature that allows an introductory offer, if the app has chosen one. Nil if there is
-    /// no transaction to name: then the App Store applies the offer by itself.
+    /// Requests the signature that allows an introductory offer, if the app has chosen one. Nil if
+    /// there is no transaction to name: then the App Store applies the offer by itself.
     ///
-    /// - Throws: what the server has against it. Without the signature the full price might be
-    ///   charged.
+    /// - Throws: the server's refusal. Without the signature the full price might be charged.
     func signIntroductory(
         of product: Perennial.ProductID
     ) async throws(Perennial.Failure) -> StorePurchaseOptions.Offer? {

@@ -5,8 +5,8 @@ internal import PerennialContract
 // MARK: - Buying
 
 extension Engine {
-    /// Buys. A second call for the same product while the first one is under way joins it; one for
-    /// another product waits.
+    /// Buys a product. A second call for the same product while the first one is under way joins
+    /// it; a call for another product waits.
     func purchase(
         _ product: Perennial.ProductID, _ options: Perennial.PurchaseOptions,
         anchor: PurchaseAnchor?
@@ -66,7 +66,7 @@ extension Engine {
         }
     }
 
-    /// What somebody asked for is not done for the next person on this device.
+    /// An action that one customer requested must not be done for the next person on this device.
     func checkStays(_ customer: String?) throws(Perennial.Failure) {
         guard state.device.customerID == customer else {
             throw Perennial.Failure(
@@ -96,7 +96,8 @@ extension Engine {
         return try await receive(result, of: sheet)
     }
 
-    /// Takes what a purchase returned: writes it down, posts it, and only then finishes it.
+    /// Records what a purchase returned: saves it in the outbox, posts it, and only then finishes
+    /// the transaction.
     private func receive(
         _ document: StoreDocument, of sheet: PaymentSheet
     ) async throws(Perennial.Failure) -> Perennial.Purchase {
@@ -126,7 +127,7 @@ extension Engine {
                     + "The purchase belongs to the customer who saw it.",
                 charged: .yes)
         }
-        // What else waits is posted by itself: nobody waits for that here.
+        // Other waiting entries are posted in the background: this call does not wait for them.
         let outcome = try sheet.outcome(
             of: payload, verdict(on: payload.originalTransactionId))
         var purchase = await makePurchase(outcome, sheet.product)
@@ -135,7 +136,7 @@ extension Engine {
         return purchase
     }
 
-    /// Posts one document before everything else that waits. Returns whether the server has it.
+    /// Posts one document before all other waiting entries. Returns whether the server has it.
     private func postAtOnce(
         _ document: StoreDocument, for payload: TransactionPayload, of sheet: PaymentSheet
     ) async -> Bool {
@@ -148,7 +149,7 @@ extension Engine {
         if entries.isEmpty, !isAcknowledged(payload), outbox?.isWriter == true,
             let id = sheet.buyer.id
         {
-            // There was no room to write it down.
+            // The outbox had no room for it.
             entries = [
                 OutboxEntry(
                     document, payload, .purchase, for: id, at: sheet.placement, firstSeen: now)
@@ -170,7 +171,7 @@ extension Engine {
         state.device.storeEvidence.transactions[payload.transactionId]?.isAcknowledged ?? false
     }
 
-    /// What Apple's views or the app's own code bought.
+    /// Records a purchase that Apple's views or the app's own code made.
     func receive(
         _ result: StorePurchaseResult, for product: Perennial.ProductID
     ) async throws(Perennial.Failure) -> Perennial.Purchase {
@@ -201,7 +202,7 @@ extension Engine {
         }
     }
 
-    /// The receipt of an app that uses StoreKit 1. Returns when the server has it.
+    /// Records the receipt of an app that uses StoreKit 1. Returns when the server has it.
     func receive(
         appReceipt: Data, because intent: Perennial.Intent
     ) async throws(Perennial.Failure) {
@@ -230,7 +231,7 @@ extension Engine {
     func makePurchase(
         _ outcome: Perennial.Purchase.Outcome, _ product: Perennial.ProductID
     ) async -> Perennial.Purchase {
-        // `post` publishes nothing while another call of it is under way.
+        // `post` publishes nothing while another call of it is running.
         await recordWaiting()
         return Perennial.Purchase(
             outcome: outcome, product: product, snapshot: await publish())
@@ -247,7 +248,7 @@ extension Engine {
 // MARK: - Before the sheet
 
 extension Engine {
-    /// The account token, and the signature of an offer.
+    /// The purchase options: the account token, and the signature of an offer.
     private func makeOptions(
         _ product: Perennial.ProductID, _ options: Perennial.PurchaseOptions
     ) async throws(Perennial.Failure) -> StorePurchaseOptions {
@@ -266,8 +267,8 @@ extension Engine {
         return made
     }
 
-    /// What purchases carry, so that they belong to the customer even if the app is killed before
-    /// it can post them. Nil if the server cannot be asked.
+    /// The `appAccountToken` of purchases, which assigns them to the customer even if the app is
+    /// killed before it can post them. Nil if the server cannot be asked.
     private func accountToken() async -> String? {
         if let token = state.device.accountToken { return token }
         guard let id = state.device.customerID, mayPost,

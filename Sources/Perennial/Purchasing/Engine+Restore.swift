@@ -4,8 +4,9 @@ internal import PerennialContract
 // MARK: - Restoring
 
 extension Engine {
-    /// Looks, and asks for a password only if the first look found nothing, or if the server wants
-    /// newer documents of what it found. Changes nothing if another customer would lose something.
+    /// Restores purchases. Asks for a password only if the first attempt found nothing, or if the
+    /// server needs newer documents of the purchases it found. Changes nothing if another customer
+    /// would lose something.
     func restore() async throws(Perennial.Failure) -> Perennial.Restoration {
         let interval = SignpostInterval("restore")
         defer { interval.close() }
@@ -29,8 +30,8 @@ extension Engine {
         return try await restore(documents, for: id, shown: preview)
     }
 
-    /// Everything that the store account has bought, as the store signs it now. The store asks for
-    /// a password; if the customer cancels, it is what the device has.
+    /// All purchases of the store account, as the store signs them now. The store asks for a
+    /// password; if the customer cancels, the documents on this device are used.
     private func fetchedDocuments() async throws(Perennial.Failure) -> [StoreDocument] {
         do { try await store.sync() } catch {
             guard error == .cancelled else { throw Perennial.Failure(error) }
@@ -46,7 +47,7 @@ extension Engine {
         return try await preview(documents, for: id).preview
     }
 
-    /// Does what was shown, if it is still so.
+    /// Restores what a preview showed, if the preview is still valid.
     func restore(
         _ shown: Perennial.RestorePreview
     ) async throws(Perennial.Failure) -> Perennial.Restoration {
@@ -70,7 +71,7 @@ extension Engine {
         return id
     }
 
-    /// Everything that the store account has bought, each once.
+    /// All purchases of the store account, each once.
     private func ownDocuments() async -> [StoreDocument] {
         let all = await store.documents(.all) ?? []
         let entitlements = await store.documents(.entitlements) ?? []
@@ -78,7 +79,7 @@ extension Engine {
         return (all + entitlements).filter { $0.isVerified && seen.insert($0.jws).inserted }
     }
 
-    /// What a restore would do, and whether it would do more with newer documents.
+    /// The preview of a restore, and whether newer documents would restore more.
     private func preview(
         _ documents: [StoreDocument], for id: String
     ) async throws(Perennial.Failure) -> (preview: Perennial.RestorePreview, isOutdated: Bool) {
@@ -104,7 +105,7 @@ extension Engine {
         return (Perennial.RestorePreview(items: sorted), isOutdated)
     }
 
-    /// Does what the preview for a customer says, if they are still there.
+    /// Restores what the preview for a customer shows, if that customer is still signed in.
     private func restore(
         _ documents: [StoreDocument], for id: String, shown preview: Perennial.RestorePreview
     ) async throws(Perennial.Failure) -> Perennial.Restoration {
@@ -137,7 +138,7 @@ extension Engine {
 }
 
 extension Perennial.RestorePreview {
-    /// What it comes to if all of it is done.
+    /// The outcome if everything in the preview is done.
     fileprivate var outcome: Perennial.Restoration.Outcome {
         let effects = Set(items.map(\.effect))
         if effects.isEmpty { return .nothingFound }
@@ -147,14 +148,14 @@ extension Perennial.RestorePreview {
 }
 
 extension PurchasePreview.Shown {
-    /// Whether a document that the store signs now may get what this one did not.
+    /// Whether a newly signed document may restore a purchase that this document did not.
     fileprivate var wantsNewerDocument: Bool {
         why == "document_too_old" || (why == "shared_with_most" && ownerKind == .anonymous)
     }
 }
 
 extension Perennial.RestorePreview.ShownPurchase {
-    /// Taking a purchase from an anonymous customer harms no person, so it is shown as a link.
+    /// Moving a purchase away from an anonymous customer harms no person, so it is shown as a link.
     fileprivate init(_ shown: PurchasePreview.Shown) {
         let takesFromAPerson = shown.ownerKind != .anonymous
         let effect = Perennial.RestorePreview.Effect(rawValue: shown.outcome)

@@ -1,18 +1,18 @@
 internal import AccessRules
 internal import PerennialContract
 
-/// What was so when the payment sheet was shown.
+/// The state when the payment sheet was shown.
 struct PaymentSheet: Sendable {
     var product: Perennial.ProductID
     var buyer: Engine.Buyer
     var placement: Perennial.PlacementID?
-    /// The transactions that were there already.
+    /// The transactions that existed before.
     var known: Set<String>
     var shownAt: Timestamp
 
-    /// Compares what was asked for with what the store returned.
+    /// The outcome, by a comparison of the requested product with what the store returned.
     ///
-    /// - Parameter verdict: whose the purchase is. Nil if the server has not said.
+    /// - Parameter verdict: the owner of the purchase. Nil if the server has not said.
     func outcome(
         of payload: TransactionPayload, _ verdict: Verdict?
     ) throws(Perennial.Failure) -> Perennial.Purchase.Outcome {

@@ -1,2 +1,2 @@
-/// What a purchase came to, for every caller that waited for it.
+/// The result of a purchase, for every caller that waited for it.
 typealias PurchaseOutcome = Result<Perennial.Purchase, Perennial.Failure>

@@ -7,7 +7,7 @@ internal import PerennialContract
 extension Engine {
     /// Checks a number of seats before the payment sheet is shown.
     ///
-    /// - Parameter seats: how many there shall be after the purchase.
+    /// - Parameter seats: the total number of seats after the purchase.
     func check(
         _ seats: Int, of product: Perennial.ProductID
     ) async throws(Perennial.Failure) {
@@ -23,8 +23,8 @@ extension Engine {
         if seats == present { throw .seatsUnchanged(seats) }
     }
 
-    /// How many seats the customer pays for now, by the App Store on this device. Nil if the
-    /// product does not run.
+    /// How many seats the customer pays for now, by the App Store on this device. Nil if no
+    /// subscription to the product runs.
     private func presentSeats(of product: Perennial.ProductID) -> Int? {
         let now = now
         let transactions = state.device.storeEvidence.transactions.values
@@ -57,7 +57,7 @@ extension StoreTransaction {
 // MARK: - Members
 
 extension Engine {
-    /// The pages of members that are read.
+    /// The most pages of members that are read.
     static let seatPagesMax = 200
 
     func seats(
@@ -106,7 +106,7 @@ extension Engine {
         return Perennial.SeatInvitation(invitation)
     }
 
-    /// The server says whether it may be so long.
+    /// The server decides whether the time is allowed.
     private static func wholeSeconds(_ seconds: TimeInterval) -> Int {
         Int(exactly: seconds.rounded()) ?? 0
     }
@@ -128,15 +128,15 @@ extension Engine {
         return try await fetchSeatChange()
     }
 
-    /// Ends a claim of the customer, or one in the customer's group.
+    /// Ends a claim of the customer, or a claim in the customer's group.
     func releaseSeat(_ claim: String) async throws(Perennial.Failure) {
         let customer = try await seatHolder()
         try await delete(Paths.seatClaim(claim), for: customer)
-        // Whose claim it was shows in the answer about the customer.
+        // The answer about the customer shows whose claim it was.
         _ = try await fetchSeatChange()
     }
 
-    /// Asks what the customer may use since a claim began or ended.
+    /// Requests what the customer may use since a claim began or ended.
     private func fetchSeatChange() async throws(Perennial.Failure) -> Perennial.Snapshot {
         session.require(.customer)
         try await fetchCustomer(within: configuration.patience)

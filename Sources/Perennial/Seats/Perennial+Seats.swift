@@ -17,12 +17,12 @@ extension Perennial {
     }
 
     /// Makes an invitation for one person, if your app invites the members. Each call makes another
-    /// one; it reserves no seat.
+    /// invitation; none reserves a seat.
     ///
     /// - Parameters:
     ///   - subscription: one of ``Snapshot/groups``.
-    ///   - customer: who may use it. Nil: whoever has its token.
-    ///   - seconds: how long it can be used, from a minute to 30 days. Nil: 7 days.
+    ///   - customer: the customer who may use it. Nil: any customer who has its token.
+    ///   - seconds: how long it can be used: from a minute to 30 days. Nil: 7 days.
     /// - Returns: the invitation with its token, which is shown only here. Send it to the person,
     ///   whose app calls ``claimSeat(_:)``.
     /// - Throws: `Failure`: `seats_not_managed_by_app` if the App Store invites the members;
@@ -39,7 +39,7 @@ extension Perennial {
         }
     }
 
-    /// Makes an invitation useless. Idempotent.
+    /// Withdraws an invitation, so that it can no longer be used. Idempotent.
     ///
     /// - Throws: `Failure` if the server has not confirmed it.
     public func withdrawInvitation(
@@ -53,7 +53,8 @@ extension Perennial {
         }
     }
 
-    /// Takes a member's seat back: the access ends at once, and somebody else can join. Idempotent.
+    /// Takes a member's seat back: the member's access ends at once, and another person can join.
+    /// Idempotent.
     ///
     /// - Throws: `Failure`: `claim_unknown` if it is no member of the customer's group; or if the
     ///   server has not confirmed it.
@@ -68,9 +69,9 @@ extension Perennial {
 // MARK: - For a member
 
 extension Perennial {
-    /// Joins a group. The access is open when it returns. Joining twice is joining once.
+    /// Joins a group. The access is open when the call returns. Idempotent.
     ///
-    /// - Parameter token: of an invitation.
+    /// - Parameter token: the token of an invitation.
     /// - Throws: `Failure`: `invitation_unknown` if the token is not valid, was used, withdrawn or
     ///   has expired; `seats_taken` if no seat is free; `purchaser_needs_no_seat` if the customer
     ///   pays for the group; or if the server cannot be asked.
@@ -82,7 +83,7 @@ extension Perennial {
         }
     }
 
-    /// Gives the customer's own seat up: the access ends at once. Idempotent.
+    /// Gives up the customer's own seat: the access ends at once. Idempotent.
     ///
     /// - Parameter seat: ``Subscription/seat`` of one of ``Snapshot/memberships``.
     /// - Throws: `Failure` if the server has not confirmed it. Then nothing has changed here.

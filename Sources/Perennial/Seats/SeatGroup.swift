@@ -1,14 +1,14 @@
 public import Foundation
 
 extension Perennial.Subscription {
-    /// How many people a subscription is paid for, the purchaser among them.
+    /// The number of people that a subscription is paid for, including the purchaser.
     public struct Seats: Hashable, Sendable {
-        /// Now. 0 if the subscription does not run.
+        /// The seats of the present period. 0 if the subscription does not run.
         public var count: Int
-        /// In the next period. Nil if the App Store has not said.
+        /// The seats of the next period. Nil if the App Store has not said.
         public var atRenewal: Int?
-        /// How many members have joined. Nil unless your app invites them, and as long as the
-        /// server has not said.
+        /// How many members have joined. Nil unless your app invites them, and until the server has
+        /// said.
         public var members: Int?
 
         public init(count: Int, atRenewal: Int? = nil, members: Int? = nil) {
@@ -18,9 +18,9 @@ extension Perennial.Subscription {
         }
     }
 
-    /// A place in a group that somebody else pays for.
+    /// A place in a group that another person pays for.
     public struct Seat: Hashable, Sendable, Identifiable {
-        /// To give it up: `leaveSeat(seat.id)`.
+        /// The id of the claim. To give up the seat: `leaveSeat(seat.id)`.
         public var id: String
         public var standing: Perennial.SeatStanding
 
@@ -32,26 +32,27 @@ extension Perennial.Subscription {
 }
 
 extension Perennial {
-    /// The people who use one subscription, and how many it is paid for.
+    /// The people who use one subscription, and the number of people it is paid for.
     public struct SeatGroup: Hashable, Sendable, Identifiable {
-        /// The id of the subscription: the customer has to be its purchaser.
+        /// The id of the subscription, whose purchaser is the customer.
         public var id: Subscription.ID
         public var product: ProductID
         /// Who invites the members.
         public var host: SeatHost
-        /// How many people are paid for now, the purchaser among them. 0 if the subscription does
+        /// How many people are paid for now, including the purchaser. 0 if the subscription does
         /// not run.
         public var seats: Int
-        /// How many the next period is for. Nil if the App Store has not said.
+        /// How many people the next period is for. Nil if the App Store has not said.
         public var seatsAtRenewal: Int?
         /// How many more members can join now. Nil unless your app invites them.
         public var available: Int?
-        /// Those who have joined, in the order in which they get seats. Empty unless your app
+        /// The members who have joined, in the order in which they get seats. Empty unless your app
         /// invites them.
         public var members: [SeatMember]
-        /// Invitations that can be used, the newest first. None of them has its token.
+        /// The invitations that can be used, the newest first. Their tokens are not included.
         public var invitations: [SeatInvitation]
-        /// When the access ends unless it is paid for again. Nil if the subscription does not run.
+        /// When the access ends unless the next period is paid. Nil if the subscription does not
+        /// run.
         public var until: Date?
 
         public init(
@@ -71,14 +72,14 @@ extension Perennial {
         }
     }
 
-    /// Somebody who has joined a group.
+    /// A person who has joined a group.
     public struct SeatMember: Hashable, Sendable, Identifiable {
         /// The id of the claim. To take the seat back: `removeSeat(member.id)`.
         public var id: String
         /// The member's id in your app. Nil if the member has not signed in.
         public var customer: String?
         public var standing: SeatStanding
-        /// When they joined.
+        /// When the member joined.
         public var since: Date
 
         public init(id: String, customer: String?, standing: SeatStanding, since: Date) {
@@ -89,13 +90,13 @@ extension Perennial {
         }
     }
 
-    /// What lets one person join a group.
+    /// An invitation, with which one person can join a group.
     public struct SeatInvitation: Hashable, Sendable, Identifiable {
         public var id: String
-        /// The secret that the invited person needs, for example in a link. It is there only once:
-        /// in what ``Perennial/inviteToSeat(of:for:within:)`` returns.
+        /// The secret that the invited person needs, for example in a link. Only
+        /// ``Perennial/inviteToSeat(of:for:within:)`` returns it.
         public var token: String?
-        /// Who may use it. Nil: whoever has the token.
+        /// The customer who may use it. Nil: any customer who has the token.
         public var customer: String?
         public var expires: Date
 
@@ -116,7 +117,7 @@ extension Perennial {
         public static let apple = Self(rawValue: "apple")
         /// Your app: with ``Perennial/inviteToSeat(of:for:within:)``.
         public static let developer = Self(rawValue: "developer")
-        /// Nobody has said.
+        /// Unknown, or a value that this version does not know.
         public static let other = Self(rawValue: "other")
     }
 
@@ -125,12 +126,12 @@ extension Perennial {
         public let rawValue: String
         public init(rawValue: String) { self.rawValue = rawValue }
 
-        /// There is a seat.
+        /// There is a seat for the member.
         public static let held = Self(rawValue: "held")
-        /// There are fewer seats than members, and others joined before. It gives access again as
-        /// soon as there is a seat.
+        /// There are fewer seats than members, and other members joined earlier. It gives access
+        /// again as soon as there is a seat.
         public static let waiting = Self(rawValue: "waiting")
-        /// It is over for ever.
+        /// The claim is over permanently.
         public static let ended = Self(rawValue: "ended")
     }
 }

@@ -1,16 +1,16 @@
 public import Foundation
 
 extension Perennial {
-    /// A range of seats that cost the same. A seat costs the price of the range that its number is
-    /// in: more seats make the earlier ones no cheaper.
+    /// A range of seats that cost the same. A seat costs the price of the range that contains its
+    /// number: more seats do not make the earlier ones cheaper.
     public struct SeatTier: Hashable, Sendable {
         /// The number of the range's first seat, from 1.
         public var from: Int
-        /// The number of its last seat. Nil if there is no limit.
+        /// The number of the range's last seat. Nil if there is no limit.
         public var through: Int?
-        /// What one seat costs.
+        /// The price of one seat.
         public var price: Decimal
-        /// The same as text, as the store writes it.
+        /// The price of one seat as text, as the store writes it.
         public var displayPrice: String
 
         public init(from: Int = 1, through: Int? = nil, price: Decimal, displayPrice: String) {
@@ -32,16 +32,16 @@ extension Perennial.Product {
     /// Whether it can be bought for several people.
     public var isSoldInSeats: Bool { !seatTiers.isEmpty }
 
-    /// What a number of seats costs for one period: the exact sum over ``seatTiers``. The seats
-    /// that are added to 8 for a total of 12 cost `price(of: 12) - price(of: 8)`.
+    /// The price of a number of seats for one period: the exact sum over ``seatTiers``. Adding 4
+    /// seats to 8 costs `price(of: 12) - price(of: 8)`.
     ///
-    /// Nil if it is not sold in so many seats, and for less than one.
+    /// Nil if the product is not sold in that number of seats, and for less than one.
     public func price(of seats: Int) -> Decimal? {
         guard seats >= 1 else { return nil }
         var (sum, counted) = (Decimal(), 0)
         for tier in seatTiers {
             let count = tier.count(among: seats)
-            // Tiers that overlap say nothing.
+            // Overlapping tiers give no price.
             guard count <= seats - counted else { return nil }
             counted += count
             sum += tier.price * Decimal(count)
@@ -49,10 +49,11 @@ extension Perennial.Product {
         return counted == seats ? sum : nil
     }
 
-    /// What a number of seats costs for one period, as text.
+    /// The price of a number of seats for one period, as text.
     ///
-    /// Nil as ``price(of:)``, and if the currency is not known.
-    /// - Parameter locale: how to write it. The store's own way if the product came from the store.
+    /// Nil in the same cases as ``price(of:)``, and if the currency is unknown.
+    /// - Parameter locale: how to write the price. A product from the store uses the store's
+    ///   format.
     public func displayPrice(of seats: Int, locale: Locale = .current) -> String? {
         guard let currencyCode, let price = price(of: seats) else { return nil }
         return price.formatted(priceStyle(currencyCode, locale))

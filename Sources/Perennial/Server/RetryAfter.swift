@@ -1,6 +1,6 @@
 internal import Foundation
 
-/// How long a server wants to be left alone (RFC 9110 §10.2.3): a number of seconds, or a date.
+/// How long a server wants no requests (RFC 9110 §10.2.3): a number of seconds, or a date.
 struct RetryAfter: Sendable {
     /// The longest wait that is obeyed, in seconds.
     static let secondsMax = 3600
@@ -10,8 +10,8 @@ struct RetryAfter: Sendable {
 
     /// Nil if the header is missing or is neither.
     ///
-    /// - Parameter date: the answer's `Date`, from which a date counts: the device's clock may be
-    ///   wrong. Without it, the device's clock counts.
+    /// - Parameter date: the answer's `Date` header. A date in `Retry-After` counts from it,
+    ///   because the device's clock may be wrong. Without it, the device's clock counts.
     init?(_ header: String?, date: String?) {
         guard let text = header?.trimmingCharacters(in: .whitespaces) else { return nil }
         if let number = Int(text) {

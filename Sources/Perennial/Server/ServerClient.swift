@@ -7,13 +7,13 @@ internal import PerennialContract
 
 /// Sends requests to the Perennial server.
 struct ServerClient: Sendable {
-    /// The longest answer that is used.
+    /// The longest answer that is read.
     static let answerBytesMax = 8 * 1024 * 1024
 
     var base: URL
     var key: String
     var proof: (@Sendable (String) async throws -> String)?
-    /// Sends a request in place of the network. Nil but in tests.
+    /// Sends a request in place of the network. Nil except in tests.
     var transport: Transport?
     private let made = Locked<URLSession?>(nil)
 
@@ -29,7 +29,7 @@ struct ServerClient: Sendable {
         self.transport = transport
     }
 
-    /// Made with the first request: making it takes as long as all else at the app's launch.
+    /// Created for the first request: creating it takes as long as the rest of the app's launch.
     private var session: URLSession {
         made.withLock { made in
             if let made { return made }
@@ -42,7 +42,7 @@ struct ServerClient: Sendable {
         }
     }
 
-    /// - Parameter request: `customer` is whom the request speaks for, and needs a proof.
+    /// - Parameter request: its `customer` is the customer for whom it is sent, and needs a proof.
     /// - Throws: ``ServerError`` for any answer but 2xx and 304.
     func send(_ request: ServerRequest) async throws(ServerError) -> ServerAnswer {
         var message = try makeMessage(request)
@@ -84,7 +84,7 @@ struct ServerClient: Sendable {
     }
 
     private func makeMessage(_ request: ServerRequest) throws(ServerError) -> URLRequest {
-        // The path is percent-encoded already: it is added as it is.
+        // The path is already percent-encoded.
         var text = base.absoluteString
         while text.hasSuffix("/") { text.removeLast() }
         text += request.path
@@ -126,9 +126,10 @@ struct ServerClient: Sendable {
         }
     }
 
-    /// On Linux a request that was sent goes on when nobody waits for it any more: cancelling can
-    /// lock URLSession there, and its own time limit does not count while nothing arrives. On
-    /// Apple's systems that limit begins anew with each part that arrives.
+    /// Sends a request and waits for the response. On Linux the request continues when its caller
+    /// stops waiting: cancelling can lock URLSession there, and its own time limit does not count
+    /// while nothing arrives. On Apple's systems that limit begins anew with each part that
+    /// arrives.
     private func response(to message: URLRequest) async throws -> (Data, URLResponse) {
         if let transport { return try await transport(message) }
         return try await Self.value(within: message.timeoutInterval) { [session] in
@@ -136,8 +137,8 @@ struct ServerClient: Sendable {
         }
     }
 
-    /// What some work returns. After the time limit it throws `URLError.timedOut`, and nobody waits
-    /// for the work any more.
+    /// The result of some work. After the time limit it throws `URLError.timedOut`, and the work is
+    /// no longer waited for.
     private static func value<Value: Sendable>(
         within seconds: TimeInterval, of work: @escaping @Sendable () async throws -> Value
     ) async throws -> Value {
@@ -176,7 +177,7 @@ struct ServerRequest: Sendable {
     var query: [String: String] = [:]
     var headers: [String: String] = [:]
     var body: Data?
-    /// Whom the request speaks for. Nil if it is about nobody.
+    /// The customer for whom the request is sent. Nil if it is about no customer.
     var customer: String?
     /// Seconds.
     var timeout: TimeInterval
@@ -200,7 +201,7 @@ struct ServerRequest: Sendable {
 
 /// An answer of the server: 2xx or 304.
 struct ServerAnswer: Sendable {
-    /// Of two requests, the one that was sent later has the greater number.
+    /// The number of the request: a request that was sent later has a greater number.
     var number = 0
     var status: Int
     var body: Data
@@ -222,19 +223,19 @@ struct ServerAnswer: Sendable {
 /// Why a request failed.
 struct ServerError: Error, Sendable {
     var failure: Perennial.Failure
-    /// Of the HTTP answer. Nil if there was none.
+    /// The status of the HTTP answer. Nil if there was none.
     var status: Int?
-    /// Nil if the server did not answer, or not in its own form.
+    /// The server's problem. Nil if the server did not answer, or not in its own form.
     var problem: Problem?
     /// Seconds for which nothing should be sent. Nil if the server has not said.
     var retryAfter: Int?
     var serverTime: Timestamp?
-    /// As in ``ServerAnswer``.
+    /// The request's number, as in ``ServerAnswer``.
     var number = 0
     /// Whether it was not sent, because of the ``RequestBudget``.
     var isHeldBack = false
 
-    /// Of a request that nobody waits for. It is sent later.
+    /// The error of a request that no caller waits for. It is sent later.
     static var heldBack: Self {
         var error = Self(
             failure: Perennial.Failure(

@@ -1,8 +1,8 @@
 internal import PerennialContract
 
-/// For which app and environment a signed text must be made.
+/// The app and environment for which a signed text must be made.
 struct Audience: Hashable, Sendable {
-    /// Follows the issuer and the app's name in what is signed for the sandbox.
+    /// The suffix after the issuer and the app's name in texts that are signed for the sandbox.
     static let sandboxSuffix = "/sandbox"
 
     /// The app's name in the server's configuration. Nil if it is not known yet.
@@ -19,7 +19,7 @@ struct Audience: Hashable, Sendable {
         return app == nil || app == name ? name : nil
     }
 
-    /// The name without the suffix, which stands in the sandbox and nowhere else.
+    /// The name without the suffix. The sandbox requires the suffix; production forbids it.
     private static func name(_ text: String?, in environment: StoreEnvironment) -> String? {
         guard let text, text.hasSuffix(sandboxSuffix) == (environment == .sandbox) else {
             return nil

@@ -1,8 +1,8 @@
 /// A signed text in three parts (RFC 7515 §7.1), read strictly, with its signature not yet checked.
 struct CompactJWS: Hashable, Sendable {
-    /// The size of a text, unless its kind has another limit.
+    /// The largest size of a text, unless its kind has another limit. Bytes.
     static let bytesMax = 65_536
-    /// The only algorithm of ours.
+    /// The only algorithm that our servers use.
     static let algorithm = "ES256"
 
     /// The id of the key that claims to have signed it.

@@ -8,9 +8,9 @@ internal import Foundation
 
 /// The three algorithms that the SDK uses. The only file that imports a cryptographic library.
 enum Cryptography {
-    /// The bytes of a SHA-256 digest, and of an HMAC-SHA256 code.
+    /// The size of a SHA-256 digest, and of an HMAC-SHA256 code.
     static let digestBytes = 32
-    /// The bytes of a P-256 point without a prefix, and of an ES256 signature: two numbers each.
+    /// The size of a P-256 point without a prefix, and of an ES256 signature: two numbers each.
     static let pairBytes = 64
 
     static func sha256(_ bytes: some DataProtocol) -> [UInt8] {

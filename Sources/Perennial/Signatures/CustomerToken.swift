@@ -7,7 +7,7 @@ struct CustomerToken: Hashable, Sendable {
     static let type = "JWT"
     /// How far `iat` may be ahead of the reckoned time. Milliseconds.
     static let aheadMax: Int64 = 86_400_000
-    /// The entitlements, and the purchases, that are read from one token.
+    /// The most entitlements, and the most purchases, that are read from one token.
     static let membersMax = 1_000
 
     /// The signed text.
@@ -20,7 +20,7 @@ struct CustomerToken: Hashable, Sendable {
     let issuedAt: Timestamp
     /// `exp`.
     let expiresAt: Timestamp
-    /// How long a device without a network may go by it.
+    /// Until when a device without a network may rely on it.
     let offlineUntil: Timestamp
     /// Orders the tokens of one customer.
     let sequence: Int64
@@ -30,7 +30,7 @@ struct CustomerToken: Hashable, Sendable {
 
     struct Entitlement: Hashable, Sendable {
         var state: AccessState
-        /// Nil if it never ends.
+        /// Nil if the entitlement never ends.
         var until: Timestamp?
         /// Whether it may renew at ``until``.
         var mayRenew: Bool
@@ -38,7 +38,7 @@ struct CustomerToken: Hashable, Sendable {
         var originalTransactionID: String?
     }
 
-    /// What a token must say to be accepted.
+    /// What a token must contain to be accepted.
     struct Expectation: Sendable {
         var audience: Audience
         /// All ids of the customer.
@@ -47,8 +47,8 @@ struct CustomerToken: Hashable, Sendable {
         var now: Timestamp
     }
 
-    /// Returns nil if a key of the ring did not sign it, or if it is not what is expected. Whether
-    /// it has expired is for the rules of access to decide.
+    /// Returns nil if no key of the ring signed it, or if it does not match the expectation.
+    /// Whether it has expired is decided by the rules of access.
     init?(_ text: String, by ring: KeyRing, expected: Expectation) {
         guard let payload = ring.verify(text, type: Self.type), let claims = SignedJSON(payload),
             let app = expected.audience.app(of: claims), let customerID = claims["sub"]?.string,
@@ -60,7 +60,7 @@ struct CustomerToken: Hashable, Sendable {
             let entitlements = Self.entitlements(claims["entitlements"]),
             let purchases = Self.purchases(claims["purchases"])
         else { return nil }
-        // Of a server of an earlier version: such a token counts for nothing after `exp`.
+        // A token of an earlier version of the server does not count after `exp`.
         let offline = claims["offline_until"].map { Timestamp(seconds: $0) } ?? expiresAt
         guard let offline, offline >= expiresAt else { return nil }
         self.text = text
@@ -106,13 +106,13 @@ extension CustomerToken.Entitlement {
 }
 
 extension CustomerToken {
-    /// The moment that the token describes: `iat`, with the milliseconds that `seq` has.
+    /// The moment that the token describes: `iat`, with the milliseconds of `seq`.
     var asOf: Timestamp {
         let isSameSecond = sequence / 1000 == issuedAt.milliseconds / 1000
         return isSameSecond ? Timestamp(milliseconds: sequence) : issuedAt
     }
 
-    /// What the rules of access decide by.
+    /// The evidence for the rules of access.
     var serverEvidence: ServerEvidence {
         ServerEvidence(
             asOf: asOf, isLive: false, offlineUntil: offlineUntil,

@@ -1,37 +1,37 @@
 internal import PerennialContract
 
-/// The keys that this device trusts: those that the app was built with, or those that it saw first
-/// over TLS, and those that these have introduced.
+/// The keys that this device trusts: those that the app was built with, or those that it first
+/// received over TLS, and those that trusted keys have introduced.
 ///
-/// After that nothing adds a key but an introduction by a key of the ring. So whoever can answer in
-/// the server's place cannot make the device trust a key of theirs.
+/// After the first keys, only an introduction by a key of the ring adds a key. So an attacker who
+/// answers in the server's place cannot make the device trust another key.
 struct KeyRing: Hashable, Sendable {
-    /// The keys in a ring.
+    /// The most keys in a ring.
     static let keysMax = 100
-    /// The entries of a chain that are looked at. One server publishes the chains of all its apps.
+    /// The most entries of a chain that are read. One server publishes the chains of all its apps.
     static let chainEntriesMax = 10_000
-    /// The entries of a chain whose signatures are verified.
+    /// The most entries of a chain whose signatures are verified.
     static let introductionsMax = 100
     /// The `typ` of an introduction.
     static let introductionType = "key-introduction+jwt"
-    /// Follows the app's name in the `aud` of an introduction.
+    /// The suffix after the app's name in the `aud` of an introduction.
     static let introductionSuffix = "/keys"
 
     /// Whether the app was built with the first keys.
     let isPinned: Bool
-    /// The oldest first.
+    /// The trusted keys, the oldest first.
     private(set) var keys: [SigningKey]
-    /// The introductions by which the other keys came in, in order.
+    /// The introductions that added the other keys, in order.
     private(set) var introductions: [String] = []
 
-    /// A ring that trusts what the app was built with. Without such keys it trusts the first key
-    /// set that it is shown.
+    /// Creates a ring that trusts the keys that the app was built with. Without such keys it trusts
+    /// the first key set that it receives.
     init(pinned: [SigningKey] = []) {
         isPinned = !pinned.isEmpty
         keys = Array(pinned.prefix(Self.keysMax))
     }
 
-    /// A ring that was kept.
+    /// Creates a ring from stored keys.
     init(firstSeen keys: [SigningKey]) {
         isPinned = false
         self.keys = Array(keys.suffix(Self.keysMax))
@@ -39,11 +39,11 @@ struct KeyRing: Hashable, Sendable {
 
     subscript(_ id: String) -> SigningKey? { keys.last { $0.id == id } }
 
-    /// Learns from a key set that came over TLS: all its keys if the ring is empty, and otherwise
-    /// what its chain introduces.
+    /// Learns keys from a key set that came over TLS: all its keys if the ring is empty; otherwise
+    /// the keys that its chain introduces.
     ///
     /// - Parameter app: the app's name in the server's configuration. Nil if it is not known yet:
-    ///   then an introduction for any app is accepted, if a key of the ring has signed it.
+    ///   then an introduction for any app is accepted if a key of the ring has signed it.
     /// - Returns: whether there is a new key.
     mutating func learn(from set: TokenKeySet, app: String?) -> Bool {
         let before = keys.count
@@ -54,7 +54,7 @@ struct KeyRing: Hashable, Sendable {
         return keys.count > before
     }
 
-    /// Goes through a chain once, oldest entry first, and skips what does not lead on.
+    /// Reads a chain once, oldest entry first, and skips entries that introduce no key.
     mutating func follow(_ chain: [String], app: String?) {
         var verified = 0
         for entry in chain.suffix(Self.chainEntriesMax) where verified < Self.introductionsMax {
@@ -71,7 +71,7 @@ struct KeyRing: Hashable, Sendable {
         }
     }
 
-    /// The payload of a text that a key of the ring has signed, or nil.
+    /// Returns the payload of a text that a key of the ring has signed, or nil.
     func verify(_ text: String, type: String, bytesMax: Int = CompactJWS.bytesMax) -> [UInt8]? {
         CompactJWS(text, bytesMax: bytesMax).flatMap { verify($0, type: type) }
     }

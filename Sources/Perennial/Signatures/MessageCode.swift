@@ -1,6 +1,6 @@
-/// Proves that this installation wrote something: HMAC-SHA256 (RFC 2104) by a key of the device.
+/// Proves that this installation wrote some bytes: HMAC-SHA256 (RFC 2104) with a key of the device.
 struct MessageCode: Sendable {
-    /// The bytes of the key, and of a code.
+    /// The size of the key, and of a code.
     static let bytes = Cryptography.digestBytes
 
     private let key: [UInt8]

@@ -1,12 +1,12 @@
-/// A JSON value (RFC 8259) of a signed text.
+/// A JSON value (RFC 8259) in a signed text.
 ///
-/// A reader of its own: the first use of Foundation's decoders in a process takes longer than all
-/// else that happens at the app's launch. It is strict, because two readers must never understand
-/// one signature differently: a key that occurs twice is an error, and so are fractions.
+/// This is a reader of its own: the first use of Foundation's decoders in a process takes longer
+/// than everything else at the app's launch. It is strict, because two readers must never
+/// understand one signed text differently: a repeated key is an error, and so are fractions.
 enum SignedJSON: Hashable, Sendable {
     case null
     case bool(Bool)
-    /// No claim of ours has a fraction.
+    /// None of our claims has a fraction.
     case integer(Int64)
     case string(String)
     case array([SignedJSON])
@@ -15,7 +15,7 @@ enum SignedJSON: Hashable, Sendable {
     /// How deep values may be nested.
     static let depthMax = 16
 
-    /// Returns nil for anything but one whole value.
+    /// Returns nil unless the bytes are exactly one value.
     init?(_ bytes: [UInt8]) {
         var reader = Reader(bytes: bytes)
         guard let value = reader.value(depth: 0), reader.isAtEnd else { return nil }
@@ -27,7 +27,7 @@ enum SignedJSON: Hashable, Sendable {
     var bool: Bool? { if case .bool(let bool) = self { bool } else { nil } }
     var object: [String: SignedJSON]? { if case .object(let it) = self { it } else { nil } }
 
-    /// A member of an object. Nil if this is no object, or has no such member.
+    /// A member of an object. Nil if this is not an object, or has no such member.
     subscript(_ key: String) -> SignedJSON? { object?[key] }
 }
 
@@ -159,7 +159,7 @@ private struct Reader {
         }
     }
 
-    /// What follows `\u`, with the second half of a pair of surrogates.
+    /// The character after `\u`, including the second half of a surrogate pair.
     private mutating func scalar() -> Unicode.Scalar? {
         guard let unit = hexadecimal() else { return nil }
         guard (0xD800..<0xDC00).contains(unit) else { return Unicode.Scalar(unit) }
@@ -184,7 +184,7 @@ private struct Reader {
 }
 
 extension String {
-    /// Returns nil if the bytes are no valid UTF-8.
+    /// Returns nil if the bytes are not valid UTF-8.
     init?(validating bytes: [UInt8]) {
         let text = String(decoding: bytes, as: UTF8.self)
         guard text.utf8.elementsEqual(bytes) else { return nil }

@@ -1,11 +1,11 @@
 internal import Foundation
 internal import PerennialContract
 
-/// What the app sells, with a signature that was checked.
+/// The offerings of the app, with a verified signature.
 struct SignedOfferings: Hashable, Sendable {
-    /// The `typ` of the header. No token has it.
+    /// The `typ` of the header. No token has this one.
     static let type = "perennial-offerings+jwt"
-    /// The size of the signed text.
+    /// The largest size of the signed text.
     static let bytesMax = 262_144
 
     let text: String
@@ -13,10 +13,10 @@ struct SignedOfferings: Hashable, Sendable {
     /// The app's name in the server's configuration.
     let app: String
 
-    /// Returns nil if a key of the ring did not sign the text, or if it is for another app or
+    /// Returns nil if no key of the ring signed the text, or if it is for another app or
     /// environment.
     ///
-    /// - Parameter bundleID: the app's own. Nil where there is none, as in tests.
+    /// - Parameter bundleID: the app's bundle id. Nil if there is none, as in tests.
     init?(_ text: String, by ring: KeyRing, audience: Audience, bundleID: String? = nil) {
         guard let jws = CompactJWS(text, bytesMax: Self.bytesMax),
             let payload = ring.verify(jws, type: Self.type),
@@ -30,7 +30,7 @@ struct SignedOfferings: Hashable, Sendable {
         self.app = app
     }
 
-    /// What the payload has in addition to the offerings. Read by the same decoder as these,
+    /// The claims of the payload, besides the offerings. The offerings' decoder reads them too,
     /// because an app's own values may contain fractions, which no claim of a token has.
     private struct Claims: Decodable {
         var iss: String

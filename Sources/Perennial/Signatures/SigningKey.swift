@@ -2,12 +2,12 @@ internal import PerennialContract
 
 /// A public key that signs tokens and offerings.
 struct SigningKey: Hashable, Sendable {
-    /// The characters of a key id, at most.
+    /// The most characters of a key id.
     static let idCharactersMax = 128
     private static let coordinateBytes = 32
 
     let id: String
-    /// x and y, 32 bytes each.
+    /// The coordinates x and y, 32 bytes each.
     let point: [UInt8]
 
     /// - Parameters: the members `kid`, `x` and `y` of a key set (RFC 7517).
@@ -29,7 +29,7 @@ struct SigningKey: Hashable, Sendable {
         self.point = point
     }
 
-    /// Returns nil for a key of another kind than P-256.
+    /// Returns nil unless the key is a P-256 key.
     init?(_ key: TokenKeySet.Key) {
         guard key.keyType == "EC", key.curve == "P-256", key.algorithm == CompactJWS.algorithm
         else { return nil }

@@ -1,9 +1,10 @@
-/// Reads what ``ByteWriter`` wrote. Every method throws ``Damaged`` where something else is found.
+/// Reads what ``ByteWriter`` wrote. Every method throws ``Damaged`` if the bytes contain something
+/// else.
 struct ByteReader {
     struct Damaged: Error {}
 
     private var rest: ArraySlice<UInt8>
-    /// The version of the layout. Earlier ones lack values.
+    /// The version of the layout. Earlier versions lack some values.
     let version: UInt8
 
     init(_ bytes: some Collection<UInt8>, version: UInt8 = StateFile.version) {
@@ -60,7 +61,8 @@ struct ByteReader {
         try optional { reader throws(Damaged) in try reader.number() }
     }
 
-    /// Values after their number. The bytes bound them: no value takes none.
+    /// Reads a number of values, then the values. The file's size limits them: each value takes at
+    /// least one byte.
     mutating func list<Value>(
         _ read: (inout ByteReader) throws(Damaged) -> Value
     ) throws(Damaged) -> [Value] {

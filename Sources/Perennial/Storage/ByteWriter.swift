@@ -1,4 +1,4 @@
-/// Writes values one after the other, for ``ByteReader``.
+/// Writes values one after the other, to be read by ``ByteReader``.
 struct ByteWriter {
     private(set) var bytes: [UInt8] = []
 
@@ -6,19 +6,19 @@ struct ByteWriter {
 
     mutating func write(_ bool: Bool) { bytes.append(bool ? 1 : 0) }
 
-    /// Eight bytes, the highest first.
+    /// Eight bytes, most significant first.
     mutating func write(_ number: Int64) { writeInteger(number) }
 
-    /// Four bytes, the highest first.
+    /// Four bytes, most significant first.
     mutating func write(count: Int) { writeInteger(UInt32(count)) }
 
-    /// Four bytes of length, then the bytes.
+    /// Four bytes for the length, then the bytes.
     mutating func write(_ content: [UInt8]) {
         write(count: content.count)
         bytes.append(contentsOf: content)
     }
 
-    /// As UTF-8, like bytes.
+    /// As UTF-8, in the same form as bytes.
     mutating func write(_ text: String) { write(Array(text.utf8)) }
 
     /// One byte that says whether there is a value, then the value.

@@ -1,12 +1,13 @@
 internal import Foundation
 internal import PerennialContract
 
-/// What was last for sale: the signed offerings, and what the App Store said of the products, for
-/// texts and prices before the store has answered. The system may delete it at any time.
+/// What was for sale last: the signed offerings, and the App Store's descriptions of the products.
+/// It provides texts and prices before the store has answered. The system may delete it at any
+/// time.
 struct CatalogueFile: Sendable {
     static let bytesMax = 262_144
     static let name = "catalogue-1"
-    /// The products, beyond which no more are kept.
+    /// The most products that are stored.
     static let productsMax = 500
 
     let path: String
@@ -21,7 +22,7 @@ struct CatalogueFile: Sendable {
         var products: [Product] = []
     }
 
-    /// What the App Store said of one product. Proves nothing: it is only shown.
+    /// The App Store's description of one product. It proves nothing: it is only shown.
     struct Product: Hashable, Sendable, Codable {
         var id: String
         var kind: String
@@ -41,14 +42,15 @@ struct CatalogueFile: Sendable {
         var count: Int
     }
 
-    /// Returns nil if the file is absent, too large or damaged: it can be loaded anew.
+    /// Returns nil if the file is absent, too large or damaged: its content can be loaded again.
     func read() -> Catalogue? {
         guard let bytes = try? FileBytes.read(path, bytesMax: Self.bytesMax) else { return nil }
         return try? JSONDecoder().decode(Catalogue.self, from: Data(bytes))
     }
 
-    /// Replaces the file in one step. If not all fits, the products are left out. Throws
-    /// ``FileFailure/tooLarge``, and leaves the file as it is, if the offerings alone do not fit.
+    /// Replaces the file in one step. If the content does not fit, the products are left out.
+    /// Throws ``FileFailure/tooLarge``, and leaves the file unchanged, if the offerings alone do
+    /// not fit.
     func write(_ catalogue: Catalogue) throws {
         var catalogue = catalogue
         catalogue.products = Array(catalogue.products.prefix(Self.productsMax))

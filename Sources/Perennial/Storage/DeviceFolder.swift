@@ -1,8 +1,8 @@
 internal import Foundation
 
-/// Where the SDK's files are: one folder that lasts, and one that the system may empty.
+/// The folders of the SDK's files: one that lasts, and one that the system may empty.
 struct DeviceFolder: Hashable, Sendable {
-    /// The characters of a folder's name.
+    /// The number of characters in a folder's name.
     private static let nameCharacters = 32
     private static let product = "Perennial"
 
@@ -13,12 +13,12 @@ struct DeviceFolder: Hashable, Sendable {
     /// The path of the catalogue. The system may delete it.
     let caches: String
 
-    /// The folders for one server and key. Creates nothing: see ``create()``. On the launch path,
-    /// and so without `URL`, whose first use takes as long as all else there.
+    /// The folders for one server and key. Creates nothing: see ``create()``. It runs at launch, so
+    /// it does not use `URL`, whose first use takes as long as everything else there.
     ///
     /// - Parameters:
     ///   - appGroup: the group whose folder is shared with the app's extensions.
-    ///   - override: the path of a folder in place of the system's, as for tests.
+    ///   - override: the path of a folder to use instead of the system's, for tests.
     ///   - variable: reads a variable of the process's environment.
     init(
         server: URL, key: String, appGroup: String? = nil, override: String? = nil,
@@ -32,19 +32,19 @@ struct DeviceFolder: Hashable, Sendable {
         caches = places.caches + "/" + name
     }
 
-    /// A hash of the server and the key, so that two apps of one user never share a folder.
+    /// A hash of the server and the key. Because of it, two apps of one user never share a folder.
     static func name(server: URL, key: String) -> String {
         let digest = Cryptography.sha256(Array("\(server.absoluteString)\n\(key)".utf8))
         return String(digest.hexadecimal.prefix(nameCharacters))
     }
 
-    /// The path of a file that lasts.
+    /// The path of a file in the lasting folder.
     func path(_ file: String) -> String { lasting + "/" + file }
 
     func cachePath(_ file: String) -> String { caches + "/" + file }
 
-    /// Creates both folders for this user only, and keeps them out of backups. Idempotent. Not for
-    /// the launch: reading needs no folder.
+    /// Creates both folders for this user only, and excludes them from backups. Idempotent. Not
+    /// needed at launch: reading needs no folder.
     func create() throws {
         for folder in [lasting, caches] {
             try FileManager.default.createDirectory(
@@ -58,7 +58,7 @@ struct DeviceFolder: Hashable, Sendable {
         #endif
     }
 
-    /// Deletes both folders with all they contain. Idempotent.
+    /// Deletes both folders with everything in them. Idempotent.
     func erase() throws {
         for folder in [lasting, caches]
         where FileManager.default.fileExists(atPath: folder) {
@@ -114,7 +114,7 @@ struct DeviceFolder: Hashable, Sendable {
             return ""
         }
     #else
-        /// The XDG Base Directory Specification has relative paths ignored.
+        /// The XDG Base Directory Specification says that relative paths are ignored.
         private static func absolute(_ path: String) -> String? {
             path.hasPrefix("/") ? path : nil
         }
@@ -122,7 +122,7 @@ struct DeviceFolder: Hashable, Sendable {
 }
 
 extension Collection<UInt8> {
-    /// Two lower-case digits for each byte. Written by hand: on the launch path.
+    /// Two lower-case digits for each byte. Written by hand because it runs at launch.
     var hexadecimal: String {
         let digits = Array("0123456789abcdef".utf8)
         var text: [UInt8] = []

@@ -4,16 +4,16 @@ internal import Foundation
     internal import Security
 #endif
 
-/// What identifies this device, and must not travel to another one in a backup: the anonymous id,
-/// and the key of the seals. In the Keychain on Apple's systems, where they survive a reinstall;
-/// elsewhere in a file of the lasting folder. Never needed on the launch path.
+/// The secrets that identify this device and must not reach another one in a backup: the anonymous
+/// id, and the key of the seals. On Apple's systems they are in the Keychain, where they survive a
+/// reinstall; on others in a file of the lasting folder. The launch never needs them.
 struct DeviceSecrets: Sendable {
-    /// Follows the rule of the server: such an id is of a device, not of a person.
+    /// The prefix by which the server knows that an id is of a device, not of a person.
     static let anonymousPrefix = "anon_"
     static let fileName = "secrets-1"
     private static let bytesMax = 256
 
-    /// What is kept.
+    /// The stored values.
     struct Values: Hashable, Sendable {
         /// `anon_` and a UUID in lower case.
         var anonymousID: String
@@ -28,12 +28,12 @@ struct DeviceSecrets: Sendable {
         }
     }
 
-    /// Returns nil if nothing is kept. Throws if what is kept cannot be read at the moment.
+    /// Returns nil if nothing is stored. Throws if the stored value cannot be read at the moment.
     private let load: @Sendable () throws(FileFailure) -> [UInt8]?
     private let save: @Sendable ([UInt8]) throws(FileFailure) -> Void
     private let delete: @Sendable () throws(FileFailure) -> Void
 
-    /// For tests: any place.
+    /// Stores the values in any place, for tests.
     init(
         load: @escaping @Sendable () throws(FileFailure) -> [UInt8]?,
         save: @escaping @Sendable ([UInt8]) throws(FileFailure) -> Void,
@@ -44,7 +44,7 @@ struct DeviceSecrets: Sendable {
         self.delete = delete
     }
 
-    /// A file that only the user can read. It does not survive a reinstall.
+    /// Stores the values in a file that only the user can read. It does not survive a reinstall.
     init(file folder: DeviceFolder) {
         let path = folder.path(Self.fileName)
         self.init(
@@ -55,7 +55,7 @@ struct DeviceSecrets: Sendable {
             delete: { () throws(FileFailure) in try FileBytes.delete(path) })
     }
 
-    /// The system's usual place.
+    /// Stores the values in the system's usual place.
     init(folder: DeviceFolder, accessGroup: String? = nil) {
         #if canImport(Security)
             self.init(account: folder.name, accessGroup: accessGroup)
@@ -64,25 +64,27 @@ struct DeviceSecrets: Sendable {
         #endif
     }
 
-    /// What is kept, or new values if there is nothing. Throws if the place cannot be read now, as
-    /// before the first unlock: then nothing new is made, because it would replace what is there.
+    /// The stored values, or new ones if nothing is stored. Throws if the place cannot be read now,
+    /// for example before the first unlock: then no new values are made, because they would replace
+    /// the stored ones.
     ///
     /// - Parameter random: makes a number of random bytes.
     func values(random: (_ count: Int) -> [UInt8]) throws(FileFailure) -> Values {
         if let kept = try load(), let values = Values(kept) { return values }
         let values = Values(random: random)
         try save(values.bytes)
-        // Another process may have saved its own at the same time: what is there counts.
+        // Another process may have saved its own values at the same time: the stored ones count.
         return try load().flatMap(Values.init) ?? values
     }
 
-    /// What is kept. Nil if there is nothing, or if it cannot be read now. Writes nothing.
+    /// The stored values. Nil if there are none, or if they cannot be read now. Writes nothing.
     func kept() -> Values? {
         guard let bytes = try? load() else { return nil }
         return Values(bytes)
     }
 
-    /// Makes another anonymous id, as after a log-out. The key of the seals stays.
+    /// Makes another anonymous id, for example after a log-out. The key of the seals stays the
+    /// same.
     func renewAnonymousID(random: (_ count: Int) -> [UInt8]) throws(FileFailure) -> Values {
         var values = try values(random: random)
         values.anonymousID = Values(random: random).anonymousID
@@ -112,7 +114,7 @@ extension DeviceSecrets.Values {
         sealKey = random(MessageCode.bytes)
     }
 
-    /// Returns nil if the bytes are not what ``bytes`` makes.
+    /// Returns nil if the bytes were not made by ``bytes``.
     fileprivate init?(_ bytes: [UInt8]) {
         var reader = ByteReader(bytes)
         guard let id = try? reader.text(), let key = try? reader.bytes(), reader.isAtEnd,
@@ -138,7 +140,7 @@ extension DeviceSecrets.Values {
         ///
         /// - Parameters:
         ///   - account: the name of the item.
-        ///   - accessGroup: shared with the app's extensions.
+        ///   - accessGroup: the Keychain group that the app shares with its extensions.
         init(account: String, accessGroup: String?) {
             self.init(
                 load: { () throws(FileFailure) in
@@ -164,7 +166,7 @@ extension DeviceSecrets.Values {
                     }
                     let item = query.merging(values) { $1 }
                     let added = SecItemAdd(Self.dictionary(item), nil)
-                    // Another process has just added it. The caller reads it again.
+                    // Another process has just added the item. The caller reads it again.
                     if added == errSecDuplicateItem { return }
                     try Self.require(added, "SecItemAdd")
                 },

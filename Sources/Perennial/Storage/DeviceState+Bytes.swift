@@ -2,12 +2,12 @@ internal import AccessRules
 internal import PerennialContract
 
 extension DeviceState {
-    /// What may move to the second file, in the order in which it does.
+    /// The parts that may move to the second file, in the order in which they move.
     enum Part: CaseIterable {
         case storeEvidence, notes, introductions, token
     }
 
-    /// The keys that are kept of a ring that is not pinned.
+    /// The most keys that are stored of a ring that is not pinned.
     private static let keysMax = 16
     private typealias Damaged = ByteReader.Damaged
 
@@ -46,7 +46,7 @@ extension DeviceState {
         return (state, hasMore)
     }
 
-    /// The second file says whose it is, so that it counts for nobody else.
+    /// The second file names its owner, so that it counts for no other customer.
     func moreContent(identity: [UInt8], parts: Set<Part>) -> [UInt8] {
         var writer = ByteWriter()
         writer.write(identity)
@@ -70,7 +70,7 @@ extension DeviceState {
         return state
     }
 
-    /// The key of the token, and the newest ones. Pinned keys are in the app.
+    /// The key that signed the token, and the newest keys. Pinned keys are in the app.
     private var keptKeys: [SigningKey] {
         guard !keys.isPinned else { return [] }
         let own = token.flatMap { CompactJWS($0) }.flatMap { keys[$0.keyID] }
@@ -103,7 +103,7 @@ extension DeviceState {
                 verdicts = try reader.verdicts()
             case .introductions:
                 let chain = try reader.list { reader throws(Damaged) in try reader.text() }
-                // Each proves itself by the signature of a key before it.
+                // A trusted key has signed each introduction, so they need no other proof.
                 if keys.isPinned { keys.follow(chain, app: app) }
             case .token: token = try reader.optionalText()
             }

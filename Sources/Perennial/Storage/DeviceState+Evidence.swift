@@ -1,7 +1,7 @@
 internal import AccessRules
 internal import PerennialContract
 
-/// The numbers of values that are kept, and how large a time may be. Files are limited, too.
+/// The most values that are stored, and the largest time. The files' sizes are limited, too.
 private enum Limits {
     static let transactions = 500
     static let statuses = 500
@@ -22,7 +22,7 @@ extension ByteWriter {
         write(key.point)
     }
 
-    /// The evidence that was signed last, if there are more than the limit.
+    /// Writes the evidence that was signed last, if there is more than the limit.
     mutating func write(_ evidence: StoreEvidence) {
         let transactions = evidence.transactions.values.sorted {
             ($0.signedAt, $0.id) < ($1.signedAt, $1.id)
@@ -49,7 +49,7 @@ extension ByteWriter {
         }
     }
 
-    /// Later purchases have greater ids.
+    /// Later purchases have greater ids, so they are kept.
     mutating func write(_ verdicts: [String: KeptVerdict]) {
         write(verdicts.sorted { $0.key < $1.key }.suffix(Limits.verdicts)) { writer, verdict in
             writer.write(verdict.key)
@@ -74,7 +74,7 @@ extension ByteWriter {
         write(transaction.isRevokedByFamily)
         write(transaction.isUpgraded)
         write(transaction.isFamilyShared)
-        // Few are bought several at a time.
+        // Few transactions have a quantity above 1.
         write(transaction.quantity == 1 ? nil : Int64(transaction.quantity))
         write(transaction.seats) { writer, seats in
             writer.write(Int64(seats.bought))
@@ -200,7 +200,7 @@ extension ByteReader {
                 ?? StoreTransaction.Details())
     }
 
-    /// Files of earlier versions have no such values.
+    /// Files of earlier versions do not contain these values.
     private mutating func optionalWithSeats<Value>(
         _ read: (inout ByteReader) throws(Damaged) -> Value
     ) throws(Damaged) -> Value? {
@@ -248,7 +248,7 @@ extension ByteReader {
         return value
     }
 
-    /// Within ten thousand years: then nothing that is added to it overflows.
+    /// Reads a time within ten thousand years, so that adding to it cannot overflow.
     mutating func timestamp() throws(Damaged) -> Timestamp {
         let milliseconds = try number()
         guard milliseconds.magnitude < Limits.milliseconds else { throw Damaged() }

@@ -1,18 +1,19 @@
 internal import AccessRules
 internal import PerennialContract
 
-/// What a device remembers of its customer from one launch to the next.
+/// What a device stores about its customer from one launch to the next.
 struct DeviceState: Hashable, Sendable {
     // MARK: The customer's own, deleted at log-out
 
     /// Nil before there is any.
     var customerID: String?
     var isAnonymous = true
-    /// What to set as `appAccountToken` at a purchase.
+    /// The `appAccountToken` for purchases.
     var accountToken: String?
     /// The signed text of the last token.
     var token: String?
-    /// Rights that the server said are shut, by entitlement. They open nothing: they say why.
+    /// Entitlements that the server reported as shut, by entitlement. They open nothing; they only
+    /// explain why.
     var closed: [String: ClosedNote] = [:]
 
     // MARK: The device's, which survives a log-out
@@ -22,17 +23,18 @@ struct DeviceState: Hashable, Sendable {
     var app: String?
     var keys: KeyRing
     var anchor: TimeAnchor?
-    /// Mixed into the hashes of ``verdicts``: any bytes that were chosen once for this device.
+    /// The salt of the hashes in ``verdicts``: any bytes, chosen once for this device.
     var salt: [UInt8] = []
-    /// Whose purchases are, by original transaction id.
+    /// The owners of purchases, by original transaction id.
     var verdicts: [String: KeptVerdict] = [:]
-    /// What the App Store said. Not to be trusted before the seal was checked.
+    /// The App Store's evidence. It is not trusted before the seal was verified.
     var storeEvidence = StoreEvidence()
 
     init(keys: KeyRing) { self.keys = keys }
 
-    /// Deletes everything of the customer: a log-out. Verdicts stay, so that the next person gets
-    /// nothing of the last one's, and so does what this device first saw for nobody in particular.
+    /// Deletes everything of the customer, at a log-out. Two things stay: the verdicts, so that the
+    /// next person gets nothing of this one's, and the purchases that this device first saw for an
+    /// anonymous customer.
     mutating func forgetCustomer() {
         let person = isAnonymous ? nil : customerID
         customerID = nil
@@ -43,7 +45,8 @@ struct DeviceState: Hashable, Sendable {
         guard let person else { return }
         let gone = storeEvidence.transactions.values.filter { $0.firstSeenFor == person }
         for transaction in gone {
-            // It stays theirs until the server says otherwise, also if the store lists it anew.
+            // It stays this customer's until the server says otherwise, even if the store lists it
+            // again.
             if verdicts[transaction.originalID] == nil {
                 verdicts[transaction.originalID] = .person(person, salt: salt)
             }
@@ -53,7 +56,7 @@ struct DeviceState: Hashable, Sendable {
         storeEvidence.statuses = storeEvidence.statuses.filter { left.contains($0.key) }
     }
 
-    /// Deletes what nobody but this device has signed, because its seal is broken or missing.
+    /// Deletes what only this device has signed, because its seal is broken or missing.
     mutating func forgetUnproven() {
         if !keys.isPinned { keys = KeyRing() }
         anchor = nil
@@ -63,7 +66,7 @@ struct DeviceState: Hashable, Sendable {
     }
 }
 
-/// Why a right is shut.
+/// Why an entitlement is shut.
 struct ClosedNote: Hashable, Sendable {
     var state: AccessState
     var until: Timestamp?
@@ -71,15 +74,15 @@ struct ClosedNote: Hashable, Sendable {
 
 /// A signed time, and what the device's monotonic clock showed when it was received.
 struct TimeAnchor: Hashable, Sendable {
-    /// What the server or Apple signed.
+    /// The time that the server or Apple signed.
     var signedAt: Timestamp
-    /// A clock that counts sleep. Milliseconds since the boot.
+    /// The monotonic clock, which counts sleep. Milliseconds since the boot.
     var monotonicMilliseconds: Int64
-    /// Which boot the monotonic clock belongs to.
+    /// The boot that the monotonic clock belongs to.
     var bootID: String
 }
 
-/// Whose a purchase is, in a form that names nobody.
+/// The owner of a purchase, in a form that identifies nobody.
 enum KeptVerdict: Hashable, Sendable {
     /// It belongs to a customer who has not signed in.
     case anonymous
@@ -88,7 +91,7 @@ enum KeptVerdict: Hashable, Sendable {
     /// It belongs to a person whom the server has not named.
     case unnamedPerson
 
-    /// A hash from which nobody can be told without the salt and a guess.
+    /// A hash that reveals the id only to someone who has the salt and guesses the id.
     static func person(_ id: String, salt: [UInt8]) -> KeptVerdict {
         .person(Cryptography.sha256(salt + Array(id.utf8)))
     }

@@ -1,14 +1,14 @@
 internal import Foundation
 
-/// Whole files, by the system's calls: one `open` and `read` at launch, and writes that a crash
-/// cannot cut in half.
+/// Reads and writes whole files with the system's calls: one `open` and `read` at launch, and
+/// writes that a crash cannot leave half done.
 enum FileBytes {
-    /// Only the user that the app runs as.
+    /// Access for the user that the app runs as, and for no other.
     static let fileMode: mode_t = 0o600
     static let folderMode: mode_t = 0o700
-    /// The calls of `write` for one file: each may write a part only.
+    /// The most calls of `write` for one file: each may write only a part.
     private static let writesMax = 100_000
-    /// The times that a call is made again after a signal interrupted it.
+    /// The most times that a call is repeated after a signal interrupted it.
     private static let interruptionsMax = 100
     private static let temporarySuffix = ".new"
 
@@ -23,9 +23,9 @@ enum FileBytes {
         return try read(file, bytesMax: bytesMax)
     }
 
-    /// Reads from the position to the end.
+    /// Reads from the current position to the end.
     static func read(_ file: Int32, bytesMax: Int) throws(FileFailure) -> [UInt8] {
-        // One byte more than the limit, to see whether there is more.
+        // One byte more than the limit, to detect a larger file.
         var bytes = [UInt8](repeating: 0, count: min(bytesMax, 8192) + 1)
         var count = 0
         while true {
@@ -78,7 +78,7 @@ enum FileBytes {
         guard unlink(path) == 0 || errno == ENOENT else { throw .last("unlink") }
     }
 
-    /// Makes sure that the names in the folder of a path survive a power failure.
+    /// Makes sure that the names in a path's folder survive a power failure.
     static func synchronizeFolder(of path: String) throws(FileFailure) {
         let folder = open((path as NSString).deletingLastPathComponent, O_RDONLY | O_CLOEXEC)
         guard folder >= 0 else { throw .last("open") }

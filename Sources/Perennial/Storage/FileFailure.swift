@@ -4,7 +4,7 @@ internal import Foundation
 enum FileFailure: Error, Hashable {
     /// A call of the system failed. `code` is its `errno`.
     case system(call: String, code: Int32)
-    /// It has more bytes than its limit.
+    /// The file is larger than its limit.
     case tooLarge
     /// Another process writes this file. This one may only read it.
     case notWriter

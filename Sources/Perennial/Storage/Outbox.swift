@@ -1,33 +1,33 @@
 internal import Foundation
 internal import PerennialContract
 
-/// What the server has not acknowledged yet: documents, debits and aliases, in a file to which
-/// lines are appended. A line is on the disk before the call that wrote it returns, so an entry is
-/// written down before it is sent.
+/// Everything that the server has not acknowledged yet: documents, debits and aliases, in a file to
+/// which lines are appended. A line is on the disk before the call that wrote it returns, so an
+/// entry is saved before it is sent.
 ///
-/// One process writes: the first one to open the file, until it ends. Others only read what was
-/// there when they opened it, and open it once more to write after that.
+/// One process writes: the first one that opens the file, until it ends. Others only read the
+/// entries that existed when they opened it; to write after that, they open it again.
 actor Outbox {
     static let fileName = "outbox-1"
     static let lockName = "outbox-1.lock"
-    /// The size of the file. Beyond it, new documents are refused: those stay unfinished in
-    /// StoreKit, which returns them again.
+    /// The largest size of the file. Beyond it, new documents are refused: they stay unfinished in
+    /// StoreKit, which returns them again. Bytes.
     static let bytesMax = 4_194_304
-    /// Left free of new documents and debits, so that what happens to the entries that are there
-    /// can be written.
+    /// Bytes that new documents and debits leave free, so that changes of the existing entries can
+    /// be written.
     static let reservedBytes = 262_144
-    /// A file up to this size is not compacted.
+    /// A file up to this size is not compacted. Bytes.
     static let compactedFromBytes = 65_536
-    /// A compaction is worth it if the file is so many times as large as what waits.
+    /// The file is compacted if it is this many times as large as the waiting entries.
     private static let compactionFactor = 3
-    /// An entry that was set apart is tried again after this time. Milliseconds.
+    /// The time after which an entry that was set apart is retried. Milliseconds.
     static let setApartInterval: Int64 = 86_400_000
 
     nonisolated let isWriter: Bool
     private let path: String
     /// Held while this value lives.
     private var lock: FileLock?
-    /// Open for appending. Nil for a reader, and before the first line.
+    /// The file, open for appending. Nil for a reader, and before the first line.
     private var file: Int32?
     private var fileBytes = 0
     private var live: [String: Waiting] = [:]
@@ -35,21 +35,22 @@ actor Outbox {
 
     private struct Waiting {
         var entry: OutboxEntry
-        /// Keeps the order in which they came.
+        /// The entry's position in the order of arrival.
         var number: Int
-        /// The size of its line in a compacted file.
+        /// The size of the entry's line in a compacted file.
         var bytes: Int
     }
 
     /// Opens the file. The folder must exist.
     ///
-    /// Throws if the system does not let us read it, as before the first unlock: try again later.
-    /// - Parameter mayWrite: false for an extension, which leaves it to the app.
+    /// Throws if the system does not allow reading it, for example before the first unlock: try
+    /// again later.
+    /// - Parameter mayWrite: false for an extension, which leaves writing to the app.
     init(folder: DeviceFolder, mayWrite: Bool = true) throws(FileFailure) {
         path = folder.path(Self.fileName)
         lock = mayWrite ? try FileLock(folder.path(Self.lockName)) : nil
         isWriter = lock != nil
-        // A file that an earlier limit allowed is read as well.
+        // A file that an earlier, larger limit allowed is read as well.
         let bytes = try FileBytes.read(path, bytesMax: 2 * Self.bytesMax) ?? []
         let (lines, isClean) = OutboxLine.lines(in: bytes)
         fileBytes = bytes.count
@@ -69,24 +70,25 @@ actor Outbox {
         #endif
     }
 
-    /// Writes nothing more, and leaves the file to the next writer.
+    /// Writes nothing more, and releases the file to the next writer.
     func close() {
         closeFile()
         lock = nil
     }
 
-    /// All entries in the order in which they came.
+    /// All entries in the order of arrival.
     var entries: [OutboxEntry] { Self.inOrder(live).map(\.entry) }
 
     subscript(_ id: String) -> OutboxEntry? { live[id]?.entry }
 
-    /// What may be sent at a moment, in the order in which it came, what was set apart last.
+    /// The entries that may be sent at a moment, in the order of arrival; those that were set apart
+    /// come last.
     func due(at now: Timestamp) -> [OutboxEntry] {
         let due = entries.filter { $0.isDue(at: now) }
         return due.filter { $0.state == .waiting } + due.filter { $0.state != .waiting }
     }
 
-    /// The amounts that wait to be taken out of one customer's wallet, together.
+    /// The sum of the waiting debits of one customer's wallet.
     func waitingDebits(from wallet: String, of customerID: String) -> Int64 {
         live.values.reduce(0) { sum, waiting in
             guard case .debit(let debit) = waiting.entry.content, debit.wallet == wallet,
@@ -98,17 +100,17 @@ actor Outbox {
 
     enum Addition: Hashable, Sendable {
         case added
-        /// It waits already.
+        /// The entry waits already.
         case present
-        /// There is no room. It was not written.
+        /// There is no room. The entry was not written.
         case full
     }
 
-    /// Writes entries down. After this returned, they survive the end of the process.
+    /// Saves entries. After this returns, they survive the end of the process.
     ///
-    /// Idempotent by ``OutboxEntry/id``. A document that waits, and comes again because the
-    /// customer bought or asked, takes over that intent and is due at once.
-    /// - Returns: what became of each, in the same order.
+    /// Idempotent by ``OutboxEntry/id``. If a document already waits and is added again because the
+    /// customer bought or asked for a restore, it gets that intent and is due at once.
+    /// - Returns: the result for each entry, in the same order.
     func add(_ entries: [OutboxEntry]) throws(FileFailure) -> [Addition] {
         guard isWriter else { throw .notWriter }
         var additions: [Addition] = []
@@ -136,8 +138,8 @@ actor Outbox {
         return additions
     }
 
-    /// Notes that entries were sent without an answer that settles them. If that cannot be written,
-    /// it counts until the process ends all the same.
+    /// Records that entries were sent without an answer that settles them. If that cannot be
+    /// written, it still counts until the process ends.
     ///
     /// - Parameter nextTry: when they are due again.
     func postpone(_ ids: [String], until nextTry: Timestamp) throws(FileFailure) {
@@ -152,8 +154,8 @@ actor Outbox {
             })
     }
 
-    /// Notes that the server refused an entry. It is tried again a day later, also if that cannot
-    /// be written.
+    /// Records that the server refused an entry. It is retried a day later, even if that cannot be
+    /// written.
     ///
     /// - Parameter code: the code of the problem.
     func setApart(_ id: String, code: String, at now: Timestamp) throws(FileFailure) {
@@ -166,15 +168,16 @@ actor Outbox {
         ])
     }
 
-    /// Makes everything that waits due at once, as when the app comes to the foreground. What was
-    /// set apart is not hurried. Not written: after a launch the times of the file count again.
+    /// Makes every waiting entry due at once, for example when the app comes to the foreground.
+    /// Entries that were set apart are not affected. This is not written: after a launch the times
+    /// in the file count again.
     func hurry() {
         for (id, waiting) in live where waiting.entry.state == .waiting {
             live[id]?.entry.nextTry = nil
         }
     }
 
-    /// Removes what the server has acknowledged. Idempotent.
+    /// Removes entries that the server has acknowledged. Idempotent.
     func complete(_ ids: [String]) throws(FileFailure) {
         try write(ids.filter { live[$0] != nil }.map(OutboxLine.done(id:)))
     }
@@ -183,7 +186,7 @@ actor Outbox {
 // MARK: - The file
 
 extension Outbox {
-    /// Appends lines, and makes sure that they are on the disk. Either all count or none.
+    /// Appends lines, and makes sure that they are on the disk. Either all of them count or none.
     private func write(_ lines: [OutboxLine]) throws(FileFailure) {
         guard isWriter, lock != nil else { throw .notWriter }
         guard !lines.isEmpty else { return }
@@ -207,7 +210,7 @@ extension Outbox {
             try FileBytes.write(bytes, to: file)
             guard fsync(file) == 0 else { throw .last("fsync") }
         } catch {
-            // Takes back a part that was written. If this fails too, a reader skips that part.
+            // Removes a part that was written. If this fails too, a reader skips that part.
             ftruncate(file, off_t(fileBytes))
             throw error
         }
@@ -236,7 +239,7 @@ extension Outbox {
         return fileBytes > bytesMax || fileBytes > compactionFactor * liveBytes
     }
 
-    /// Replaces the file by one with these entries only. Returns its size.
+    /// Replaces the file by one with only these entries. Returns its size.
     private static func rewrite(
         _ path: String, with entries: [Waiting]
     ) throws(FileFailure) -> Int {
@@ -249,7 +252,7 @@ extension Outbox {
         live.values.sorted { $0.number < $1.number }
     }
 
-    /// What a line changes. A line about an unknown entry changes nothing.
+    /// Applies a line. A line about an unknown entry changes nothing.
     private static func apply(
         _ line: OutboxLine, to live: inout [String: Waiting], _ nextNumber: inout Int
     ) {
@@ -269,15 +272,15 @@ extension Outbox {
 }
 
 extension OutboxEntry {
-    /// How full the file may be for it to be added. There is always room for who has signed in:
-    /// only a document comes again from StoreKit.
+    /// The largest size of the file at which this entry may be added. There is always room for a
+    /// log-in: only documents are returned again by StoreKit.
     fileprivate var bytesMax: Int {
         if case .alias = content { return Outbox.bytesMax }
         return Outbox.bytesMax - Outbox.reservedBytes
     }
 
-    /// This entry with the intent of one that comes later, due at once. Nil if that one is no more
-    /// urgent: what the app has found by itself.
+    /// This entry with the intent of a later one, due at once. Nil if the later one is not more
+    /// urgent, because the app found it by itself.
     fileprivate func urged(by later: OutboxEntry) -> OutboxEntry? {
         guard case .document(var document) = content, case .document(let again) = later.content,
             again.intent != document.intent, again.intent != .sync

@@ -1,14 +1,14 @@
 internal import Foundation
 internal import PerennialContract
 
-/// Something that the server must hear of and has not acknowledged yet.
+/// A request that the server has not acknowledged yet.
 struct OutboxEntry: Hashable, Sendable {
     var content: Content
-    /// The customer for whom it was seen, and for whom it is sent, also after a log-out.
+    /// The customer for whom it was seen and is sent, even after a log-out.
     var customerID: String
     var firstSeen: Timestamp
     var attempts = 0
-    /// Not to be sent before. Nil: now.
+    /// When it may be sent. Nil: now.
     var nextTry: Timestamp?
     var state = State.waiting
 
@@ -19,26 +19,27 @@ struct OutboxEntry: Hashable, Sendable {
     }
 
     enum State: Hashable, Sendable {
-        /// To be sent at ``nextTry``.
+        /// It is sent at ``nextTry``.
         case waiting
-        /// The server refused it with this code. It holds up nothing, and is tried once a day.
+        /// The server refused it with this code. It delays no other entry, and is retried once a
+        /// day.
         case setApart(code: String)
     }
 
     enum Content: Hashable, Sendable {
         case document(Document)
         case debit(Debit)
-        /// The customer has another id.
+        /// Another id of the customer.
         case alias(String)
     }
 
-    /// What the App Store signed.
+    /// A document that the App Store signed.
     struct Document: Hashable, Sendable {
         var kind: Kind
         /// The signed text; a receipt is in Base64.
         var text: String
         var intent: PerennialContract.PurchaseIntent
-        /// Nil for what contains no single transaction.
+        /// Nil for a document that is not about a single transaction.
         var transactionID: String?
         var productID: String?
         /// The placement at which it was bought.
@@ -57,7 +58,7 @@ struct OutboxEntry: Hashable, Sendable {
         var wallet: String
         /// More than 0.
         var amount: Int64
-        /// Shown on the statement.
+        /// The reason that is shown on the statement.
         var reason: String
         /// The `Idempotency-Key` of the request.
         var key: String
@@ -65,8 +66,8 @@ struct OutboxEntry: Hashable, Sendable {
 
     /// Identifies an entry: 64 hexadecimal digits.
     ///
-    /// Of a document it is a hash of its text and its customer, never of the transaction's id: a
-    /// refund comes under the id of the purchase.
+    /// For a document it is a hash of its text and its customer, not of the transaction's id: a
+    /// refund has the id of the purchase.
     var id: String {
         var writer = ByteWriter()
         writer.write(customerID)
@@ -93,8 +94,8 @@ struct OutboxEntry: Hashable, Sendable {
 /// A line of the outbox's file: what happened to one entry.
 enum OutboxLine: Hashable, Sendable {
     case added(OutboxEntry)
-    /// An attempt was made: how many there were, when the next one is due, and the state since.
+    /// An attempt was made: the number of attempts, when the next one is due, and the state since.
     case tried(id: String, attempts: Int, nextTry: Timestamp?, state: OutboxEntry.State)
-    /// The server has it.
+    /// The server has the entry.
     case done(id: String)
 }

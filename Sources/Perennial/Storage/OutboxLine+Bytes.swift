@@ -8,7 +8,7 @@ extension OutboxLine {
     private static let headBytes = marker.count + 4 + checksumBytes
     private typealias Damaged = ByteReader.Damaged
 
-    /// The size of ``fileBytes``.
+    /// The size of ``fileBytes``, in bytes.
     var fileSize: Int {
         var content = ByteWriter()
         content.write(self)
@@ -24,9 +24,9 @@ extension OutboxLine {
         return Self.marker + length.bytes + checksum + content.bytes
     }
 
-    /// All whole lines of a file. What a crash has cut, and what is damaged, is left out.
+    /// All complete lines of a file. Lines that a crash has cut, or that are damaged, are left out.
     ///
-    /// - Returns: the lines; and whether there was nothing else.
+    /// - Returns: the lines, and whether the file contained nothing else.
     static func lines(in file: [UInt8]) -> (lines: [OutboxLine], isClean: Bool) {
         var lines: [OutboxLine] = []
         var isClean = true

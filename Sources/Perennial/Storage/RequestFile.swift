@@ -1,14 +1,15 @@
 internal import Foundation
 internal import PerennialContract
 
-/// Purchases that began outside the app, until the app takes them: in a file, because the app may
-/// be ended before it is ready for them. What was taken is not kept.
+/// Purchases that began outside the app, until the app takes them. They are in a file, because the
+/// app may end before it is ready for them. A request that was taken is removed.
 struct RequestFile: Sendable {
     static let name = "requests-1"
     static let bytesMax = 16_384
-    /// The most that are kept. The oldest one goes.
+    /// The most requests that are stored. Beyond it, the oldest one is removed.
     static let waitingMax = 20
-    /// Nobody expects a payment sheet for what was tapped longer ago. Milliseconds; three days.
+    /// The age at which a request is dropped, because a customer no longer expects a payment sheet
+    /// for it. Milliseconds; three days.
     static let ageMax: Int64 = 3 * 86_400_000
 
     private let path: String
@@ -23,7 +24,7 @@ struct RequestFile: Sendable {
 
     init(folder: DeviceFolder) { path = folder.path(Self.name) }
 
-    /// Reads what an earlier process has left. A file that is damaged is as good as none.
+    /// Reads the requests of an earlier process. A damaged file counts as empty.
     mutating func read() {
         guard let bytes = try? FileBytes.read(path, bytesMax: Self.bytesMax),
             let kept = try? JSONDecoder().decode([Waiting].self, from: Data(bytes))
@@ -32,7 +33,7 @@ struct RequestFile: Sendable {
         limit()
     }
 
-    /// Writes it down. A request that waits already is not added once more.
+    /// Saves a request. A request that already waits is not added again.
     mutating func add(_ request: Perennial.PurchaseRequest, at now: Timestamp) throws {
         let added = Waiting(
             product: request.product.rawValue, offerID: request.offerID, since: now.milliseconds)
@@ -42,7 +43,7 @@ struct RequestFile: Sendable {
         try write()
     }
 
-    /// The oldest one. From now on it is the app's affair.
+    /// Removes and returns the oldest request. From now on the app is responsible for it.
     mutating func removeFirst(at now: Timestamp) throws -> Perennial.PurchaseRequest? {
         waiting.removeAll { now.milliseconds - $0.since > Self.ageMax }
         guard !waiting.isEmpty else { return nil }

@@ -1,22 +1,23 @@
 internal import Foundation
 
-/// The file with what the first answer after a launch needs: read by one `open` and `read`.
+/// The file with the state that the first answer after a launch needs, read by one `open` and
+/// `read`.
 ///
-/// Layout: the four bytes `PRNL`, a byte of version, eight bytes of a SHA-256 checksum over all
-/// other bytes, then the content, then its seal: an HMAC-SHA256 by the device's key.
-/// The checksum finds accidents, the seal finds editors. What does not fit stands in a second file
-/// of the same layout. Both names contain the version, so that an SDK never touches a newer one's.
-/// The files of the version before are read if there are none of this one, and deleted once there
-/// are.
+/// Layout: the four bytes `PRNL`, a byte for the version, eight bytes of a SHA-256 checksum over
+/// all other bytes, the content, and its seal: an HMAC-SHA256 with the device's key. The checksum
+/// detects accidental damage, the seal detects manipulation. Content that does not fit is in a
+/// second file of the same layout. Both names contain the version, so that an SDK never touches the
+/// files of a newer one. The files of the version before are read if there are none of this
+/// version, and deleted once there are.
 struct StateFile: Sendable {
     static let version: UInt8 = 5
-    /// The oldest version that is read. It has no seats.
+    /// The oldest version that is read. It does not contain seats.
     static let earlierVersion: UInt8 = 4
-    /// The first version that has the seats of transactions and of renewals.
+    /// The first version that contains the seats of transactions and of renewals.
     static let versionWithSeats: UInt8 = 5
-    /// The first file, which is read on the launch path.
+    /// The largest size of the first file, which is read at launch.
     static let bytesMax = 8_192
-    /// The second file, which is read in the background.
+    /// The largest size of the second file, which is read in the background.
     static let moreBytesMax = 262_144
     static let name = "state-\(version)"
     static let moreName = "words-\(version)"
@@ -26,10 +27,10 @@ struct StateFile: Sendable {
     let morePath: String
     /// The two files of the version before.
     private let earlierPaths: (state: String, words: String)
-    /// A hash of server, key and app: the file of another one is no file.
+    /// A hash of server, key and app: a file with another hash counts as absent.
     private let identity: [UInt8]
 
-    /// - Parameter bundleID: the app's, also in an extension that shares the app's group.
+    /// - Parameter bundleID: the app's bundle id, also in an extension that shares the app's group.
     init(folder: DeviceFolder, bundleID: String) {
         path = folder.path(Self.name)
         morePath = folder.path(Self.moreName)
@@ -44,10 +45,10 @@ struct StateFile: Sendable {
     enum Reading {
         /// There is no file.
         case absent
-        /// There is a file, but the system does not let us read it: before the first unlock. Read
+        /// There is a file, but the system does not allow reading it before the first unlock. Read
         /// it again later, and do not write before.
         case unreadable(FileFailure)
-        /// It is damaged, or another app's, server's or version's: as if it were absent.
+        /// The file is damaged, or belongs to another app, server or version. It counts as absent.
         case foreign
         case found(StoredState)
     }
@@ -56,8 +57,8 @@ struct StateFile: Sendable {
     ///
     /// - Parameters:
     ///   - pinned: the keys that the app was built with.
-    ///   - customer: who is logged in, if the app says so. If the file is another person's, only
-    ///     the device's own part of it is returned.
+    ///   - customer: the customer who is logged in, if the app says so. If the file belongs to
+    ///     another person, only the device's own part of it is returned.
     func read(pinned: [SigningKey], customer: String? = nil) -> Reading {
         let reading = read(path, version: Self.version, pinned: pinned, customer: customer)
         guard case .absent = reading else { return reading }
@@ -82,10 +83,10 @@ struct StateFile: Sendable {
         return .found(stored)
     }
 
-    /// Adds what the second file has to a state that was proven. Returns nil if that file is not
-    /// there, is damaged, or is not of this device and customer: then nothing of it counts.
+    /// Adds the content of the second file to a proven state. Returns nil if that file is absent or
+    /// damaged, or belongs to another device or customer: then nothing of it counts.
     ///
-    /// - Parameter version: that of the first file.
+    /// - Parameter version: the version of the first file.
     func readMore(
         _ state: DeviceState, of version: UInt8 = version, code: MessageCode
     ) throws(FileFailure) -> DeviceState? {
@@ -105,8 +106,8 @@ struct StateFile: Sendable {
 
     /// Writes both files, each in one step. The folder must exist.
     ///
-    /// - Parameter code: proves at the next launch that this device wrote it. Without it, nothing
-    ///   counts then but what the server has signed.
+    /// - Parameter code: proves at the next launch that this device wrote the file. Without it,
+    ///   only what the server has signed counts then.
     func write(_ state: DeviceState, code: MessageCode?) throws(FileFailure) {
         var moved: Set<DeviceState.Part> = []
         for part in [nil] + DeviceState.Part.allCases.map(Optional.some) {
@@ -123,7 +124,8 @@ struct StateFile: Sendable {
         throw .tooLarge
     }
 
-    /// Written before the first file, so that what moved there is never in neither of them.
+    /// The second file is written before the first one, so that content which moves there is always
+    /// in one of the two.
     private func writeMore(
         _ parts: Set<DeviceState.Part>, of state: DeviceState, code: MessageCode?
     ) throws(FileFailure) {
@@ -141,7 +143,7 @@ struct StateFile: Sendable {
         try deleteEarlier()
     }
 
-    /// An SDK of the version before must not find what a customer had who has signed out since.
+    /// An SDK of the version before must not find the data of a customer who has signed out since.
     private func deleteEarlier() throws(FileFailure) {
         try FileBytes.delete(earlierPaths.state)
         try FileBytes.delete(earlierPaths.words)

@@ -1,11 +1,11 @@
-/// A state as it stood in the file.
+/// A state as it was in the file.
 struct StoredState: Hashable, Sendable {
-    /// What may be used at once. The token proves itself by its signature; the evidence of the App
-    /// Store, the anchor, the closed rights and the verdicts may have been edited and must open
-    /// nothing. Without pinned keys the ring is empty.
+    /// The state that may be used at once. The token proves itself with its signature. The evidence
+    /// of the App Store, the anchor, the closed entitlements and the verdicts may have been edited
+    /// and must open nothing. Without pinned keys the ring is empty.
     private(set) var state: DeviceState
-    /// The keys as the file has them. If the app has pinned keys, those and what they introduce;
-    /// otherwise nothing proves them before the seal was checked.
+    /// The keys in the file. If the app has pinned keys: those, and the keys that they introduce.
+    /// Otherwise nothing proves them before the seal was verified.
     private(set) var keysAsWritten: KeyRing
     /// Whether there is a second file: see ``StateFile/readMore(_:of:code:)``.
     let hasMore: Bool
@@ -24,8 +24,8 @@ struct StoredState: Hashable, Sendable {
         self.content = content
     }
 
-    /// The whole state, with evidence that can be trusted. Returns nil if this device did not write
-    /// it: then call ``DeviceState/forgetUnproven()``.
+    /// The whole state, with trusted evidence. Returns nil if this device did not write it: then
+    /// call ``DeviceState/forgetUnproven()``.
     func proven(by code: MessageCode) -> DeviceState? {
         guard content.isSealed(by: code) else { return nil }
         var proven = state

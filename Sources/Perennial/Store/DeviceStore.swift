@@ -1,6 +1,6 @@
 /// The App Store on this device, as the engine sees it: signed documents and flags.
 ///
-/// It has no types of StoreKit, which only StoreKit can make, so that a test can play a store.
+/// It uses no StoreKit types, which only StoreKit can create, so that a test can replace the store.
 package protocol DeviceStore: Sendable {
     /// Products that the store does not know are left out.
     func products(_ ids: [String]) async throws(StoreError) -> [StoreProduct]
@@ -8,19 +8,20 @@ package protocol DeviceStore: Sendable {
         _ product: String, _ options: StorePurchaseOptions, anchor: PurchaseAnchor?
     ) async throws(StoreError) -> StorePurchaseResult
 
-    /// The lists of StoreKit. Nil if the task was cancelled: that is no answer.
+    /// The lists of StoreKit. Nil if the task was cancelled, which is not an answer.
     func documents(_ list: StoreList) async -> [StoreDocument]?
     /// The renewal states of subscription groups. Nil if the store did not answer.
     func renewals(of groups: Set<String>) async -> [StoreRenewal]?
     func isEligibleForIntroductoryOffer(group: String) async -> Bool
 
-    /// Tells the store that the app has dealt with these transactions.
+    /// Tells the store that the app has finished these transactions.
     func finish(_ documents: [StoreDocument]) async
-    /// Asks the customer for a password, and fetches everything anew.
+    /// Asks the customer for a password, and fetches everything again.
     func sync() async throws(StoreError)
-    /// Nil if the store has none. Never asks for a password.
+    /// The app transaction. Nil if the store has none. Never asks for a password.
     func appTransaction() async -> StoreDocument?
-    /// What happens from now on, beginning with what is unfinished. One stream for a process.
+    /// Events of the store from now on, beginning with the unfinished transactions. One stream for
+    /// a process.
     func updates() -> AsyncStream<StoreUpdate>
 }
 
@@ -32,7 +33,7 @@ package enum StoreList: Sendable {
 /// A document as the store returned it.
 package struct StoreDocument: Hashable, Sendable {
     package var jws: String
-    /// Whether the store has verified it. Anything else opens nothing and is not finished.
+    /// Whether the store has verified it. An unverified document opens nothing and is not finished.
     package var isVerified: Bool
 
     package init(jws: String, isVerified: Bool) {
@@ -76,10 +77,10 @@ package enum StorePurchaseResult: Sendable {
 }
 
 package struct StorePurchaseOptions: Hashable, Sendable {
-    /// In lower case. Nil: none.
+    /// The account token, in lower case. Nil if there is none.
     package var accountToken: String?
     package var quantity = 1
-    /// How many seats there are after the purchase. Nil: it is for one person.
+    /// How many seats there are after the purchase. Nil if it is for one person.
     package var seats: Int?
     package var offer: Offer?
     package var plan: Perennial.Plan.Kind?
@@ -101,11 +102,11 @@ package enum StoreError: Error, Hashable, Sendable {
     case productUnavailable
     case notAllowed
     case offerNotAccepted(String)
-    /// The product is not sold in several seats, or not by this build.
+    /// The product is not sold in seats, or this build cannot buy seats.
     case seatsNotSold
-    /// Fewer seats than there are.
+    /// Fewer seats were requested than the subscription has.
     case seatReduction
     case notInStorefront
-    /// The name of the error's type. Its text is not kept, because it can contain account names.
+    /// The name of the error's type. Its text is not stored, because it can contain account names.
     case failed(String)
 }

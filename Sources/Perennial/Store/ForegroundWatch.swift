@@ -1,9 +1,10 @@
 internal import Foundation
 
-/// Says when the app comes to the foreground, and when the device is unlocked, so that files can be
-/// read that could not be read before.
+/// Reports when the app comes to the foreground, and when the device is unlocked, so that files can
+/// be read that could not be read before.
 enum ForegroundWatch {
-    /// By name, because extensions must not link the frameworks that declare them.
+    /// Named by text, because extensions must not link the frameworks that declare the
+    /// notifications.
     private static let notifications = [
         "UIApplicationWillEnterForegroundNotification",
         "UIApplicationProtectedDataDidBecomeAvailable",
@@ -11,7 +12,7 @@ enum ForegroundWatch {
         "NSExtensionHostWillEnterForegroundNotification",
     ]
 
-    /// One element for each time. The stream ends with its reader.
+    /// One element for each event. The stream ends when its reader does.
     static func returns() -> AsyncStream<Void> {
         let (stream, continuation) = AsyncStream.makeStream(
             of: Void.self, bufferingPolicy: .bufferingNewest(1))

@@ -4,7 +4,7 @@ internal import StoreKit
 // Billing plans are declared from Xcode 26.5 on.
 
 extension StoreProduct {
-    /// The plans of a subscription. Empty where StoreKit does not know any: before iOS 26.4.
+    /// The plans of a subscription. Empty before iOS 26.4, where StoreKit has none.
     static func plans(
         of subscription: StoreKit.Product.SubscriptionInfo
     ) -> [Perennial.Plan] {
@@ -44,10 +44,10 @@ extension StoreProduct {
 }
 
 extension StoreKit.Product.PurchaseOption {
-    /// The option for a plan.
+    /// The purchase option for a plan.
     ///
-    /// - Throws: ``StoreError/offerNotAccepted(_:)`` where StoreKit has no plans. Without the
-    ///   option another price would be charged than the one that was shown.
+    /// - Throws: ``StoreError/offerNotAccepted(_:)`` if StoreKit has no plans. Without the option
+    ///   the customer would be charged another price than the one shown.
     static func plan(_ kind: Perennial.Plan.Kind) throws(StoreError) -> Self {
         #if os(Linux) || compiler(>=6.3.2)
             if #available(iOS 26.4, macOS 26.4, tvOS 26.4, watchOS 26.4, visionOS 26.4, *) {

@@ -1,7 +1,8 @@
 internal import Foundation
 internal import StoreKit
 
-// Seats are declared from Xcode 27.3 on. Which compiler that has is not known: docs/sdk-checks.md.
+// Seats are declared from Xcode 27.3 on. It is not known which compiler version that has:
+// docs/sdk-checks.md.
 
 extension StoreProduct {
     /// The prices of a product's seats. Empty if it is not sold in seats, and before iOS 27.3.
@@ -24,7 +25,7 @@ extension StoreProduct {
     }
 
     #if os(Linux) || compiler(>=6.3.2)
-        /// Whether terms are those of several seats: no way to pay for one.
+        /// Whether the terms are for several seats, and so not a way to pay for one.
         @available(iOS 26.4, macOS 26.4, tvOS 26.4, watchOS 26.4, visionOS 26.4, *)
         static func isOfSeats(_ terms: StoreKit.Product.SubscriptionInfo.PricingTerms) -> Bool {
             #if os(Linux) || compiler(>=6.5)
@@ -42,8 +43,8 @@ extension StoreProduct {
 extension StoreKit.Product.PurchaseOption {
     /// The option for a number of seats.
     ///
-    /// - Throws: ``StoreError/seatsNotSold`` if this build does not know it. Without the option one
-    ///   seat would be bought.
+    /// - Throws: ``StoreError/seatsNotSold`` if this build does not know the option. Without the
+    ///   option one seat would be bought.
     static func total(_ seats: Int) throws(StoreError) -> Self {
         #if os(Linux) || compiler(>=6.5)
             return .seats(seats)
@@ -54,7 +55,7 @@ extension StoreKit.Product.PurchaseOption {
 }
 
 extension StoreError {
-    /// What StoreKit says about seats. Nil if the error is about something else.
+    /// StoreKit's error about seats. Nil if the error is about something else.
     static func seats(_ error: StoreKit.Product.PurchaseError) -> Self? {
         #if os(Linux) || compiler(>=6.5)
             guard #available(iOS 27.3, macOS 27.3, tvOS 27.3, watchOS 27.3, visionOS 27.3, *)

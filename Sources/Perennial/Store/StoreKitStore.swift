@@ -1,7 +1,7 @@
 internal import Foundation
 internal import StoreKit
 
-/// The App Store by StoreKit 2. It copies what StoreKit says, and decides nothing.
+/// The App Store through StoreKit 2. It copies StoreKit's values, and decides nothing.
 package struct StoreKitStore: DeviceStore {
     package init() {}
 
@@ -33,7 +33,7 @@ package struct StoreKitStore: DeviceStore {
     }
 
     package func documents(_ list: StoreList) async -> [StoreDocument]? {
-        // In a task of its own, as above.
+        // In a task of its own, because StoreKit answers a cancelled task with an empty list.
         let reading = Task {
             var documents: [StoreDocument] = []
             switch list {
@@ -74,7 +74,7 @@ package struct StoreKitStore: DeviceStore {
     }
 
     package func finish(_ documents: [StoreDocument]) async {
-        // By their ids: StoreKit may have signed them anew since.
+        // Compared by id: StoreKit may have signed them again since.
         var ids = Set(documents.compactMap { TransactionPayload($0)?.transactionId })
         for await result in Transaction.unfinished
         where ids.remove(String(result.unsafePayloadValue.id)) != nil {

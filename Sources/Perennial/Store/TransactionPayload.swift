@@ -4,7 +4,7 @@ internal import PerennialContract
 
 /// What the engine reads from a signed transaction.
 ///
-/// The signature is the store's affair: StoreKit has verified the document, and the server does so
+/// It does not verify the signature: StoreKit has verified the document, and the server does so
 /// again.
 struct TransactionPayload: Decodable, Hashable, Sendable {
     var transactionId: String
@@ -26,17 +26,18 @@ struct TransactionPayload: Decodable, Hashable, Sendable {
     var environment: String?
     var quantity: Int?
     var subscriptionGroupIdentifier: String?
-    /// StoreKit calls it `bundleProductID`. The name in documents follows Apple's other names.
+    /// StoreKit calls it `bundleProductID`. In documents the name is spelled like Apple's other
+    /// names.
     var bundleProductId: String?
     var commitmentInfo: Commitment?
-    /// Nil unless several seats were bought.
+    /// Nil unless the customer bought several seats.
     var multiSeatInfo: Seats?
 
     struct Seats: Decodable, Hashable, Sendable {
         var revokedSeatQuantity: Int?
     }
 
-    /// The month of a year that is paid by the month.
+    /// The month of a one-year commitment that is paid monthly.
     struct Commitment: Decodable, Hashable, Sendable {
         var billingPeriodNumber: Int?
         var totalBillingPeriods: Int?
@@ -50,7 +51,7 @@ struct TransactionPayload: Decodable, Hashable, Sendable {
         self = value
     }
 
-    /// The store's evidence that it contains.
+    /// The store's evidence in the transaction.
     func makeTransaction(isHeld: Bool, firstSeenFor: String?) -> StoreTransaction {
         let isFamilyShared = inAppOwnershipType == "FAMILY_SHARED"
         return StoreTransaction(
@@ -108,10 +109,10 @@ struct RenewalPayload: Decodable, Hashable, Sendable {
     var gracePeriodExpiresDate: Int64?
     var signedDate: Int64
     var commitmentInfo: Commitment?
-    /// The seats of the next period.
+    /// The number of seats in the next period.
     var renewalQuantity: Int?
 
-    /// What follows a year that is paid by the month.
+    /// What follows a one-year commitment that is paid monthly.
     struct Commitment: Decodable, Hashable, Sendable {
         var commitmentAutoRenewStatus: Int?
     }
@@ -125,7 +126,7 @@ struct RenewalPayload: Decodable, Hashable, Sendable {
 }
 
 extension StoreRenewal {
-    /// The store's evidence that it contains. Nil if it is not verified or not understood.
+    /// The store's evidence in the renewal info. Nil if it is not verified or not understood.
     func makeStatus() -> StoreStatus? {
         guard renewalInfo.isVerified, let payload = RenewalPayload(renewalInfo), let stateOfRenewal
         else {

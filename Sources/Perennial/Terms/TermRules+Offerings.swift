@@ -3,12 +3,13 @@ internal import Foundation
 internal import PerennialContract
 
 extension Offerings {
-    /// More than any server accepts. With it, no end of a term or of access overflows.
+    /// More months than any server accepts. With this limit, no end of a term or of access
+    /// overflows.
     fileprivate static let monthsMax = 12_000
     fileprivate static let daysMax = 400_000
     private static let hoursMax = 100_000
 
-    /// Nil if it is something else, or if a length of time in it is impossible.
+    /// Returns nil if the JSON is something else, or contains an impossible length of time.
     init?(json: Data) {
         guard let offerings = try? JSONDecoder().decode(Self.self, from: json),
             (0...Self.hoursMax).contains(offerings.unconfirmedHoldHours),
@@ -26,8 +27,8 @@ extension Offerings.Term {
 }
 
 extension TermRules {
-    /// The rules that the offerings contain. If this system does not know their time zone, days
-    /// are counted in UTC: an end that is wrong by hours is better than none.
+    /// The rules in the offerings. If this system does not know their time zone, days are counted
+    /// in UTC: an end that is wrong by hours is better than none.
     init(_ offerings: Offerings) {
         let products = offerings.products.compactMap { product in
             product.term.map { term in

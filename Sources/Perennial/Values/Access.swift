@@ -4,19 +4,19 @@ extension Perennial {
     /// Whether one entitlement is open, until when, and on what evidence.
     public struct Access: Hashable, Sendable {
         public var entitlement: EntitlementID
-        /// Let them in. Also false while it is not known: check ``isKnown`` before you show a
-        /// paywall.
+        /// Whether the entitlement is open: let the customer in. It is also false while nothing is
+        /// known: check ``isKnown`` before you show a paywall.
         public var isActive: Bool
-        /// Whether it is certain that it is open or shut. It is never shut with certainty before
-        /// the server has said something about the customer on this installation.
+        /// Whether it is certain that the entitlement is open or shut. It is never certainly shut
+        /// before the server has reported about the customer on this installation.
         public var isKnown: Bool
         public var state: AccessState
-        /// The end of what is paid, or since when it is over. Nil if it never ends, if they never
-        /// had it, and while nothing is known.
+        /// If open, the end of the paid time; if shut, when it ended. Nil if it never ends, if the
+        /// customer never had it, and while nothing is known.
         public var until: Date?
-        /// Nil if the App Store has not said.
+        /// Whether the subscription will renew. Nil if the App Store has not said.
         public var willRenew: Bool?
-        /// Nil if no purchase gives it.
+        /// The product that gives it. Nil if no purchase gives it.
         public var product: ProductID?
         public var basis: Basis
         /// When the evidence was signed.
@@ -38,8 +38,9 @@ extension Perennial {
             self.asOf = asOf
         }
 
-        /// The days left at a time, by the customer's calendar. The last day counts as 1. Zero if
-        /// it is open after ``until``, as in grace. Nil if it is not open, or never ends.
+        /// The number of days left at a date, by the customer's calendar. The last day counts as 1.
+        /// Zero if it is open after ``until``, for example in a grace period. Nil if it is not
+        /// open, or never ends.
         public func daysRemaining(at date: Date, calendar: Calendar = .current) -> Int? {
             guard isActive, let until else { return nil }
             guard date < until else { return 0 }
@@ -49,7 +50,7 @@ extension Perennial {
         }
     }
 
-    /// Why access is as it is, in one word. Expect words that you do not know.
+    /// The state of access, in one word. Expect words that you do not know.
     public struct AccessState: RawRepresentable, Hashable, Sendable {
         public let rawValue: String
         public init(rawValue: String) { self.rawValue = rawValue }
@@ -60,7 +61,7 @@ extension Perennial {
         public static let offer = Self(rawValue: "offer")
         /// The renewal could not be charged, and the App Store grants time.
         public static let grace = Self(rawValue: "grace")
-        /// The period ended, and nobody has said yet whether it was renewed.
+        /// The period ended, and whether it was renewed is not known yet.
         public static let unconfirmed = Self(rawValue: "unconfirmed")
         /// Bought to keep.
         public static let owned = Self(rawValue: "owned")
@@ -69,26 +70,26 @@ extension Perennial {
         public static let retry = Self(rawValue: "retry")
         public static let expired = Self(rawValue: "expired")
         public static let refunded = Self(rawValue: "refunded")
-        /// Shut: no longer shared by the family, or a grant that was withdrawn.
+        /// Shut: the family no longer shares it, or a grant was withdrawn.
         public static let revoked = Self(rawValue: "revoked")
         /// Shut: the customer never had it.
         public static let never = Self(rawValue: "never")
-        /// Nobody has said yet whether it is open or shut.
+        /// Whether it is open or shut is not known yet.
         public static let unknown = Self(rawValue: "unknown")
     }
 
-    /// What the answer rests on.
+    /// The evidence that the answer is based on.
     public struct Basis: RawRepresentable, Hashable, Sendable {
         public let rawValue: String
         public init(rawValue: String) { self.rawValue = rawValue }
 
         /// The server's answer.
         public static let server = Self(rawValue: "server")
-        /// The server's signed token, kept on this device.
+        /// The server's signed token, stored on this device.
         public static let token = Self(rawValue: "token")
         /// The App Store on this device.
         public static let store = Self(rawValue: "store")
-        /// A purchase just made, which the App Store does not list yet.
+        /// A purchase that was just made, which the App Store does not list yet.
         public static let held = Self(rawValue: "held")
         public static let nothing = Self(rawValue: "nothing")
     }

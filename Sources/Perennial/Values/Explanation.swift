@@ -6,7 +6,7 @@ extension Perennial {
         public var access: Access
         /// The number of the rule that decided, as `docs/sdk.md` lists them.
         public var rule: Int
-        /// What was considered.
+        /// The evidence and rules that were considered, in order.
         public var steps: [Step]
 
         public init(access: Access, rule: Int, steps: [Step]) {

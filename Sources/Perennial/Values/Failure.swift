@@ -3,13 +3,13 @@ internal import Foundation
 extension Perennial {
     /// What went wrong: for programs, for developers, and for customers.
     public struct Failure: Error, Hashable, Sendable {
-        /// Never changes its meaning.
+        /// The code, for programs. A code never changes its meaning.
         public var code: Code
         /// What the developer can do about it.
         public var remedy: String
         /// Identifies the request in the server's log. Nil if no request failed.
         public var requestID: String?
-        /// Whether the same may succeed later.
+        /// Whether the same call may succeed later.
         public var isTemporary: Bool
         public var charged: Charged
 
@@ -24,7 +24,7 @@ extension Perennial {
             self.charged = charged
         }
 
-        /// The server's codes (`docs/api.md`), and these of the SDK.
+        /// The server's codes (`docs/api.md`), and the SDK's own codes below.
         public struct Code: RawRepresentable, Hashable, Sendable, ExpressibleByStringLiteral {
             public let rawValue: String
             public init(rawValue: String) { self.rawValue = rawValue }
@@ -40,7 +40,7 @@ extension Perennial {
             public static let placementUnknown = Self(rawValue: "placement_unknown")
             public static let purchaseNotAllowed = Self(rawValue: "purchase_not_allowed")
             public static let offerNotAccepted = Self(rawValue: "offer_not_accepted")
-            /// The product is not sold in several seats, or not on this version of the system.
+            /// The product is not sold in seats, or not on this version of the system.
             public static let seatsNotSold = Self(rawValue: "seats_not_sold")
             /// The subscription has this number of seats already.
             public static let seatsUnchanged = Self(rawValue: "seats_unchanged")
@@ -53,32 +53,32 @@ extension Perennial {
             /// The store returned a transaction of another product, or one that has ended.
             public static let purchaseReturnedAnother = Self(rawValue: "purchase_returned_another")
             public static let storeAccountOfAnother = Self(rawValue: "store_account_of_another")
-            /// Nobody has signed in, and anonymous customers are not allowed.
+            /// No customer has signed in, and anonymous customers are not allowed.
             public static let customerMissing = Self(rawValue: "customer_missing")
             /// The id is empty, too long, or one that many people would share, such as `null`.
             public static let customerIDNotValid = Self(rawValue: "customer_id_not_valid")
-            /// Somebody else signed in meanwhile.
+            /// Another customer signed in meanwhile.
             public static let customerChanged = Self(rawValue: "customer_changed")
-            /// What the restore would do now is not what was shown.
+            /// The restore would now do something else than the preview showed.
             public static let previewOutdated = Self(rawValue: "preview_outdated")
             public static let walletBalanceTooLow = Self(rawValue: "wallet_balance_too_low")
             public static let spendingNotAllowed = Self(rawValue: "spending_not_allowed")
-            /// This process only reads what the app has written, as an extension does: it cannot
-            /// spend.
+            /// This process only reads what the app has written, for example an extension: it
+            /// cannot spend.
             public static let readOnly = Self(rawValue: "read_only")
             /// An SDK in the role `observer` sells nothing.
             public static let observing = Self(rawValue: "observing")
         }
 
-        /// Whether money may have been taken.
+        /// Whether the customer may have been charged.
         public struct Charged: RawRepresentable, Hashable, Sendable {
             public let rawValue: String
             public init(rawValue: String) { self.rawValue = rawValue }
 
             public static let no = Self(rawValue: "no")
-            /// Paid, and safe on this device or with the store.
+            /// The customer was charged, and the purchase is saved on this device or in the store.
             public static let yes = Self(rawValue: "yes")
-            /// Nobody knows yet. If it was paid, it arrives by itself.
+            /// It is not known yet. If the customer was charged, the purchase arrives by itself.
             public static let unclear = Self(rawValue: "unclear")
         }
     }

@@ -1,7 +1,7 @@
 public import Foundation
 
 extension Perennial {
-    /// A lower price for some time.
+    /// A reduced price for some time.
     public struct Offer: Hashable, Sendable {
         /// Nil for an introductory offer, which has no id.
         public var id: String?
@@ -54,7 +54,7 @@ extension Perennial {
             public let rawValue: String
             public init(rawValue: String) { self.rawValue = rawValue }
 
-            /// Nobody has said yet. The customer is not eligible.
+            /// Not known yet. The customer counts as not eligible.
             public static let unknown = Self(rawValue: "unknown")
             /// The customer has a subscription of the same group.
             public static let subscribedInGroup = Self(rawValue: "subscribed_in_group")

@@ -1,4 +1,4 @@
-// In texts, each of these is its word and nothing else: `"\(purchase.outcome)"` is `bought`.
+// In texts, each of these values is its raw value: `"\(purchase.outcome)"` is `bought`.
 
 extension Perennial.AccessState: CustomStringConvertible {
     public var description: String { rawValue }

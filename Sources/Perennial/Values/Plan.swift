@@ -1,18 +1,18 @@
 public import Foundation
 
 extension Perennial {
-    /// How a subscription is paid: its whole period at once, or by the month with the promise to
-    /// pay for all of it.
+    /// How a subscription is paid: its whole period at once, or monthly with a commitment to the
+    /// whole period.
     public struct Plan: Hashable, Sendable {
         public var kind: Kind
-        /// What is paid at a time.
+        /// The price of one payment, in units of the currency.
         public var billingPrice: Decimal
-        /// The same as text, as the store writes it.
+        /// The price of one payment as text, as the store writes it.
         public var displayPrice: String
         public var billingPeriod: Period
-        /// What the customer promises to pay in all, as text. App Review wants it to be shown.
+        /// The total that the customer commits to pay, as text. App Review wants it to be shown.
         public var totalDisplayPrice: String
-        /// For how long the customer promises to pay.
+        /// The length of time for which the customer commits to pay.
         public var totalPeriod: Period
         /// Offers that the store has for this plan, whether or not the customer is eligible.
         public var offers: [Offer]
@@ -30,11 +30,11 @@ extension Perennial {
             self.offers = offers
         }
 
-        /// Whether the customer promises to pay more often than once.
+        /// Whether the customer commits to more than one payment.
         public var isCommitment: Bool { billingPeriod != totalPeriod }
 
-        /// How many payments the customer makes in all. Nil if the whole is no multiple of one
-        /// payment's period.
+        /// How many payments the customer makes in all. Nil if the whole period is no multiple of
+        /// one payment's period.
         public var payments: Int? {
             guard let one = billingPeriod.measure, let whole = totalPeriod.measure,
                 one.unit == whole.unit, one.count > 0, whole.count > 0,
@@ -49,14 +49,14 @@ extension Perennial {
 
             /// The whole period at once.
             public static let upFront = Self(rawValue: "BILLED_UPFRONT")
-            /// By the month, for the whole period.
+            /// Monthly payments for the whole period.
             public static let monthly = Self(rawValue: "MONTHLY")
         }
     }
 }
 
 extension Perennial.Period {
-    /// In months or in days, of which neither is a number of the other.
+    /// The length in months or in days, which cannot be converted into each other.
     fileprivate var measure: (count: Int, unit: Unit)? {
         guard bonusDays == 0 else { return nil }
         return switch unit {

@@ -2,13 +2,13 @@ public import Foundation
 public import StoreKit
 
 extension Perennial {
-    /// What is for sale at one placement.
+    /// The products for sale at one placement.
     public struct Offering: Hashable, Sendable, Identifiable {
         /// The name of the placement. Empty if none is configured.
         public var id: String
         /// In the order of `perennial.yaml`.
         public var products: [Product]
-        /// Products that the store does not know, each with the likeliest reason.
+        /// Products that the store does not know, each with the most likely reason.
         public var missing: [MissingProduct]
         /// Your own values from `perennial.yaml`.
         public var metadata: [String: MetadataValue]
@@ -46,11 +46,11 @@ extension Perennial {
         /// The price as text, as the store writes it.
         public var displayPrice: String
         public var currencyCode: String?
-        /// How long one period lasts: of a renewing subscription as the store says, of a term as
-        /// `perennial.yaml` says. Nil for anything else.
+        /// The length of one period: for a renewing subscription from the store, for a term from
+        /// `perennial.yaml`. Nil for other products.
         public var period: Period?
-        /// How it can be paid, as far as the store names it, which it does from iOS 26.4 on. Empty
-        /// unless it renews.
+        /// The plans by which it can be paid. The store names them from iOS 26.4 on. Empty unless
+        /// it renews.
         public var plans: [Plan]
         /// The subscription group. Nil unless it renews.
         public var group: String?
@@ -59,9 +59,9 @@ extension Perennial {
         public var entitlements: Set<EntitlementID>
         public var credits: [WalletID: Int]
         public var isFamilyShareable: Bool
-        /// What seats cost, in order. Empty if it is not sold in seats: see ``price(of:)``.
+        /// The prices of seats, in order. Empty if it is not sold in seats: see ``price(of:)``.
         public var seatTiers: [SeatTier]
-        /// StoreKit's own product, for what is missing here. Nil in previews.
+        /// StoreKit's own product, for properties that are missing here. Nil in previews.
         public var storeProduct: StoreKit.Product?
 
         public init(
@@ -106,7 +106,7 @@ extension Perennial {
     public struct Period: Hashable, Sendable {
         public var value: Int
         public var unit: Unit
-        /// Days in addition, which a term may have.
+        /// Additional days, which a term may have.
         public var bonusDays: Int
 
         public init(_ value: Int, _ unit: Unit, bonusDays: Int = 0) {

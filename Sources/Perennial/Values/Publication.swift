@@ -1,7 +1,7 @@
 public import Foundation
 
 extension Perennial {
-    /// An issue, or another thing that was published once.
+    /// An issue, or another item that was published once.
     public struct Publication: Hashable, Sendable, Identifiable {
         public var id: String
         public var title: String
@@ -9,7 +9,7 @@ extension Perennial {
         public var isReadable: Bool
         /// Why the customer may or may not read it, in one sentence.
         public var reason: String
-        /// Products that give access to it by themselves.
+        /// Products that each give access to it.
         public var products: [ProductID]
 
         public init(

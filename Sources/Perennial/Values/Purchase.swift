@@ -2,22 +2,25 @@ internal import Foundation
 public import StoreKit
 
 extension Perennial {
-    /// How to buy.
+    /// Options of a purchase.
     public struct PurchaseOptions: Hashable, Sendable {
-        /// An offer from ``Perennial/offers(for:)``. An introductory offer needs none.
+        /// An offer from ``Perennial/offers(for:of:)``. Nil is enough for an introductory offer,
+        /// which the store applies.
         public var offer: Offer?
-        /// One of the product's ``Product/plans``. Nil: the whole period at once.
+        /// One of the product's ``Product/plans``. Nil: the plan that pays the whole period at
+        /// once.
         public var plan: Plan?
-        /// 1 to 10, for consumables and terms.
+        /// The number of units, 1 to 10, for consumables and terms.
         public var quantity: Int
-        /// How many seats the subscription has after the purchase: 12, to add 4 to 8. Nil: it is
+        /// The total number of seats after the purchase: to add 4 seats to 8, pass 12. Nil: it is
         /// bought for one person.
         public var seats: Int?
         /// The place in the app from which it is bought.
         public var placement: PlacementID?
-        /// Buys also what the customer has already, or what would belong to another customer.
+        /// Whether to buy even if the customer already has the product, or if the purchase would
+        /// belong to another customer.
         public var regardlessOfAdvice: Bool
-        /// Added to ours as they are.
+        /// StoreKit options that are added unchanged.
         public var storeOptions: Set<StoreKit.Product.PurchaseOption>
 
         public init(
@@ -36,15 +39,15 @@ extension Perennial {
         }
     }
 
-    /// What became of a purchase.
+    /// The result of a purchase.
     public struct Purchase: Hashable, Sendable {
         public var outcome: Outcome
         public var product: ProductID
         public var transactionID: String?
-        /// What is known now, with the purchase in it.
+        /// The snapshot after the purchase.
         public var snapshot: Snapshot
-        /// False if it is paid and kept on this device, and will be posted as soon as the server
-        /// can be reached.
+        /// Whether the server has recorded the purchase. If false, it is paid and saved on this
+        /// device, and is posted as soon as the server can be reached.
         public var isKeptByServer: Bool
 
         public init(
@@ -62,12 +65,13 @@ extension Perennial {
             public let rawValue: String
             public init(rawValue: String) { self.rawValue = rawValue }
 
-            /// Paid, or nothing to pay.
+            /// Bought, whether or not there was something to pay.
             public static let bought = Self(rawValue: "bought")
-            /// A parent or a bank has to agree. It comes by ``Perennial/changes``.
+            /// A parent or a bank must approve it. The purchase then arrives through
+            /// ``Perennial/changes``.
             public static let pending = Self(rawValue: "pending")
             public static let cancelled = Self(rawValue: "cancelled")
-            /// A downgrade: it counts from the next period.
+            /// A downgrade, which takes effect in the next period.
             public static let planChangeScheduled = Self(rawValue: "plan_change_scheduled")
             /// The customer has it already.
             public static let alreadyHad = Self(rawValue: "already_had")
@@ -94,7 +98,7 @@ extension Perennial {
             public init(rawValue: String) { self.rawValue = rawValue }
 
             public static let alreadyHad = Self(rawValue: "already_had")
-            /// A term runs, and the app sells no second one while it does.
+            /// A term is running, and the app does not sell a second one meanwhile.
             public static let termRuns = Self(rawValue: "term_runs")
             /// The store account of this device pays for another customer.
             public static let storeAccountOfAnother = Self(rawValue: "store_account_of_another")
@@ -113,16 +117,16 @@ extension Perennial {
         }
     }
 
-    /// Why purchases are handed over.
+    /// Why purchases are posted.
     public struct Intent: RawRepresentable, Hashable, Sendable {
         public let rawValue: String
         public init(rawValue: String) { self.rawValue = rawValue }
 
         /// The customer has just bought.
         public static let purchase = Self(rawValue: "purchase")
-        /// The customer asked for it.
+        /// The customer asked for a restore.
         public static let restore = Self(rawValue: "restore")
-        /// The app found it by itself. Takes nothing from another customer.
+        /// The app found them by itself. Takes nothing from another customer.
         public static let sync = Self(rawValue: "sync")
     }
 }

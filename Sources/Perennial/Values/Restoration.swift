@@ -1,5 +1,5 @@
 extension Perennial {
-    /// What became of a restore.
+    /// The result of a restore.
     public struct Restoration: Hashable, Sendable {
         public var outcome: Outcome
         public var preview: RestorePreview
@@ -20,22 +20,22 @@ extension Perennial {
             public static let nothingNew = Self(rawValue: "nothing_new")
             /// The store account has bought nothing.
             public static let nothingFound = Self(rawValue: "nothing_found")
-            /// It would take something from another customer: nothing was changed. Show
+            /// The restore would take something from another customer, so nothing was changed. Show
             /// ``Restoration/preview``, then call `restore` with it.
             public static let needsConsent = Self(rawValue: "needs_consent")
-            /// Everything belongs to another customer, and stays there.
+            /// All purchases belong to another customer, and stay there.
             public static let refused = Self(rawValue: "refused")
         }
     }
 
-    /// What a restore would do, and for whom.
+    /// What a restore would do, for each purchase.
     public struct RestorePreview: Hashable, Sendable {
         public var items: [ShownPurchase]
 
         public init(items: [ShownPurchase]) { self.items = items }
 
         public struct ShownPurchase: Hashable, Sendable {
-            /// The id of its first transaction.
+            /// The id of the purchase's first transaction.
             public var purchase: String
             public var product: ProductID
             public var isActive: Bool
@@ -61,9 +61,9 @@ extension Perennial {
 
             /// The customer has it already.
             public static let nothing = Self(rawValue: "nothing")
-            /// It is nobody's, and becomes the customer's.
+            /// It belongs to no customer, and becomes the customer's.
             public static let links = Self(rawValue: "link")
-            /// It is taken from another customer.
+            /// It is moved away from another customer.
             public static let moves = Self(rawValue: "move")
             public static let shares = Self(rawValue: "share")
             /// It belongs to another customer, and stays there.

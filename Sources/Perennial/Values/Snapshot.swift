@@ -5,23 +5,23 @@ extension Perennial {
     public struct Snapshot: Hashable, Sendable {
         public var customer: Customer
         public var environment: StoreEnvironment
-        /// By entitlement. One that nobody has named is absent: use the subscript.
+        /// By entitlement. An entitlement without any evidence is absent: use the subscript.
         public var access: [EntitlementID: Access]
         public var subscriptions: [Subscription]
         public var terms: [Term]
         public var owned: [OwnedProduct]
         public var wallets: [WalletID: Wallet]
-        /// False until the server has said since the launch what is in the wallets.
+        /// Whether the server has reported the wallets since the launch.
         public var areWalletsKnown: Bool
         /// Purchases that wait for a parent, for a bank, or for the server.
         public var waiting: [WaitingPurchase]
-        /// Whether an entitlement that is not in ``access`` is shut. False until the server has
-        /// said something about this customer on this installation, and while it has not decided
-        /// about what was bought.
+        /// Whether an entitlement that is missing from ``access`` is shut. False until the server
+        /// has reported about this customer on this installation, and while it has not decided
+        /// about every purchase.
         public var isKnown: Bool
-        /// When the server last answered. Nil if it did not yet.
+        /// When the server last answered. Nil if it has not answered yet.
         public var serverAnswered: Date?
-        /// When the App Store last answered. Nil if it did not yet.
+        /// When the App Store last answered. Nil if it has not answered yet.
         public var storeAnswered: Date?
 
         public init(
@@ -45,7 +45,7 @@ extension Perennial {
             self.storeAnswered = storeAnswered
         }
 
-        /// Before anybody has said anything about a customer.
+        /// The snapshot before anything is known about a customer.
         package static func unknown(_ customer: Customer) -> Self {
             Self(customer: customer, areWalletsKnown: false, isKnown: false)
         }
@@ -57,21 +57,21 @@ extension Perennial {
                     state: isKnown ? .never : .unknown, basis: .nothing)
         }
 
-        /// What is in a wallet, and nothing for one that is not there.
+        /// A wallet, or an empty one if there is none with this id.
         public subscript(wallet wallet: WalletID) -> Wallet {
             var found = wallets[wallet] ?? Wallet(balance: 0)
             found.isKnown = areWalletsKnown
             return found
         }
 
-        /// Whether anything is known: what is open, or that nothing else is.
+        /// Whether anything is known: that an entitlement is open, or that the others are shut.
         var isAnythingKnown: Bool { isKnown || access.values.contains(where: \.isActive) }
 
         /// The subscriptions that the customer has bought for several people.
         public var groups: [Subscription] { subscriptions.filter { $0.seats != nil } }
 
-        /// The subscriptions in which somebody else pays for the customer's seat. An organization's
-        /// are among them.
+        /// The subscriptions in which another person pays for the customer's seat. Those of an
+        /// organization are included.
         public var memberships: [Subscription] {
             subscriptions.filter { $0.ownership == .assigned }
         }
@@ -82,15 +82,15 @@ extension Perennial {
         }
     }
 
-    /// Whom the app speaks for.
+    /// The customer that the app uses now.
     public struct Customer: Hashable, Sendable {
-        /// Empty for an instant at the very first launch, until one was made.
+        /// The id. Empty for an instant at the very first launch, until one was made.
         public var id: String
         /// Other ids of the same customer.
         public var aliases: [String]
-        /// Whether nobody has signed in.
+        /// Whether no person has signed in.
         public var isAnonymous: Bool
-        /// What purchases carry as `appAccountToken`. Nil until the server has said.
+        /// The `appAccountToken` of purchases. Nil until the server has said.
         public var accountToken: UUID?
 
         public init(
@@ -104,7 +104,7 @@ extension Perennial {
         }
     }
 
-    /// Where purchases are made.
+    /// The App Store environment in which purchases are made.
     public struct StoreEnvironment: RawRepresentable, Hashable, Sendable {
         public let rawValue: String
         public init(rawValue: String) { self.rawValue = rawValue }

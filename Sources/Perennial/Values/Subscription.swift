@@ -3,29 +3,30 @@ public import Foundation
 extension Perennial {
     /// A subscription that renews.
     public struct Subscription: Hashable, Sendable, Identifiable {
-        /// The id of its first transaction. Of a seat that the app gave, the id of the claim.
+        /// The id of its first transaction. For a seat that the app gave, the id of the claim.
         public var id: String
         public var product: ProductID
         public var state: AccessState
-        /// The present period.
+        /// When the present period began.
         public var from: Date?
         public var until: Date?
-        /// Nil if the App Store has not said.
+        /// Whether it will renew. Nil if the App Store has not said.
         public var willRenew: Bool?
-        /// The product of the next period. Nil if there will be none, or if nobody has said.
+        /// The product of the next period. Nil if there is no next period, or if the App Store has
+        /// not said.
         public var renewsTo: ProductID?
         public var graceUntil: Date?
         public var commitment: Commitment?
-        /// The offer that the present period was bought with. Nil if there is none, and as long as
-        /// the App Store on this device has not said: the server's answer does not name it.
+        /// The offer that the present period was bought with. Nil if there is none, and until the
+        /// App Store on this device has reported it: the server's answer does not contain it.
         public var offer: AppliedOffer?
-        /// The product of the bundle that this subscription is a part of. By the App Store on this
-        /// device, like ``offer``.
+        /// The product of the bundle that contains this subscription. Reported by the App Store on
+        /// this device, like ``offer``.
         public var bundle: ProductID?
         public var ownership: Ownership
-        /// How many people it is paid for. Nil unless the customer bought seats.
+        /// The number of people it is paid for. Nil unless the customer bought seats.
         public var seats: Seats?
-        /// The customer's place in somebody else's group. Nil unless the app invited them.
+        /// The customer's place in another person's group. Nil unless the app invited the customer.
         public var seat: Seat?
 
         public init(
@@ -70,7 +71,7 @@ extension Perennial {
             /// Nil for an introductory offer, which has no id.
             public var id: String?
             public var kind: Offer.Kind
-            /// Nil if the App Store has not said. The same is true of ``period``.
+            /// How it is paid. Nil if the App Store has not said. The same is true of ``period``.
             public var paymentMode: Offer.PaymentMode?
             /// How long the offer lasts.
             public var period: Period?
@@ -86,7 +87,7 @@ extension Perennial {
             }
         }
 
-        /// A promise to pay for a number of months.
+        /// A commitment to pay for a number of months.
         public struct Commitment: Hashable, Sendable {
             /// The number of the present month, from 1.
             public var month: Int
@@ -104,11 +105,11 @@ extension Perennial {
         }
     }
 
-    /// A subscription that does not renew, whose length the developer has configured.
+    /// A subscription that does not renew, with a length from the developer's configuration.
     public struct Term: Hashable, Sendable {
         public var product: ProductID
         public var from: Date
-        /// Nil if no length is configured.
+        /// When the term ends. Nil if no length is configured.
         public var until: Date?
 
         public init(product: ProductID, from: Date, until: Date?) {
@@ -148,22 +149,23 @@ extension Perennial {
             public let rawValue: String
             public init(rawValue: String) { self.rawValue = rawValue }
 
-            /// A parent or a bank has to agree.
+            /// A parent or a bank must approve it.
             public static let approval = Self(rawValue: "approval")
-            /// Paid, kept on this device, and posted as soon as the server can be reached.
+            /// Paid, saved on this device, and posted as soon as the server can be reached.
             public static let server = Self(rawValue: "server")
-            /// Bought before somebody signed in who has purchases already: `restore` joins them.
+            /// Bought before a person signed in who already has purchases: `restore` joins them.
             public static let restore = Self(rawValue: "restore")
         }
     }
 
-    /// How much of one currency the customer has.
+    /// The balance of one currency.
     public struct Wallet: Hashable, Sendable {
-        /// With purchases and spendings that are still under way.
+        /// The balance, including unconfirmed purchases and debits.
         public var balance: Int
-        /// The part of it that the server has not confirmed yet. Negative after spending offline.
+        /// The part of ``balance`` that the server has not confirmed yet. Negative after spending
+        /// offline.
         public var unconfirmed: Int
-        /// False until the server has answered since the launch: then ``balance`` says nothing.
+        /// Whether the server has answered since the launch. If false, ``balance`` is meaningless.
         public var isKnown: Bool
 
         public init(balance: Int, unconfirmed: Int = 0, isKnown: Bool = true) {

@@ -1,4 +1,4 @@
-/// Why access is as it is, in one word.
+/// The state of access, in one word.
 public struct AccessState: ContractWord {
     public let rawValue: String
     public init(rawValue: String) { self.rawValue = rawValue }

@@ -16,8 +16,8 @@ public struct AuditList: Hashable, Sendable, Codable {
     }
 }
 
-/// One act of an operator. Once it says what was changed, which is right after the act, it is never
-/// changed, except for the id of a customer who is erased.
+/// One action of an operator. After its result is added, which happens right after the action, it
+/// never changes, except for the id of a customer who is erased.
 public struct AuditEntry: Hashable, Sendable, Codable {
     public var auditID: String
     public var at: Timestamp
@@ -25,15 +25,15 @@ public struct AuditEntry: Hashable, Sendable, Codable {
     public var author: String
     /// For example `customers.grants` or `webhooks.pause`: docs/dashboard.md lists them.
     public var act: String
-    /// Nil if the act was not about one environment.
+    /// Nil if the action was not about one environment.
     public var environment: StoreEnvironment?
-    /// For whom it was done. Nil if it was not about a customer.
+    /// The customer whom the action was about. Nil if there is none.
     public var customerID: String?
-    /// What it was done to, such as the id of a webhook.
+    /// The object of the action, such as the id of a webhook.
     public var subject: String?
-    /// What was before. Nil if that is not known, or if there was nothing.
+    /// The values before the action. Nil if they are unknown, or if there were none.
     public var before: [String: String]?
-    /// What is since.
+    /// The values after the action.
     public var after: [String: String]?
 
     public init(

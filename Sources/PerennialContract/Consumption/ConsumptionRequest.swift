@@ -88,11 +88,11 @@ public struct ConsumptionQuestion: Hashable, Sendable, Codable {
     public var answerUntil: Timestamp
     /// One of `waiting`, `answered`, `withheld`, `given_up`.
     public var state: String
-    /// How often sending a response was tried.
+    /// The number of attempts to send a response.
     public var attempts: Int
     /// When it was answered, withheld, or given up. Nil while it is waiting.
     public var endedAt: Timestamp?
-    /// Why no response was sent, or why none was sent yet.
+    /// Why no response was sent, or not yet.
     public var trouble: String?
     /// The response that was sent to Apple. Nil if none was sent.
     public var answer: ConsumptionAnswer?

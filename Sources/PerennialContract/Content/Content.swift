@@ -5,7 +5,7 @@ public struct ContentList: Hashable, Sendable, Codable {
     public init(items: [Content]) { self.items = items }
 }
 
-/// One issue, or another thing that is published once, and whether a customer may read it.
+/// One issue, or another item that is published once, and whether a customer may read it.
 public struct Content: Hashable, Sendable, Codable {
     public var contentID: String
     public var title: String
@@ -13,7 +13,7 @@ public struct Content: Hashable, Sendable, Codable {
     public var readable: Bool
     /// Why the customer may or may not read it, in one sentence.
     public var reason: String
-    /// Products that give access to this content by themselves.
+    /// Products that each give access to this content.
     public var productIDs: [String]
     /// The path on this server of the content's file. It needs no key and is valid until
     /// ``urlUntil``. Nil if the customer may not read it, if it has no file, or if the request is

@@ -3,8 +3,8 @@ public struct CustomerList: Hashable, Sendable, Codable {
     public var items: [Found]
     /// Whether the App Store was asked, too.
     public var appStore: AppStore
-    /// The original transaction ids of what the App Store knows by the number. Nil if it was not
-    /// asked, or has not answered.
+    /// The original transaction ids of the purchases that the App Store knows by the number. Nil if
+    /// it was not asked, or has not answered.
     public var originalTransactionIDs: [String]?
 
     public init(
@@ -21,12 +21,12 @@ public struct CustomerList: Hashable, Sendable, Codable {
         case originalTransactionIDs = "original_transaction_ids"
     }
 
-    /// Whether the App Store was asked about a number that is not known here.
+    /// Whether the App Store was asked about a number that is unknown to this server.
     public struct AppStore: ContractWord {
         public let rawValue: String
         public init(rawValue: String) { self.rawValue = rawValue }
 
-        /// Something was found here, or the text is not a number of the App Store's.
+        /// This server found something, or the text is not a number of the App Store.
         public static let notAsked = Self(rawValue: "not_asked")
         public static let answered = Self(rawValue: "answered")
         /// The app has no key for the App Store Server API.

@@ -32,7 +32,7 @@ public struct Forward: Hashable, Sendable, Codable {
     public var lastStatus: Int?
     /// Why there was no response.
     public var lastTrouble: String?
-    /// Nil if it is not tried again.
+    /// Nil if there is no further attempt.
     public var nextAttemptAt: Timestamp?
     public var acceptedAt: Timestamp?
 

@@ -1,9 +1,9 @@
-/// The response of `GET /v1/notifications`: the notifications of the App Store that were recorded,
-/// signed last first.
+/// The response of `GET /v1/notifications`: the recorded notifications of the App Store, the one
+/// that was signed last first.
 public struct NotificationList: Hashable, Sendable, Codable {
     public var items: [Line]
-    /// The cursor of the page with older ones. Nil on the last page. A page may have fewer items
-    /// than were asked for and still not be the last one.
+    /// The cursor of the page with older ones. Nil on the last page. A page that is not the last
+    /// one may have fewer items than were requested.
     public var nextCursor: String?
 
     /// One notification.
@@ -14,18 +14,19 @@ public struct NotificationList: Hashable, Sendable, Codable {
         public var type: String
         public var subtype: String?
         public var environment: StoreEnvironment
-        /// By what it came: `notification` if Apple sent it, `reconciliation` if Apple had to be
-        /// asked for it, `import`, or `device`.
+        /// How it arrived: `notification` if Apple sent it, `reconciliation` if the server
+        /// requested it from Apple, `import`, or `device`.
         public var source: String
         public var signedAt: Timestamp
         public var receivedAt: Timestamp
-        /// Who has the purchase. Nil if it is about none, or if nobody has it.
+        /// The owner of the purchase. Nil if it is about no purchase, or if the purchase has no
+        /// owner.
         public var customerID: String?
         /// The first transaction of the purchase that it is about.
         public var originalTransactionID: String?
-        /// How many addresses that it is forwarded to have accepted it.
+        /// How many of the addresses that it is forwarded to have accepted it.
         public var forwardsAccepted: Int
-        /// How many have not.
+        /// How many of those addresses have not accepted it.
         public var forwardsWaiting: Int
 
         public init(
@@ -81,16 +82,16 @@ public struct NotificationSummary: Hashable, Sendable, Codable {
     /// False if there were so many that only the last of them were counted.
     public var complete: Bool
     public var received: Int
-    /// Of these: the App Store had to be asked for them, because they had not arrived.
+    /// How many of them the server had to request from the App Store, because they had not arrived.
     public var backfilled: Int
-    /// From the signature until they came, in milliseconds: half of them took at most this long.
-    /// Nil if there were none.
+    /// The median time from signature to arrival, in milliseconds. Nil if there were none.
     public var medianDelayMilliseconds: Int?
-    /// 99 of 100 took at most this long.
+    /// The time from signature to arrival that 99 of 100 did not exceed, in milliseconds.
     public var slowDelayMilliseconds: Int?
-    /// By the hour of the signature, oldest first; the last hour has only begun.
+    /// The hours by time of signature, oldest first; the last hour is not over.
     public var hours: [Hour]
-    /// Notifications that came again, and those that were refused, since this server began.
+    /// Notifications that arrived more than once, and those that were refused, since this server
+    /// started.
     public var repeated: Int
     public var refused: Int
 
@@ -98,7 +99,7 @@ public struct NotificationSummary: Hashable, Sendable, Codable {
     public struct Hour: Hashable, Sendable, Codable {
         public var from: Timestamp
         public var received: Int
-        /// Of these: the App Store had to be asked for them.
+        /// How many of them the server had to request from the App Store.
         public var backfilled: Int
 
         public init(from: Timestamp, received: Int = 0, backfilled: Int = 0) {

@@ -30,7 +30,7 @@ public struct Webhook: Hashable, Sendable, Codable {
     /// Whether it is in perennial.yaml. Then a request can only pause it.
     public var isConfigured: Bool
     public var isPaused: Bool
-    /// `asked`, or `gone` if the receiver answered 410.
+    /// Why it is paused: `asked` for by a request, or `gone` if the receiver answered 410.
     public var pauseReason: String?
     public var createdAt: Timestamp
     /// The first failure since the last success. Nil if the last attempt succeeded.
@@ -45,7 +45,7 @@ public struct Webhook: Hashable, Sendable, Codable {
 
         /// ``WebhookMessage``.
         public static let perennial = Self(rawValue: "perennial")
-        /// As RevenueCat's webhooks. One event becomes none, one, or several.
+        /// The form of RevenueCat's webhooks. One event becomes none, one, or several.
         public static let revenueCat = Self(rawValue: "revenuecat")
 
         /// All formats of this version of the server.
@@ -131,7 +131,7 @@ public struct WebhookRequest: Hashable, Sendable, Codable {
     }
 }
 
-/// The body of `PATCH /v1/webhooks/{webhook_id}`. What is nil stays.
+/// The body of `PATCH /v1/webhooks/{webhook_id}`. A nil member leaves the value unchanged.
 public struct WebhookChangeRequest: Hashable, Sendable, Codable {
     public var url: String?
     /// Only events of these types. An empty list means all, as nil does for a new webhook.
@@ -170,9 +170,9 @@ public struct WebhookChangeRequest: Hashable, Sendable, Codable {
 
 /// The body of `POST /v1/webhooks/{webhook_id}/secret`.
 public struct WebhookSecretRequest: Hashable, Sendable, Codable {
-    /// Nil for a new one.
+    /// The new secret. Nil: the server makes one.
     public var secret: String?
-    /// For how long the former secret signs, too. Nil means a day.
+    /// For how long the former secret also signs. Nil means a day.
     public var overlapHours: Int?
 
     public init(
@@ -188,16 +188,16 @@ public struct WebhookSecretRequest: Hashable, Sendable, Codable {
     }
 }
 
-/// The body of `POST /v1/webhooks/{webhook_id}/replay`: which events are delivered once more.
-/// What is nil does not matter.
+/// The body of `POST /v1/webhooks/{webhook_id}/replay`: selects the events that are delivered once
+/// more. A nil member selects nothing.
 public struct WebhookReplayRequest: Hashable, Sendable, Codable {
     /// The cursor before the first event.
     public var after: String?
     /// The cursor of the last event.
     public var until: String?
-    /// Events that became known from then on.
+    /// Only events that the server learned of at this time or later.
     public var from: Timestamp?
-    /// Events that became known before.
+    /// Only events that the server learned of before this time.
     public var to: Timestamp?
     /// Only this event.
     public var eventID: String?
@@ -230,7 +230,7 @@ public struct WebhookReplayRequest: Hashable, Sendable, Codable {
 public struct WebhookReplayResult: Hashable, Sendable, Codable {
     /// How many events are delivered once more.
     public var count: Int
-    /// Send it as `after`, with the rest unchanged, to go on. Nil if nothing is left.
+    /// If not nil, there are more events: send it as `after`, with the other members unchanged.
     public var nextCursor: String?
 
     public init(

@@ -33,7 +33,8 @@ public struct WebhookDelivery: Hashable, Sendable, Codable {
     public var lastStatus: Int?
     /// Why there was no answer.
     public var lastTrouble: String?
-    /// Nil if it is not tried again, or waits for an earlier one of the same customer.
+    /// When the next attempt is due. Nil if there is none, or if the delivery waits for an earlier
+    /// one of the same customer.
     public var nextAttemptAt: Timestamp?
     public var endedAt: Timestamp?
     /// Every attempt. Nil in lists.
@@ -92,11 +93,11 @@ public struct WebhookDelivery: Hashable, Sendable, Codable {
 /// One attempt of a delivery.
 public struct WebhookAttempt: Hashable, Sendable, Codable {
     public var at: Timestamp
-    /// How long it took.
+    /// How long the attempt took, in milliseconds.
     public var milliseconds: Int64
-    /// Nil if nothing answered.
+    /// The HTTP status of the answer. Nil if there was none.
     public var status: Int?
-    /// Why nothing answered.
+    /// Why there was no answer.
     public var trouble: String?
     /// The first 4 KiB of the answer, without the secrets of the webhook.
     public var answer: String?
@@ -121,7 +122,7 @@ public struct WebhookAttempt: Hashable, Sendable, Codable {
     }
 }
 
-/// What is posted to a webhook.
+/// The body that is posted to a webhook.
 public struct WebhookMessage: Hashable, Sendable, Codable {
     /// The type of the event, or `test`.
     public var type: EventType
@@ -133,7 +134,8 @@ public struct WebhookMessage: Hashable, Sendable, Codable {
     public struct Content: Hashable, Sendable, Codable {
         /// Nil for a test.
         public var event: Event?
-        /// The customer after the event, and maybe after later ones. Nil if the event has none.
+        /// The customer after the event, possibly also after later ones. Nil if the event has no
+        /// customer.
         public var customer: Customer?
 
         public init(event: Event?, customer: Customer?) {

@@ -37,7 +37,7 @@ public struct Event: Hashable, Sendable, Codable {
     /// The amount paid, or, if negative, refunded. The sum over all events of a purchase is the
     /// seller's revenue from it, before Apple's commission and taxes.
     public var money: Money?
-    /// Why nothing follows, if the purchase expired.
+    /// Why the purchase expired and nothing follows.
     public var why: String?
     /// The offer applied to the purchase, or to the next period.
     public var offer: RedeemedOffer?
@@ -48,12 +48,12 @@ public struct Event: Hashable, Sendable, Codable {
     public var grant: Grant?
     /// The non-renewing term that ends soon. Set for `term_ending` only.
     public var term: TermEnding?
-    /// What was added to a wallet or taken out of it.
+    /// The change of a wallet's balance.
     public var wallet: WalletMovement?
-    /// Whose place in a group began or ended. Left out of other events.
+    /// The seat claim that began or ended. Left out of other events.
     public var seat: SeatChange?
-    /// How many events the purchase had while it belonged to no customer. They are in the
-    /// customer's history now, before this one. Set for `linked` only.
+    /// How many events the purchase had while it belonged to no customer. They now come before this
+    /// event in the customer's history. Set for `linked` only.
     public var earlierEvents: Int?
     public var cause: Cause
 
@@ -63,7 +63,7 @@ public struct Event: Hashable, Sendable, Codable {
         public var kind: String
         /// Identifies the signed document: the SHA-256 of its signed part, in hexadecimal.
         public var documentID: String?
-        /// Whose request caused it. Nil if no request did.
+        /// The author of the request that caused it. Nil if no request did.
         public var author: Author?
 
         public init(kind: String, documentID: String? = nil, author: Author? = nil) {
@@ -78,13 +78,13 @@ public struct Event: Hashable, Sendable, Codable {
             case author
         }
 
-        /// The key of a request, and the person for whom a server sent it.
+        /// The key of a request, and the person on whose behalf a server sent it.
         public struct Author: Hashable, Sendable, Codable {
             /// The name of the key; may be empty.
             public var keyName: String
             /// The first hexadecimal digits of the key's hash, as `perennial keys list` shows them.
             public var keyDigits: String
-            /// What the request's header `Perennial-Actor` said.
+            /// The value of the request's header `Perennial-Actor`.
             public var actor: String?
 
             public init(keyName: String, keyDigits: String, actor: String? = nil) {

@@ -1,7 +1,8 @@
 /// A page of events in order, with the cursor of the next page.
 public struct EventList: Hashable, Sendable, Codable {
     public var items: [Event]
-    /// Pass it as `after` to read what follows, now or later. Set even if no events follow yet.
+    /// The cursor after the last event: pass it as `after` to read later events, now or in the
+    /// future. Set even if there are none yet.
     public var nextCursor: String
 
     public init(items: [Event], nextCursor: String) {

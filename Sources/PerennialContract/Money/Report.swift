@@ -5,10 +5,10 @@ public struct Report: Hashable, Sendable, Codable {
     public var name: String
     /// Changes with the definition. Numbers of different versions cannot be compared.
     public var version: Int
-    /// `revenuecat` or `apphud` if the report is by their definition; nil if it is by ours.
+    /// `revenuecat` or `apphud` if the report uses their definition; nil if it uses ours.
     public var profile: String?
     public var title: String
-    /// What the report answers.
+    /// The question that the report answers.
     public var sentence: String
     public var environment: StoreEnvironment
     /// The first and the last day, such as `2026-11-21`, in the time zone.
@@ -17,16 +17,16 @@ public struct Report: Hashable, Sendable, Codable {
     /// `day`, `week`, `month`, `quarter`, or `year`.
     public var by: String
     public var timeZone: String
-    /// By what the rows are divided: `product`, `group`, `country`, `offer`, or `price`.
+    /// How the rows are divided: by `product`, `group`, `country`, `offer`, or `price`.
     public var segment: String?
-    /// The currency that amounts are converted to; nil if each is shown by itself.
+    /// The currency that amounts are converted to; nil if each currency is shown separately.
     public var currency: String?
     /// The days of the first and the last exchange rate that was used.
     public var ratesFrom: String?
     public var ratesTo: String?
     /// Currencies without a rate. Their rows are not converted.
     public var unconverted: [String]
-    /// If the report shows what was known at an earlier moment: that moment.
+    /// The earlier moment whose knowledge the report shows. Nil if it shows the present one.
     public var asKnownAt: Timestamp?
     /// Whether refunds that were reversed are left out, as if they had never been given. Nil in
     /// responses of earlier versions.
@@ -91,13 +91,13 @@ public struct Report: Hashable, Sendable, Codable {
         case rows
     }
 
-    /// What the values of one place in each row mean.
+    /// The meaning of the values at one position of each row.
     public struct Column: Hashable, Sendable, Codable {
         public var name: String
-        /// `money`: a decimal number of the row's currency. `count`: a whole number. `percent`.
+        /// `money`: a decimal number in the row's currency. `count`: a whole number. `percent`.
         public var unit: String
         public var sentence: String
-        /// Whether `/transactions` lists what is behind the number.
+        /// Whether `/transactions` lists the movements of the number.
         public var opens: Bool
 
         public init(name: String, unit: String, sentence: String, opens: Bool) {
@@ -122,12 +122,12 @@ public struct Report: Hashable, Sendable, Codable {
         public var to: String
         /// Whether the period is not over, so that its values may still change.
         public var isIncomplete: Bool
-        /// Nil in reports that only count, and for purchases without a known price.
+        /// The currency. Nil in reports that only count, and for purchases without a known price.
         public var currency: String?
-        /// The part of the division; nil if there is none, or if documents do not say.
+        /// The part of the division. Nil if there is no division, or if the documents do not say.
         public var part: String?
-        /// Decimal numbers as text, in the order of the columns. An empty text is no value: a share
-        /// of nothing.
+        /// Decimal numbers as text, in the order of the columns. An empty text means no value, such
+        /// as a percentage of nothing.
         public var values: [String]
 
         public init(

@@ -1,4 +1,4 @@
-/// The reports there are: `GET /v1/reports`.
+/// All reports: `GET /v1/reports`.
 public struct ReportList: Hashable, Sendable, Codable {
     public var items: [Definition]
 

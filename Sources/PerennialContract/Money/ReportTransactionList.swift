@@ -1,7 +1,7 @@
-/// What is behind a number of a report: `GET /v1/reports/{name}/transactions`. The values of all
+/// The movements of a report's number: `GET /v1/reports/{name}/transactions`. The values of all
 /// pages add up to the number.
 public struct ReportTransactionList: Hashable, Sendable, Codable {
-    /// The column whose numbers these are.
+    /// The column that the numbers belong to.
     public var column: String
     public var items: [Source]
     /// Send it as `after` for the next page; nil on the last one.
@@ -19,13 +19,13 @@ public struct ReportTransactionList: Hashable, Sendable, Codable {
         case nextCursor = "next_cursor"
     }
 
-    /// One movement; or one purchase with the sum of its movements, for numbers that say what is
-    /// there at a period's end.
+    /// One movement. For a number that describes the state at a period's end, one purchase with the
+    /// sum of its movements.
     public struct Source: Hashable, Sendable, Codable {
         public var at: Timestamp
         /// What happened, such as `renewal`; nil for a purchase.
         public var kind: String?
-        /// Nil if the purchase belongs to nobody.
+        /// Nil if the purchase belongs to no customer.
         public var customerID: String?
         public var originalTransactionID: String
         /// Nil for a purchase.

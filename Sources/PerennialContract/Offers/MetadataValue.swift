@@ -1,4 +1,4 @@
-/// A value of a placement's metadata, which means something to the app alone: any JSON.
+/// A value of a placement's metadata, which only the app interprets: any JSON.
 public struct MetadataValue: Hashable, Sendable {
     private indirect enum Form: Hashable, Sendable {
         case null
@@ -34,7 +34,7 @@ public struct MetadataValue: Hashable, Sendable {
         if case .integer(let value) = form { value } else { nil }
     }
 
-    /// Any number, whole or not. Nil unless it is one.
+    /// The value as a number, whole or not. Nil unless it is a number.
     public var number: Double? {
         switch form {
         case .integer(let value): Double(value)

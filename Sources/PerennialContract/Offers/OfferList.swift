@@ -1,8 +1,8 @@
-/// The response of `GET /v1/customers/{id}/offers`: which offers the customer is eligible for, as
-/// far as the server knows. The App Store decides.
+/// The response of `GET /v1/customers/{id}/offers`: the offers that the customer is eligible for,
+/// as far as the server knows. The App Store decides.
 public struct OfferList: Hashable, Sendable, Codable {
     public var items: [Offer]
-    /// The storefront of the request, in three letters (ISO 3166-1). Nil if it named none.
+    /// The storefront of the request, in three letters (ISO 3166-1). Nil if the request named none.
     public var storefront: String?
 
     public init(items: [Offer], storefront: String? = nil) {
@@ -22,7 +22,7 @@ public struct OfferList: Hashable, Sendable, Codable {
         public var why: String
         /// One sentence, for a person.
         public var reason: String
-        /// Whether this is only a guess, because the App Store decides by what it alone knows, as
+        /// Whether this is only a guess, because the App Store decides by data that only it has, as
         /// for win-back offers and codes. Nil in responses of earlier versions.
         public var appleDecides: Bool?
 
@@ -97,7 +97,7 @@ public struct OfferSignature: Hashable, Sendable, Codable {
     /// Only for `promotional_v1`: milliseconds since 1970. ``signature`` is in Base64.
     public var timestamp: Int64?
     public var signature: String?
-    /// For the other kinds.
+    /// Only for `promotional` and `introductory`.
     public var compactJWS: String?
     /// Only for `introductory`: the value that the JWS contains.
     public var allowsIntroductory: Bool?

@@ -1,8 +1,8 @@
-/// The response of `GET /v1/offerings`: what an app sells, what each product gives, and the rules
-/// that an app needs while it cannot ask the server.
+/// The response of `GET /v1/offerings`: the products of an app, what each gives, and the rules that
+/// an app needs while it cannot reach the server.
 ///
-/// ``jws`` is the same, signed. Its payload has all members but `jws`, and `iss`, `aud` and `iat`,
-/// so that this type can be decoded from it.
+/// ``jws`` contains the same, signed. Its payload has all members except `jws`, and also `iss`,
+/// `aud` and `iat`, so that this type can be decoded from it.
 public struct Offerings: Hashable, Sendable, Codable {
     /// The app's name in the configuration.
     public var app: String
@@ -10,20 +10,21 @@ public struct Offerings: Hashable, Sendable, Codable {
     public var environment: StoreEnvironment
     /// Every product that gives something, sorted by id. Any other product gives nothing.
     public var products: [Product]
-    /// In the order of the configuration. The first one is the default.
+    /// The placements, in the order of the configuration. The first one is the default.
     public var placements: [Placement]
     /// The permissions for each currency, by its name.
     public var wallets: [String: Wallet]
-    /// The time zone by whose days and months terms are counted, such as `Europe/Vienna`.
+    /// The time zone in which the days and months of terms are counted, such as `Europe/Vienna`.
     public var timeZone: String
-    /// What happens to a term that is bought while another one of its chain runs: `stack`,
+    /// What happens to a term that is bought while another term of its chain runs: `stack`,
     /// `extend` or `refuse`.
     public var overlap: String
     /// How long access stays open after the end of a period if its renewal is not confirmed.
     public var unconfirmedHoldHours: Int
-    /// How many days an app without a network may rely on a token.
+    /// For how many days an app without a network may rely on a token.
     public var offlineDays: Int
-    /// The same, signed with ES256 by the key of the app's tokens. Nil if the app has no tokens.
+    /// The offerings signed with ES256 by the key of the app's tokens. Nil if the app has no
+    /// tokens.
     public var jws: String?
 
     public init(
@@ -58,12 +59,12 @@ public struct Offerings: Hashable, Sendable, Codable {
         case jws
     }
 
-    /// What one product gives.
+    /// The entitlements and credits that one product gives.
     public struct Product: Hashable, Sendable, Codable {
         public var productID: String
         /// Sorted by name.
         public var entitlements: [String]
-        /// How long it lasts. Nil unless it is a term that does not renew.
+        /// The length of the term. Nil unless it is a term that does not renew.
         public var term: Term?
         /// How much one unit adds to each wallet.
         public var credits: [String: Int64]
@@ -95,7 +96,7 @@ public struct Offerings: Hashable, Sendable, Codable {
         public var months: Int
         /// Whole days, in addition to the months, without the bonus.
         public var days: Int
-        /// Days in addition to the paid ones.
+        /// Bonus days in addition to the paid ones.
         public var bonusDays: Int
         /// Terms of one chain follow each other; terms of different chains run side by side.
         public var chain: String
@@ -140,11 +141,11 @@ public struct Offerings: Hashable, Sendable, Codable {
 
     /// What an app may do with the wallets of one currency.
     public struct Wallet: Hashable, Sendable, Codable {
-        /// Who may debit it: `server` with a secret key only, or also the `app`.
+        /// Who may debit a wallet: only a `server` with a secret key, or also the `app`.
         public var spend: String
         /// How much the app may spend before the server has confirmed it. Nil: nothing.
         public var maxOffline: Int64?
-        /// Whether the balance may become negative by spending.
+        /// Whether spending may make the balance negative.
         public var allowsDebt: Bool
 
         public init(spend: String, maxOffline: Int64?, allowsDebt: Bool) {

@@ -10,25 +10,26 @@ public struct ConfigurationPreviewRequest: Hashable, Sendable, Codable {
     }
 }
 
-/// What a configuration would change for an app and its customers, if it were put in force now.
+/// What a configuration would change for an app and its customers, if it took effect now.
 public struct ConfigurationPreview: Hashable, Sendable, Codable {
-    /// One line for each rule that would go (`-`) or come (`+`).
+    /// One line for each rule that would be removed (`-`) or added (`+`).
     public var differences: [String]
-    /// How many customers were looked at.
+    /// How many customers were examined.
     public var customers: Int
-    /// False if there was no time to look at all customers. Then those with the first ids were
-    /// looked at.
+    /// False if there was not enough time to examine all customers. Then those with the first ids
+    /// were examined.
     public var complete: Bool
-    /// How many customers would lose or gain what. What nobody would lose or gain is left out.
+    /// For each entitlement, how many customers would lose or gain it. Entitlements without a
+    /// change are left out.
     public var entitlements: [Change]
 
-    /// What customers would lose and gain of one entitlement.
+    /// How many customers would lose or gain one entitlement.
     public struct Change: Hashable, Sendable, Codable {
         public var entitlement: String
         public var environment: StoreEnvironment
         public var losing: Int
         public var gaining: Int
-        /// The first of those who would lose it, and of those who would gain it: 10 at most.
+        /// The first customers who would lose it, and the first who would gain it: 10 at most.
         public var losingIDs: [String]
         public var gainingIDs: [String]
 

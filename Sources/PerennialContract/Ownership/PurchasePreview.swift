@@ -2,7 +2,7 @@
 /// bought. The request changes nothing.
 public struct PreviewRequest: Hashable, Sendable, Codable {
     public var customerID: String
-    /// With which intent the purchases would be posted: see ``PurchasesRequest/intent``.
+    /// The intent with which the purchases would be posted: see ``PurchasesRequest/intent``.
     public var intent: PurchaseIntent?
     /// Signed transactions from StoreKit 2 (`VerificationResult.jwsRepresentation`).
     public var signedTransactions: [String]?
@@ -84,13 +84,13 @@ public struct PurchasePreview: Hashable, Sendable, Codable {
         public var active: Bool
         /// One of `customer`, `another`, `nobody`.
         public var owner: String
-        /// What the owner is. Nil if nobody owns it.
+        /// Whether the owner is a person or an anonymous customer. Nil if there is no owner.
         public var ownerKind: OwnerKind?
         /// Set only for secret keys, and only if another customer owns the purchase.
         public var ownerID: String?
         /// A mask of the other customer's mail address, such as `a…@e…`, for the person at the
-        /// device. Nil if none of that customer's ids is a mail address, or if nobody else owns
-        /// the purchase.
+        /// device. Nil if none of that customer's ids is a mail address, or if no other customer
+        /// owns the purchase.
         public var ownerHint: String?
         /// What posting would do. One of `nothing`, `link`, `move`, `share`, `refuse`.
         public var outcome: String

@@ -1,4 +1,4 @@
-/// What became of one document of a posting.
+/// The result for one document of a posting.
 public struct DocumentOutcome: Hashable, Sendable, Codable {
     /// The member of the request that contains the document, for example `signed_transactions`.
     public var member: String

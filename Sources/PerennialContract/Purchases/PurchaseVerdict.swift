@@ -1,13 +1,13 @@
-/// Whose a purchase is, from the view of the customer that a response is about.
+/// The owner of a purchase, from the view of the customer that a response is about.
 public struct PurchaseVerdict: Hashable, Sendable, Codable {
     public var purchaseID: String
     public var originalTransactionID: String
     public var verdict: Word
     /// Why the customer does not get it: see `why` of a preview.
     public var why: String?
-    /// What the customer is to whom it belongs. Nil if it belongs to nobody.
+    /// Whether the owner is a person or an anonymous customer. Nil if there is no owner.
     public var owner: OwnerKind?
-    /// Its product, if the server's configuration does not list that product: then the purchase
+    /// The purchase's product, if the server's configuration does not list it: then the purchase
     /// gives nothing. See `unlisted_products` of the customer.
     public var unlistedProductID: String?
 
@@ -38,22 +38,22 @@ public struct PurchaseVerdict: Hashable, Sendable, Codable {
 
         /// It belongs to the customer.
         public static let theirs = Self(rawValue: "theirs")
-        /// It belonged to nobody, and belongs to the customer from now on.
+        /// It had no owner, and belongs to the customer from now on.
         public static let linked = Self(rawValue: "linked")
         /// It belonged to another customer, and belongs to this one from now on.
         public static let moved = Self(rawValue: "moved")
-        /// It belongs to another customer, and this one has it, too.
+        /// It belongs to another customer, and is shared with this one.
         public static let shared = Self(rawValue: "shared")
         /// It belongs to another customer. This one gets nothing from it.
         public static let another = Self(rawValue: "another")
-        /// It belongs to nobody yet, and not to this customer either.
+        /// It has no owner yet, and this customer does not become its owner.
         public static let refused = Self(rawValue: "refused")
 
         public static let known: [Self] = [theirs, linked, moved, shared, another, refused]
     }
 }
 
-/// Whether the app has said who a customer is.
+/// Whether a customer is a person whom the app has named.
 public struct OwnerKind: ContractWord {
     public let rawValue: String
     public init(rawValue: String) { self.rawValue = rawValue }

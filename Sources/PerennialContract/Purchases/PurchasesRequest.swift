@@ -1,7 +1,8 @@
-/// The body of `POST /v1/purchases`: the documents of a device, and whose they are. Idempotent.
+/// The body of `POST /v1/purchases`: the documents of a device, and the customer they are posted
+/// for. Idempotent.
 public struct PurchasesRequest: Hashable, Sendable, Codable {
     public var customerID: String
-    /// Why the app posts. With an intent, documents that are refused do not fail the others.
+    /// Why the app posts. If it is set, a refused document does not fail the others.
     public var intent: PurchaseIntent?
     /// Signed transactions from StoreKit 2 (`VerificationResult.jwsRepresentation`).
     public var signedTransactions: [String]?
@@ -17,9 +18,9 @@ public struct PurchasesRequest: Hashable, Sendable, Codable {
     /// The signed app transaction from StoreKit 2 (`AppTransaction.shared`, its
     /// `jwsRepresentation`). It may be posted alone, before the first purchase.
     public var signedAppTransaction: String?
-    /// The placement at which the customer bought. Kept with the signed transactions if the intent
-    /// is `purchase`, as are ``sdk`` and ``storefront``; they decide nothing. Each is cut after 100
-    /// characters.
+    /// The placement at which the customer bought. Stored with the signed transactions if the
+    /// intent is `purchase`, like ``sdk`` and ``storefront``. They have no effect on access. Each
+    /// is cut after 100 characters.
     public var placement: String?
     /// The library that posts, with its version, such as `perennial-swift/0.1.0`.
     public var sdk: String?
@@ -66,10 +67,10 @@ public struct PurchaseIntent: ContractWord {
 
     /// The customer has just bought.
     public static let purchase = Self(rawValue: "purchase")
-    /// The customer asked for it.
+    /// The customer asked for a restore.
     public static let restore = Self(rawValue: "restore")
-    /// The app has found the documents by itself, for example at its start. Takes nothing from
-    /// another customer, and is never answered with `purchase_belongs_to_another_customer`.
+    /// The app has found the documents by itself, for example at launch. Takes nothing from another
+    /// customer, and never fails with `purchase_belongs_to_another_customer`.
     public static let sync = Self(rawValue: "sync")
 
     public static let known: [Self] = [purchase, restore, sync]

@@ -1,25 +1,26 @@
-/// The response of `GET /v1/documents/{document_id}`: what Apple signed, as it came and decoded.
+/// The response of `GET /v1/documents/{document_id}`: what Apple signed, in its original form and
+/// decoded.
 public struct SignedDocument: Hashable, Sendable, Codable {
     /// A SHA-256 in hexadecimal, like ``Event/Cause/documentID``.
     public var documentID: String
     /// `notification`, `transaction`, `renewal`, `app_transaction`, `app_receipt`, …
     public var kind: String
     public var environment: StoreEnvironment
-    /// By what it came: `notification`, `device`, `reconciliation` (an answer of the App Store), or
-    /// `import` (a file of the operator's).
+    /// How it arrived: `notification`, `device`, `reconciliation` (an answer of the App Store), or
+    /// `import` (a file of the operator).
     public var source: String
     public var signedAt: Timestamp
     public var receivedAt: Timestamp
-    /// Who has one of the purchases. Nil if nobody has.
+    /// A customer who has one of the purchases. Nil if there is none.
     public var customerID: String?
-    /// The first transactions of the purchases about which it attests something.
+    /// The first transactions of the purchases that it contains facts about.
     public var originalTransactionIDs: [String]
-    /// Why it would not be accepted now, as of the time when it came. Nil if it would.
+    /// Why it would not be accepted now, by the time of its arrival. Nil if it would be.
     public var refusal: Refusal?
-    /// What it says: the payload, with the payloads of documents inside in their places. Nil for a
-    /// receipt, which is not JSON.
+    /// The decoded payload. Documents inside it are replaced by their payloads. Nil for a receipt,
+    /// which is not JSON.
     public var payload: MetadataValue?
-    /// As it came: a compact JWS, or JSON, or the Base64 of a receipt.
+    /// The document in its original form: a compact JWS, JSON, or the Base64 of a receipt.
     public var signed: String
 
     /// Why a document is not trusted.
@@ -69,7 +70,7 @@ public struct SignedDocument: Hashable, Sendable, Codable {
 }
 
 /// The response of `GET /v1/documents` and `GET /v1/customers/{id}/documents`: what Apple signed
-/// about purchases, signed last first.
+/// about purchases, the latest signature first.
 public struct DocumentList: Hashable, Sendable, Codable {
     public var items: [Line]
     /// The cursor of the page with older ones. Nil on the last page.
@@ -77,14 +78,14 @@ public struct DocumentList: Hashable, Sendable, Codable {
 
     /// One document, without its content.
     public struct Line: Hashable, Sendable, Codable {
-        /// As in ``SignedDocument``, like the other members.
+        /// A SHA-256 in hexadecimal. This and the other members are as in ``SignedDocument``.
         public var documentID: String
         public var kind: String
         public var environment: StoreEnvironment
         public var source: String
         public var signedAt: Timestamp
         public var receivedAt: Timestamp
-        /// The first transactions of those purchases of the list about which it attests something.
+        /// The first transactions of the purchases in the list that it contains facts about.
         public var originalTransactionIDs: [String]
 
         public init(

@@ -12,8 +12,9 @@ public struct Subscription: Hashable, Sendable, Codable {
     public var willRenew: Bool?
     /// The product of the next period. Nil if there will be none, or if the App Store has not said.
     public var renewsTo: String?
-    /// The end of the grace period, in which the App Store grants access although it could not
-    /// collect the renewal. After its end it stays until the next payment. Nil if there was none.
+    /// The end of the grace period, in which the App Store grants access although the renewal could
+    /// not be charged. The value stays after that end, until the next payment. Nil if there was no
+    /// grace period.
     public var graceUntil: Timestamp?
     /// Nil if the App Store does not say, for example for a family member's purchase.
     public var price: Money?
@@ -22,9 +23,10 @@ public struct Subscription: Hashable, Sendable, Codable {
     public var ownership: Ownership
     public var store: StoreName
     public var environment: StoreEnvironment
-    /// The customer's place in somebody else's group. Left out unless the app invited them.
+    /// The customer's place in another person's group. Left out unless the app invited the
+    /// customer.
     public var seat: Seat?
-    /// How many people the customer pays for. Left out unless they bought seats.
+    /// The number of people that the customer pays for. Left out unless the customer bought seats.
     public var seats: Seats?
 
     /// A period of time, excluding its end.
@@ -69,7 +71,7 @@ public struct Subscription: Hashable, Sendable, Codable {
         }
     }
 
-    /// A place in a group that somebody else pays for.
+    /// A place in a group that another person pays for.
     public struct Seat: Hashable, Sendable, Codable {
         public var claimID: String
         public var standing: SeatStanding
@@ -85,11 +87,11 @@ public struct Subscription: Hashable, Sendable, Codable {
         }
     }
 
-    /// How many people a subscription is paid for, the purchaser among them.
+    /// The number of people that a subscription is paid for, including the purchaser.
     public struct Seats: Hashable, Sendable, Codable {
-        /// Now.
+        /// The seats of the present period.
         public var count: Int
-        /// In the next period. Nil if the App Store has not said.
+        /// The seats of the next period. Nil if the App Store has not said.
         public var atRenewal: Int?
         /// How many members have joined. Nil unless the app invites them.
         public var claimed: Int?

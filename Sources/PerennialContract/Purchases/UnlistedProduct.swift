@@ -1,5 +1,5 @@
-/// A product that was bought, and that the server's configuration does not list: it gives nothing
-/// until it is added. Then it counts for the past, too.
+/// A product that was bought and that the server's configuration does not list: it gives nothing
+/// until it is added. After that, earlier purchases count, too.
 public struct UnlistedProduct: Hashable, Sendable, Codable {
     public var productID: String
     /// The line to add under `products` of the app in the configuration, such as `guide: [pro]`,

@@ -1,37 +1,37 @@
-/// The response of `GET /v1/notifications/asked`: what the App Store is asked, for notifications
-/// that did not arrive and about which purchases.
+/// The response of `GET /v1/notifications/asked`: the server's requests to the App Store, for
+/// notifications that did not arrive and about purchases.
 public struct StoreInquiries: Hashable, Sendable, Codable {
     public var environment: StoreEnvironment
-    /// In the last seven days: how many notifications were recorded, and how many of them the App
-    /// Store had to be asked for.
+    /// How many notifications were recorded in the last seven days. The next member says how many
+    /// of them had to be requested from the App Store.
     public var notifications: Int
     public var backfilled: Int
-    /// From the signature until they came, in milliseconds: the longest of those asked for. Nil if
+    /// The longest time from signature to arrival among the requested ones, in milliseconds. Nil if
     /// there were none.
     public var longestDelayMilliseconds: Int?
     /// False if there were so many that only the last of them were counted.
     public var complete: Bool
-    /// When notifications are asked for again. Nil if that is not known yet.
+    /// When notifications are requested again. Nil if that is not known yet.
     public var nextBackfillAt: Timestamp?
-    /// Whether the configuration has a key to ask the App Store with.
+    /// Whether the configuration has a key for the App Store Server API.
     public var configured: Bool
     public var respondedAt: Timestamp?
     /// Requests that failed since the last response.
     public var failures: Int
-    /// Nothing is asked before this time. Nil if there is no pause.
+    /// Until when requests are paused. Nil if there is no pause.
     public var pausedUntil: Timestamp?
-    /// How many purchases are due to be asked about now.
+    /// How many purchases are due for a check now.
     public var due: Int
-    /// Those that are asked about next, 20 at most.
+    /// The purchases that are checked next, 20 at most.
     public var next: [Check]
 
-    /// When the App Store is asked about a purchase.
+    /// When a purchase is checked with the App Store.
     public struct Check: Hashable, Sendable, Codable {
         /// The first transaction of the purchase.
         public var originalTransactionID: String
         public var dueAt: Timestamp
         public var askedAt: Timestamp?
-        /// Questions since then that had no answer.
+        /// How many checks failed since the last answer.
         public var failures: Int
 
         public init(

@@ -1,4 +1,4 @@
-/// One person's place in a group: the access that a seat gives, from when on, and whether there is
+/// One person's place in a group: the access that a seat gives, when it began, and whether there is
 /// a seat for it now.
 public struct SeatClaim: Hashable, Sendable, Codable {
     public var claimID: String
@@ -10,8 +10,8 @@ public struct SeatClaim: Hashable, Sendable, Codable {
     public var endedAt: Timestamp?
     /// Why the claim ended. Nil while it is open.
     public var cause: SeatEnd?
-    /// What Apple was told of the claim, which gives access whether Apple knows of it or not. Nil
-    /// from servers that tell Apple nothing.
+    /// What was reported to Apple about the claim. The claim gives access whether or not Apple
+    /// knows of it. Nil from servers that report nothing to Apple.
     public var appleState: AppleSeatState?
 
     public init(
@@ -38,20 +38,20 @@ public struct SeatClaim: Hashable, Sendable, Codable {
     }
 }
 
-/// What Apple was told of a claim on a seat.
+/// What was reported to Apple about a claim on a seat.
 public struct AppleSeatState: ContractWord {
     public let rawValue: String
     public init(rawValue: String) { self.rawValue = rawValue }
 
-    /// Apple is not told: the server's settings exclude it, or the subscription does not run.
+    /// Not reported: the server's settings exclude it, or the subscription does not run.
     public static let off = Self(rawValue: "off")
-    /// Apple is to be told.
+    /// It will be reported to Apple.
     public static let due = Self(rawValue: "due")
     /// Apple counts the claim.
     public static let reported = Self(rawValue: "reported")
-    /// Apple does not take the claim, for example because it counts fewer seats.
+    /// Apple does not accept the claim, for example because it counts fewer seats.
     public static let refused = Self(rawValue: "refused")
-    /// Apple does not count the claim any more, or never has.
+    /// Apple no longer counts the claim, or never did.
     public static let ended = Self(rawValue: "ended")
 
     public static let known: [Self] = [off, due, reported, refused, ended]
@@ -64,10 +64,10 @@ public struct SeatStanding: ContractWord {
 
     /// There is a seat for the claim: the member has access while the purchase gives it.
     public static let held = Self(rawValue: "held")
-    /// There are fewer seats than members, and this one came later than others. The claim gives
-    /// access again as soon as there is a seat.
+    /// There are fewer seats than members, and this member joined later than others. The claim
+    /// gives access again as soon as there is a seat.
     public static let waiting = Self(rawValue: "waiting")
-    /// The claim is over for ever.
+    /// The claim is over permanently.
     public static let ended = Self(rawValue: "ended")
 
     public static let known: [Self] = [held, waiting, ended]
@@ -80,15 +80,15 @@ public struct SeatEnd: ContractWord {
 
     /// The member gave it back.
     public static let left = Self(rawValue: "left")
-    /// The purchaser, or the app's server, took it back.
+    /// The purchaser or the app's server took it back.
     public static let removed = Self(rawValue: "removed")
     /// The member or the purchaser was erased.
     public static let erased = Self(rawValue: "erased")
     /// The App Store ended the claim, because seats were refunded.
     public static let unclaimed = Self(rawValue: "unclaimed")
-    /// The subscription had ended, and was bought anew.
+    /// The subscription had ended and was bought again.
     public static let boughtAgain = Self(rawValue: "bought_again")
-    /// Two ids of one person had a claim each, or the member and the purchaser turned out to be one
+    /// Two ids of one person each had a claim, or the member and the purchaser turned out to be one
     /// person.
     public static let joined = Self(rawValue: "joined")
 
@@ -97,7 +97,7 @@ public struct SeatEnd: ContractWord {
 
 /// The body of `POST /v1/seats/claims`.
 public struct SeatClaimRequest: Hashable, Sendable, Codable {
-    /// Who takes the seat.
+    /// The customer who takes the seat.
     public var customerID: String
     /// The token of an invitation. With an app key it is required.
     public var token: String?

@@ -1,4 +1,4 @@
-/// The people who use one subscription, and how many it is paid for: the response of
+/// The people who use one subscription, and the number of people it is paid for: the response of
 /// `GET /v1/purchases/{original_transaction_id}/seats`.
 public struct SeatGroup: Hashable, Sendable, Codable {
     public var originalTransactionID: String
@@ -6,10 +6,10 @@ public struct SeatGroup: Hashable, Sendable, Codable {
     public var productID: String
     /// Who invites the members.
     public var invitations: SeatHost
-    /// How many people are paid for now, the purchaser among them. 0 if the subscription does not
+    /// How many people are paid for now, including the purchaser. 0 if the subscription does not
     /// run.
     public var seats: Int
-    /// How many the next period is for. Nil if the App Store has not said.
+    /// How many people the next period is for. Nil if the App Store has not said.
     public var seatsAtRenewal: Int?
     /// How many open claims there are. Nil, as are the next three, unless the app invites the
     /// members.
@@ -20,13 +20,13 @@ public struct SeatGroup: Hashable, Sendable, Codable {
     public var waiting: Int?
     /// When the next period begins. Nil if the subscription does not renew, or does not run.
     public var renewsAt: Timestamp?
-    /// When the access ends unless it is paid for again. Nil if the subscription does not run.
+    /// When the access ends unless the next period is paid. Nil if the subscription does not run.
     public var endsAt: Timestamp?
     /// Open claims, in the order in which they get seats.
     public var claims: [SeatClaim]
     /// Send it as `after` to get the claims that follow. Nil if there are no more.
     public var nextCursor: String?
-    /// How Apple counts. Nil if it was not asked.
+    /// Apple's count of the seats. Nil if Apple was not asked.
     public var apple: AppleSeats?
 
     public init(
@@ -70,13 +70,13 @@ public struct SeatGroup: Hashable, Sendable, Codable {
     }
 }
 
-/// How Apple counts the seats of a group whose members the app invites.
+/// Apple's count of the seats in a group whose members the app invites.
 public struct AppleSeats: Hashable, Sendable, Codable {
     public var seats: Int
     /// How many more claims Apple accepts.
     public var available: Int
-    /// How many claims Apple counts that are not this server's. As many seats are kept free of new
-    /// members.
+    /// How many claims Apple counts that are unknown to this server. The same number of seats is
+    /// kept free.
     public var foreign: Int
     public var askedAt: Timestamp
 
@@ -104,7 +104,7 @@ public struct SeatHost: ContractWord {
     public static let apple = Self(rawValue: "apple")
     /// The app: a claim gives access.
     public static let developer = Self(rawValue: "developer")
-    /// The App Store has not said, or said something new.
+    /// The App Store has not said, or has sent an unknown value.
     public static let other = Self(rawValue: "other")
 
     public static let known: [Self] = [apple, developer, other]

@@ -1,6 +1,6 @@
 /// The body of `POST /v1/purchases/{original_transaction_id}/invitations`.
 public struct SeatInvitationRequest: Hashable, Sendable, Codable {
-    /// Who may use the invitation. Nil: whoever has its token.
+    /// The customer who may use the invitation. Nil: any customer who has its token.
     public var customerID: String?
     /// From 60 to 2,592,000, which is 30 days. Nil: 7 days.
     public var expiresInSeconds: Int?
@@ -16,13 +16,13 @@ public struct SeatInvitationRequest: Hashable, Sendable, Codable {
     }
 }
 
-/// What lets one person join a group.
+/// An invitation, with which one person can join a group.
 public struct SeatInvitation: Hashable, Sendable, Codable {
     public var invitationID: String
-    /// The secret that the invited person sends. Only the response that makes the invitation has
-    /// it.
+    /// The secret that the invited person sends. Only the response that makes the invitation
+    /// contains it.
     public var token: String?
-    /// Who may use it. Nil: whoever has the token.
+    /// The customer who may use it. Nil: any customer who has the token.
     public var customerID: String?
     public var createdAt: Timestamp
     public var expiresAt: Timestamp
@@ -56,8 +56,8 @@ public struct SeatInvitation: Hashable, Sendable, Codable {
     }
 }
 
-/// The response of `GET /v1/purchases/{original_transaction_id}/invitations`: those that can be
-/// used, the newest first.
+/// The response of `GET /v1/purchases/{original_transaction_id}/invitations`: the invitations that
+/// can be used, the newest first.
 public struct SeatInvitationList: Hashable, Sendable, Codable {
     public var items: [SeatInvitation]
 

@@ -3,15 +3,16 @@ internal import Foundation
 internal import Perennial
 internal import PerennialContract
 
-/// Whom the purchaser of a group has invited, and who has joined. The app invites.
+/// The people whom the purchaser of a group has invited, and those who have joined. The app
+/// invites.
 struct ScriptedGroup: Sendable {
-    /// In the order in which they joined.
+    /// The members in the order in which they joined.
     var members: [Perennial.SeatMember] = []
-    /// The newest first. With their tokens.
+    /// The invitations with their tokens, the newest first.
     var invitations: [Perennial.SeatInvitation] = []
 }
 
-/// A seat in a group that somebody else pays for.
+/// A seat in a group that another person pays for.
 struct ScriptedMembership: Sendable {
     var claim: String
     var product: Perennial.ProductID
@@ -62,7 +63,7 @@ extension ScriptedBooks {
         return added.id
     }
 
-    /// What the next period has. Nil unless the customer pays for seats.
+    /// The seats of the next period. Nil unless the customer pays for seats.
     func seatsAtRenewal(after transaction: StoreTransaction) -> Int? {
         transactions.seats(inPeriodOf: transaction).map { present in
             renewals[transaction.originalID]?.seats ?? present
@@ -75,7 +76,7 @@ extension ScriptedBooks {
         renewals[part.originalID]?.signedAt = now
     }
 
-    /// Gives single seats back: of the newest payment for the period, then of the one before it.
+    /// Refunds single seats, first of the newest payment for the period, then of the one before it.
     mutating func refundSeats(_ count: Int, of id: Perennial.ProductID) {
         guard let running = running(id) else { return }
         var wanted = count
@@ -114,7 +115,7 @@ extension ScriptedBooks {
             let bought = transactions.seats(inPeriodOf: period)
         else { return nil }
         let seats = isRunning(period) ? bought : 0
-        // One of them is the purchaser's.
+        // The purchaser uses one of the seats.
         let places = max(0, seats - 1)
         let group = groups[id] ?? ScriptedGroup()
         var members = group.members
@@ -147,8 +148,8 @@ extension ScriptedBooks {
         groups[id]?.invitations.removeAll { $0.id == invitation }
     }
 
-    /// Somebody else joins a group of the customer's. Returns false if the token is not valid, or
-    /// if no seat is free.
+    /// Another person joins a group of the customer. Returns false if the token is not valid, or if
+    /// no seat is free.
     mutating func join(_ token: String, as customer: String) -> Bool {
         for id in groups.keys {
             guard
@@ -166,7 +167,7 @@ extension ScriptedBooks {
         return false
     }
 
-    /// Ends a claim: one of the customer's own, or one in the customer's group.
+    /// Ends a claim of the customer, or a claim in the customer's group.
     mutating func release(_ claim: String) {
         memberships[customer.id]?.removeAll { $0.claim == claim }
         for id in groups.keys { groups[id]?.members.removeAll { $0.id == claim } }
@@ -181,7 +182,7 @@ extension ScriptedBooks {
 // MARK: - The customer's seats in other groups
 
 extension ScriptedBooks {
-    /// What seats in other people's groups open.
+    /// The entitlements that seats in other people's groups open.
     var seatRights: [String: ServerEvidence.Right] {
         var rights: [String: ServerEvidence.Right] = [:]
         for membership in memberships[customer.id] ?? [] {
@@ -195,7 +196,7 @@ extension ScriptedBooks {
         return rights
     }
 
-    /// Somebody else invites. Returns the token.
+    /// Another purchaser invites the customer. Returns the token.
     mutating func inviteByAnother(to product: Perennial.ProductID) -> String {
         let token = newID("token")
         invitationsOfOthers[token] = product
@@ -215,7 +216,7 @@ extension ScriptedBooks {
         memberships[customer.id]?.removeAll { $0.product == product }
     }
 
-    /// The App Store gives the customer a seat that somebody else pays for.
+    /// The App Store gives the customer a seat that another customer pays for.
     mutating func assign(_ id: Perennial.ProductID) {
         deliver(id, .init(offer: nil))
         guard let last = transactions.indices.last else { return }

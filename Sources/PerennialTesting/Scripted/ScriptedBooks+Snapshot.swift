@@ -8,7 +8,7 @@ extension ScriptedBooks {
     private var evidence: Evidence {
         Evidence(
             person: person,
-            // So that everything is known, also what was never bought.
+            // So that everything is known, including entitlements that were never bought.
             server: ServerEvidence(
                 asOf: now, isLive: true, offlineUntil: nil, rights: rights,
                 verdicts: [:]),
@@ -49,7 +49,7 @@ extension ScriptedBooks {
         return TermRules(products: Dictionary(lengths) { first, _ in first }, clock: .utc)
     }
 
-    /// What an app sees that has heard of everything.
+    /// The snapshot of an app that has received every change.
     func snapshot() -> Perennial.Snapshot {
         let decisions = AccessRules.decisions(by: evidence)
         var access: [Perennial.EntitlementID: Perennial.Access] = [:]
@@ -88,7 +88,7 @@ extension ScriptedBooks {
             } + (memberships[customer.id] ?? []).map(\.subscription)
     }
 
-    /// What was given by hand, and by seats in other people's groups.
+    /// The entitlements of grants, and of seats in other people's groups.
     private var rights: [String: ServerEvidence.Right] {
         (grants[customer.id] ?? [:]).merging(seatRights) { given, _ in given }
     }

@@ -8,7 +8,7 @@ extension ScriptedBooks {
         wallets[customer.id, default: [:]][wallet, default: 0] += amount
     }
 
-    /// False if there is too little. Once for each key.
+    /// Spends an amount. Returns false if the balance is too low. Idempotent by key.
     mutating func spend(_ amount: Int, from id: Perennial.WalletID, key: UUID) -> Bool {
         if spendings.contains(key) { return true }
         guard amount >= 0, wallet(id).balance >= amount else { return false }

@@ -3,8 +3,8 @@ internal import Foundation
 internal import Perennial
 internal import PerennialContract
 
-/// What a scripted App Store and server know: a value that each event of the script changes, and
-/// from which the snapshot follows.
+/// The state of a scripted App Store and server: each event of the script changes it, and the
+/// snapshot is computed from it.
 struct ScriptedBooks: Sendable {
     let products: [Perennial.Product]
     private(set) var now: Timestamp
@@ -15,31 +15,31 @@ struct ScriptedBooks: Sendable {
     var renewals: [String: Renewal] = [:]
     /// Groups whose purchaser is one of the customers, by original transaction id.
     var groups: [String: ScriptedGroup] = [:]
-    /// Seats in somebody else's group, by customer.
+    /// Seats in other people's groups, by customer.
     var memberships: [String: [ScriptedMembership]] = [:]
-    /// What an invitation of somebody else gives, by its token.
+    /// What another person's invitation gives, by its token.
     var invitationsOfOthers: [String: Perennial.ProductID] = [:]
     /// By customer.
     private(set) var grants: [String: [String: ServerEvidence.Right]] = [:]
     /// By customer.
     var wallets: [String: [Perennial.WalletID: Int]] = [:]
-    /// How the purchases that wait were ordered.
+    /// The options of the purchases that wait.
     private var orders: [Perennial.ProductID: Perennial.PurchaseOptions] = [:]
     var spendings: Set<UUID> = []
     private var customersMade = 1
-    /// Of invitations and claims.
+    /// The number of ids that were made for invitations and claims.
     var idsMade = 0
 
     /// What happens to a subscription at the end of its period.
     struct Renewal: Sendable {
-        /// Within a commitment: whether another one follows it.
+        /// Whether it renews. Within a commitment: whether another commitment follows.
         var isOn = true
         var fails = false
         /// How it is paid. Nil: each period at once.
         var plan: Perennial.Plan?
-        /// What follows the period, or the commitment, instead of the same product and plan.
+        /// The product and plan that follow the period or the commitment. Nil: the same ones.
         var change: (product: Perennial.ProductID, plan: Perennial.Plan?)?
-        /// What the next period has. Nil: as many seats as this one.
+        /// The seats of the next period. Nil: as many as in this one.
         var seats: Int?
         var state = StoreStatus.State.subscribed
         var signedAt: Timestamp
@@ -50,7 +50,8 @@ struct ScriptedBooks: Sendable {
         self.now = now
     }
 
-    /// The products as a customer sees them: nobody gets two introductory offers of one group.
+    /// The products as a customer sees them: a customer gets only one introductory offer in a
+    /// group.
     var offeredProducts: [Perennial.Product] {
         let used = Set(transactions.filter { $0.kind == .renewing }.map(group))
         return products.map { product in
@@ -81,7 +82,7 @@ struct ScriptedBooks: Sendable {
 
     // MARK: - Buying
 
-    /// Does what a purchase came to. Returns the id of its transaction, if there is one.
+    /// Applies the outcome of a purchase. Returns the id of its transaction, if there is one.
     mutating func record(
         _ outcome: Perennial.Purchase.Outcome, _ product: Perennial.ProductID,
         _ options: Perennial.PurchaseOptions
@@ -102,7 +103,7 @@ struct ScriptedBooks: Sendable {
 
     /// Adds a purchase. Returns the id of its transaction; nil if the product is not for sale.
     ///
-    /// - Parameter options: nil for those with which it was ordered, if it waits.
+    /// - Parameter options: nil for the options of the order, if the purchase waited.
     @discardableResult
     mutating func deliver(
         _ id: Perennial.ProductID, _ options: Perennial.PurchaseOptions? = nil
@@ -128,7 +129,7 @@ struct ScriptedBooks: Sendable {
         return transactions.last?.id
     }
 
-    /// - Parameter plan: begins with this period, or after the offer if there is one.
+    /// - Parameter plan: the plan that begins with this period, or after the offer if there is one.
     private mutating func add(
         _ product: Perennial.Product, _ quantity: Int, _ offer: Perennial.Offer?,
         _ plan: Perennial.Plan?, after commitment: StoreTransaction.Commitment? = nil,
@@ -159,7 +160,7 @@ struct ScriptedBooks: Sendable {
         renewals[transaction.originalID] = Renewal(plan: plan, signedAt: now)
     }
 
-    /// Whether a product can be paid so.
+    /// Whether a product can be paid by a kind of plan.
     func has(_ plan: Perennial.Plan.Kind, _ product: Perennial.ProductID) -> Bool {
         self.product(product)?.plans.contains { $0.kind == plan } == true
     }
@@ -172,15 +173,16 @@ struct ScriptedBooks: Sendable {
         return self.product(product)?.plans.first { $0.kind == kind }
     }
 
-    /// The offer that was asked for; else the introductory one, for whoever had nothing of the
-    /// group.
+    /// The requested offer; else the introductory one, for a customer who never had a product of
+    /// the group.
     private func offer(
         of product: Perennial.Product, _ options: Perennial.PurchaseOptions
     ) -> Perennial.Offer? {
         if let offer = options.offer { return offer }
         let isNew = !transactions.contains { group(of: $0) == group(product) }
         let plan = plan(of: product.id, options)
-        // As in StoreKit, the product's own offers are those of the whole period at once.
+        // As in StoreKit, the product's own offers belong to the plan that pays the whole period at
+        // once.
         let offers = plan?.isCommitment == true ? plan?.offers : product.offers
         return isNew ? offers?.first { $0.kind == .introductory && $0.isEligible } : nil
     }
@@ -237,7 +239,7 @@ struct ScriptedBooks: Sendable {
         Set(transactions.filter { $0.productID == id.rawValue }.map(\.originalID))
     }
 
-    /// Running subscriptions of the product's group, of other products.
+    /// Running subscriptions to other products of the product's group.
     private func running(besides id: Perennial.ProductID) -> Set<String> {
         guard let product = product(id) else { return [] }
         return Set(
@@ -300,7 +302,7 @@ struct ScriptedBooks: Sendable {
 
     // MARK: - Who it is
 
-    /// What an anonymous customer had becomes the person's.
+    /// Moves the purchases of the anonymous customer to the person.
     mutating func identify(_ id: String) {
         if customer.isAnonymous {
             for index in transactions.indices where transactions[index].firstSeenFor == nil {
@@ -332,15 +334,14 @@ struct ScriptedBooks: Sendable {
 extension StoreTransaction {
     var product: Perennial.ProductID { .init(rawValue: productID) }
 
-    /// The month of a commitment after which another one has to be paid.
+    /// The month of a commitment after which another month has to be paid.
     var promisedMonth: Commitment? {
         details.commitment.flatMap { $0.month < $0.months ? $0 : nil }
     }
 }
 
 extension Perennial.Plan {
-    /// The month after another one of the same commitment, or the first one. Nil if nothing is
-    /// promised.
+    /// The next month of the same commitment, or the first month. Nil without a commitment.
     fileprivate func month(
         after last: StoreTransaction.Commitment?, at start: Timestamp
     ) -> (commitment: StoreTransaction.Commitment, end: Timestamp)? {

@@ -2,7 +2,7 @@ internal import Foundation
 internal import Perennial
 internal import PerennialContract
 
-/// A clock that stands where the script has set it.
+/// A clock that shows the time set by the script.
 final class ScriptedClock: DeviceClock {
     private let time: Locked<Timestamp>
 
@@ -14,6 +14,6 @@ final class ScriptedClock: DeviceClock {
     func monotonic() -> Int64 { now().milliseconds }
     func bootID() -> String { "scripted" }
 
-    /// Nothing is planned by this clock: a script has no timers.
+    /// Throws at once: a script has no timers.
     func sleep(milliseconds: Int64) async throws { throw CancellationError() }
 }

@@ -5,7 +5,7 @@ internal import PerennialContract
 // MARK: - What happens without the app
 
 extension ScriptedStore {
-    /// The time at which the clock stands.
+    /// The time that the clock shows.
     public var now: Date { state.withLock { $0.books.now.date } }
 
     /// Lets time pass: subscriptions renew or end.
@@ -13,18 +13,18 @@ extension ScriptedStore {
         change { $0.books.advance(by: Int64((max(0, seconds) * 1000).rounded())) }
     }
 
-    /// Lets so many times 24 hours pass.
+    /// Lets a number of days pass, each of 24 hours.
     public func advance(days: Int) { advance(seconds: TimeInterval(days) * 86_400) }
 
-    /// A purchase arrives: one that waited for approval, or one that was made elsewhere.
+    /// A purchase arrives: one that waited for approval, or one made elsewhere.
     public func delivers(_ product: Perennial.ProductID) { change { $0.books.deliver(product) } }
 
-    /// A parent or a bank says no to what waits.
+    /// A parent or a bank declines the purchase that waits.
     public func declines(_ product: Perennial.ProductID) {
         change { $0.books.waiting.removeAll { $0.product == product } }
     }
 
-    /// The customer has got the money back. Of several purchases of a product, for the last one.
+    /// The latest purchase of a product is refunded.
     public func refunds(_ product: Perennial.ProductID) { change { $0.books.refund(product) } }
 
     /// The customer switches the renewal off, in the App Store.
@@ -37,19 +37,19 @@ extension ScriptedStore {
         change { $0.books.setRenewal(of: product, true) }
     }
 
-    /// The next renewal cannot be charged: access ends with it, as `retry`.
+    /// The next renewal cannot be charged: access ends with the period, and the state is `retry`.
     public func failsToRenew(_ product: Perennial.ProductID) {
         change { $0.books.failRenewal(of: product) }
     }
 
-    /// The developer gives an entitlement.
+    /// The developer grants an entitlement.
     ///
-    /// - Parameter until: its end. Nil if it has none.
+    /// - Parameter until: the grant's end. Nil if it has none.
     public func grants(_ entitlement: Perennial.EntitlementID, until: Date? = nil) {
         change { $0.books.grant(entitlement.rawValue, until: until.map { Timestamp($0) }) }
     }
 
-    /// The developer takes back an entitlement that they gave.
+    /// The developer withdraws a grant.
     public func revokes(_ entitlement: Perennial.EntitlementID) {
         change { $0.books.revoke(entitlement.rawValue) }
     }

@@ -2,10 +2,10 @@ package import Foundation
 package import Perennial
 internal import PerennialContract
 
-/// What a purchase came to, for every caller that waited for it.
+/// The result of a purchase, for every caller that waited for it.
 typealias ScriptedResult = Result<Perennial.Purchase, Perennial.Failure>
 
-/// What a test has ordered for one restore.
+/// The outcome that a test has set for one restore.
 struct ScriptedRestoration: Sendable {
     var outcome: Perennial.Restoration.Outcome
     var products: [Perennial.ProductID]
@@ -15,9 +15,9 @@ struct ScriptedRestoration: Sendable {
 // MARK: - Asking
 
 extension ScriptedStore: Script {
-    /// Waits while nobody answers, then fails if the script says so.
+    /// Waits while the script is silent, then fails if the script says so.
     ///
-    /// - Parameter unreachable: what cannot be reached without a network.
+    /// - Parameter unreachable: the code of the failure without a network.
     func reach(_ unreachable: Perennial.Failure.Code) async throws(Perennial.Failure) {
         await withCheckedContinuation { continuation in
             let isAnswered = state.withLock { state in
@@ -214,13 +214,13 @@ extension ScriptedStore {
         _ customer: String
     ) async throws(Perennial.Failure) -> Perennial.Snapshot {
         do throws(Perennial.Failure) { try await reach(.serverUnreachable) } catch {
-            // Offline, somebody can sign in all the same.
+            // A customer can sign in offline, too.
             guard error.isTemporary else { throw error }
         }
         return change { state in
             let isOther = state.books.customer.id != customer
             state.books.identify(customer)
-            // Nothing is known of them before the server was asked.
+            // Nothing is known about them until the server is asked.
             if state.reach != .up, isOther {
                 state.heard = .unknown(state.books.customer)
             }

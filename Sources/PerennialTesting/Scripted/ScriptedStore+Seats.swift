@@ -5,39 +5,39 @@ internal import PerennialContract
 // MARK: - What happens to seats without the app
 
 extension ScriptedStore {
-    /// Single seats are refunded: those of the newest payment for the period first. The customer
+    /// Single seats are refunded, first those of the newest payment for the period. The customer
     /// keeps access while any seat is left.
     public func refunds(_ product: Perennial.ProductID, seats: Int) {
         change { $0.books.refundSeats(seats, of: product) }
     }
 
-    /// The customer plans the number of seats of the next period, in the App Store.
+    /// The customer changes, in the App Store, the number of seats of the next period.
     public func plans(_ seats: Int, seatsOf product: Perennial.ProductID) {
         change { $0.books.planSeats(seats, of: product) }
     }
 
-    /// Somebody else uses an invitation that the app has made.
+    /// Another person uses an invitation that the app has made.
     ///
-    /// - Parameter token: of what `inviteToSeat` returned.
-    /// - Returns: false if the token is not valid any more, or if no seat is free.
+    /// - Parameter token: the token that `inviteToSeat` returned.
+    /// - Returns: false if the token is no longer valid, or if no seat is free.
     @discardableResult
     public func joins(_ token: String, as customer: String) -> Bool {
         change { $0.books.join(token, as: customer) }
     }
 
-    /// Somebody else, who pays for a group, invites the customer.
+    /// Another person, who pays for a group, invites the customer.
     ///
     /// - Returns: the token for `claimSeat`.
     public func invites(to product: Perennial.ProductID) -> String {
         change { $0.books.inviteByAnother(to: product) }
     }
 
-    /// Who pays for the other group takes the customer's seat back.
+    /// The purchaser of the other group takes the customer's seat back.
     public func removesSeat(in product: Perennial.ProductID) {
         change { $0.books.removeMembership(in: product) }
     }
 
-    /// The customer gets a seat by the App Store: by its invitation, or from an organization.
+    /// The customer gets a seat through the App Store: by its invitation, or from an organization.
     public func assigns(_ product: Perennial.ProductID) { change { $0.books.assign(product) } }
 
     /// The seat that the App Store gave is taken back.

@@ -2,7 +2,7 @@ public import Foundation
 public import Perennial
 internal import PerennialContract
 
-/// An App Store, a server and a clock that play a script: for unit tests and previews, on every
+/// An App Store, a server and a clock that follow a script: for unit tests and previews, on every
 /// platform, without a process, a network or a file.
 ///
 ///     let store = ScriptedStore(products: [monthly])
@@ -12,12 +12,12 @@ internal import PerennialContract
 ///     store.delivers("pro.monthly")
 ///     #expect(perennial["pro"].isActive)
 ///
-/// What a purchase opens follows from the `entitlements`, `period` and `credits` of its product, by
-/// the rules that the SDK uses everywhere. The time stands still until ``advance(seconds:)``;
-/// subscriptions renew while it moves. What only a server can do, such as moving a purchase from
-/// one customer to another, is played by a ``World``.
+/// The effect of a purchase is computed from the `entitlements`, `period` and `credits` of its
+/// product, with the rules that the SDK uses everywhere. The time stands still until
+/// ``advance(seconds:)``; subscriptions renew while it moves. For what only a server can do, such
+/// as moving a purchase from one customer to another, use a ``World``.
 public final class ScriptedStore: Sendable {
-    /// Noon of the 2nd of June 2026, in UTC.
+    /// Noon of 2 June 2026, in UTC.
     public static let firstNoon = Date(timeIntervalSince1970: 1_780_401_600)
 
     let state: Locked<State>
@@ -25,13 +25,13 @@ public final class ScriptedStore: Sendable {
 
     struct State {
         var books: ScriptedBooks
-        /// What the app has heard.
+        /// The snapshot that the app has received.
         var heard: Perennial.Snapshot
         var reach = Reach.up
         var outcomes: [Perennial.Purchase.Outcome] = []
         var failures: [Perennial.Failure] = []
         var restorations: [ScriptedRestoration] = []
-        /// What `needsConsent` was said about.
+        /// The restore for which `needsConsent` was returned.
         var shown: ScriptedRestoration?
         var sheets: [Perennial.ProductID] = []
         var purchasing: [Perennial.ProductID: Task<ScriptedResult, Never>] = [:]
@@ -44,10 +44,10 @@ public final class ScriptedStore: Sendable {
     enum Reach { case up, offline, silent }
 
     /// - Parameters:
-    ///   - products: what is for sale, in the order in which it is offered. Name their
+    ///   - products: the products for sale, in the order in which they are offered. Set their
     ///     `entitlements`, and the `credits` of consumables.
-    ///   - owns: what the Apple account has bought already, just now.
-    ///   - now: the time at which the clock stands.
+    ///   - owns: products that the Apple account has just bought.
+    ///   - now: the time that the clock shows.
     public init(
         products: [Perennial.Product], owns: [Perennial.ProductID] = [], now: Date = firstNoon
     ) {
@@ -63,8 +63,8 @@ public final class ScriptedStore: Sendable {
         reader?.finish()
     }
 
-    /// The app's `Perennial` over this store. There is one at a time: a second call returns the
-    /// same one, as long as somebody has it.
+    /// The app's `Perennial` for this store. There is one at a time: a second call returns the same
+    /// object, as long as it is alive.
     public func perennial() -> Perennial {
         state.withLock { state in
             if let perennial = state.perennial { return perennial }
@@ -74,14 +74,15 @@ public final class ScriptedStore: Sendable {
         }
     }
 
-    /// Changes the books or the script, and shows the app what it hears of it.
+    /// Changes the books or the script, and shows the app what it can learn of the change.
     @discardableResult
     func change<Value>(_ body: (inout State) throws -> Value) rethrows -> Value {
         try state.withLock { state in
             let value = try body(&state)
             if state.reach == .up { state.heard = state.books.snapshot() }
             clock.set(state.books.now)
-            // Under the lock, so that no older snapshot follows a newer one. It calls nothing here.
+            // Under the lock, so that no older snapshot follows a newer one. It calls no code of
+            // this store.
             state.perennial?.show(state.heard)
             return value
         }
@@ -94,23 +95,23 @@ public final class ScriptedStore: Sendable {
 
     // MARK: - What the customer and the store do next
 
-    /// What becomes of the next purchase. Several calls are used up in order; without one it is
-    /// `bought`.
+    /// Sets the outcome of the next purchase. Several calls apply to the next purchases in order;
+    /// without a call the outcome is `bought`.
     public func answersNext(_ outcome: Perennial.Purchase.Outcome) {
         change { $0.outcomes.append(outcome) }
     }
 
-    /// The next call that asks the store or the server fails so: a purchase, a restore, a log-in,
-    /// a spending, a refresh, a question for products. Several calls are used up in order.
+    /// Makes the next call that asks the store or the server fail: a purchase, a restore, a log-in,
+    /// a debit, a refresh, or a request for products. Several calls apply in order.
     public func fails(_ failure: Perennial.Failure) { change { $0.failures.append(failure) } }
 
-    /// What becomes of the next restore. Without a call it is `nothingNew` if the customer has
-    /// something, `refused` if it is another customer's, else `nothingFound`.
+    /// Sets the outcome of the next restore. Without a call it is `nothingNew` if the customer has
+    /// something, `refused` if it belongs to another customer, else `nothingFound`.
     ///
     /// - Parameters:
-    ///   - products: what it brings. With `needsConsent` they are shown first, and arrive when the
-    ///     app restores what was shown.
-    ///   - hint: whose they are, as `needsConsent` shows it.
+    ///   - products: the products that it restores. With `needsConsent` they are shown first, and
+    ///     arrive when the app calls `restore` with the preview.
+    ///   - hint: the hint about their owner, as `needsConsent` shows it.
     public func restoresNext(
         _ outcome: Perennial.Restoration.Outcome, _ products: [Perennial.ProductID] = [],
         from hint: String? = nil
@@ -123,12 +124,12 @@ public final class ScriptedStore: Sendable {
 
     // MARK: - How they can be reached
 
-    /// While true, neither store nor server answers: calls wait, and before the first answer
-    /// nothing is known.
+    /// While true, neither store nor server answers: calls wait, and nothing is known before the
+    /// first answer.
     public func isSilent(_ silent: Bool) { reach(silent ? .silent : .up) }
 
-    /// While true, calls fail at once, and what happens elsewhere is not heard of. Before the first
-    /// answer nothing is known.
+    /// While true, calls fail at once, and changes made elsewhere do not arrive. Nothing is known
+    /// before the first answer.
     public func isOffline(_ offline: Bool) { reach(offline ? .offline : .up) }
 
     private func reach(_ reach: Reach) {

@@ -8,13 +8,15 @@ extension Device {
         case confirm
         case cancel
         case askParent
-        /// StoreKit throws an error, named as the simulator does: `product_unavailable`.
+        /// StoreKit throws the error with this name of the simulator, such as
+        /// `product_unavailable`.
         case fail(String)
-        /// Stays open until ``Device/letGo()``.
+        /// The sheet stays open until ``Device/letGo()``.
         case hold
     }
 
-    /// Says what happens with the next sheet. Several calls are used up in order.
+    /// Sets what the customer does with the next sheet. Several calls apply to the next sheets in
+    /// order.
     public func nextSheet(_ does: Sheet) async throws {
         let fields: [String: any Sendable] =
             switch does {
@@ -27,10 +29,10 @@ extension Device {
         try await routes.post("devices/\(id)/next-sheet", fields)
     }
 
-    /// Lets held sheets go.
+    /// Closes held sheets.
     public func letGo() async throws { try await routes.post("devices/\(id)/let-go") }
 
-    /// Answers everything that waits for a parent or a bank.
+    /// Resolves every purchase that waits for a parent or a bank.
     public func parent(_ says: Answer) async throws {
         let truth = try await routes.get("truth/\(account)", as: Truth.self)
         for pending in truth.pending {
@@ -42,13 +44,13 @@ extension Device {
     public enum Answer: String, Sendable {
         case approves = "approve"
         case declines = "decline"
-        /// The interruption is over.
+        /// The customer completes what the bank asked for.
         case resolves = "resolve"
     }
 
-    /// Buys outside of the app.
+    /// Buys outside of the app, for example on another device.
     ///
-    /// - Parameter fields: more fields of the simulator's purchase, such as `offer`.
+    /// - Parameter fields: more fields of the simulator's purchase request, such as `offer`.
     public func buyElsewhere(
         _ product: Perennial.ProductID, _ fields: [String: any Sendable] = [:]
     ) async throws {
@@ -63,13 +65,13 @@ extension Device {
         try await routes.post("devices/\(id)/redeem-code", fields)
     }
 
-    /// Chooses a promoted product in the App Store.
+    /// The customer chooses a promoted product in the App Store.
     public func choosePromoted(_ product: Perennial.ProductID) async throws {
         try await routes.post(
             "devices/\(id)/purchase-intents", ["product_id": product.rawValue])
     }
 
-    /// From now on no renewal of the account's subscriptions can be charged.
+    /// Makes every further renewal of the account's subscriptions fail.
     public func failNextPayment() async throws {
         let truth = try await routes.get("truth/\(account)", as: Truth.self)
         for purchase in truth.purchases where purchase.willRenew == true {
@@ -82,7 +84,7 @@ extension Device {
         try await routes.post("devices/\(id)/app", ["version": version])
     }
 
-    /// Where the app was installed from: `store`, `testflight` or `xcode`.
+    /// Sets where the app was installed from: `store`, `testflight` or `xcode`.
     public func update(from source: String) async throws {
         try await routes.post("devices/\(id)/app", ["source": source])
     }
@@ -95,14 +97,14 @@ extension Device {
         try await routes.post("families/\(family)/leave", ["account": account])
     }
 
-    /// Which of StoreKit's calls fail from now on, such as `["verification": "invalid_signature"]`.
-    /// `NSNull()` ends it.
+    /// Sets which of StoreKit's calls fail from now on, such as
+    /// `["verification": "invalid_signature"]`. `NSNull()` ends it.
     public func errors(_ errors: [String: any Sendable]) async throws {
         try await routes.post("devices/\(id)/errors", errors)
     }
 
-    /// Accepts what a message of the App Store offers, such as `win_back_offer`. False if there is
-    /// no such message.
+    /// Accepts the offer of an App Store message, such as `win_back_offer`. Returns false if there
+    /// is no such message.
     public func acceptMessage(_ reason: String) async throws -> Bool {
         let messages = try await routes.get("devices/\(id)/messages", as: Messages.self).messages
         guard let message = messages.first(where: { $0.reason == reason }) else { return false }
@@ -124,14 +126,14 @@ extension Device {
         try await routes.post("transactions/\(transaction)/refund")
     }
 
-    /// A verb of the simulator on a subscription: `cancel`, `resume`, `fail-billing`…
+    /// Applies an action of the simulator to a subscription: `cancel`, `resume`, `fail-billing`…
     public func change(
         _ product: Perennial.ProductID, _ verb: String, _ fields: [String: any Sendable] = [:]
     ) async throws {
         try await routes.post("subscriptions/\(account):\(product.rawValue)/\(verb)", fields)
     }
 
-    /// Whether the App Store can be reached.
+    /// Sets whether the App Store can be reached.
     public func storeIs(_ reach: World.Reach) async throws {
         let fields: [String: any Sendable] =
             switch reach {
@@ -142,7 +144,7 @@ extension Device {
         try await routes.post("devices/\(id)/network", fields)
     }
 
-    /// The next reads of StoreKit's lists are empty after each launch. At most 1000.
+    /// Makes the next reads of StoreKit's lists empty after each launch. At most 1000 reads.
     public func readsAreEmptyAtLaunch(_ reads: Int) async throws {
         try await routes.post("devices/\(id)/habits", ["empty_reads_at_launch": reads])
     }
@@ -153,13 +155,14 @@ extension Device {
         change(account: account)
     }
 
-    /// Something that appeared before the customer.
+    /// A sheet or a password prompt that appeared before the customer.
     public struct Prompt: Decodable, Hashable, Sendable {
-        /// `purchase`, `sync` or `refresh`. The last two ask for a password.
+        /// The call that caused it: `purchase`, `sync` or `refresh`. The last two ask for a
+        /// password.
         public let cause: String
         /// `sheet` or `password`.
         public let kind: String
-        /// What the sheet was about. Nil for a password.
+        /// The subject of the sheet. Nil for a password.
         public let productId: String?
         /// What the customer did: `confirm`, `cancel`, `ask` or `fail`.
         public let choice: String
@@ -172,7 +175,7 @@ extension Device {
         try await routes.get("devices/\(id)/prompts", as: Prompts.self).prompts
     }
 
-    /// Returns when so many have appeared, or after a minute.
+    /// Returns when this number of prompts has appeared, or after a minute.
     public func untilPrompts(_ count: Int) async throws {
         _ = try await routes.get("devices/\(id)/prompts", "count=\(count)", as: Prompts.self)
     }

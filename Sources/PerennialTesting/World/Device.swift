@@ -13,7 +13,7 @@ public final class Device: Sendable {
     private let gate: ServerGate
     private let time: MovingTime
     private let key: String
-    /// Where the installations of the app have their files.
+    /// The folder of the app's installations and their files.
     public let folder: URL
     private let state: Mutex<State>
 
@@ -22,9 +22,9 @@ public final class Device: Sendable {
         var simulated: SimulatedDevice
         var life = KillSwitch()
         var installations = 0
-        /// What the app changes in the configuration.
+        /// The app's change to the configuration.
         var change: @Sendable (inout Perennial.Configuration) -> Void = { _ in }
-        /// The app that was launched last, if it is still there.
+        /// The app that was launched last, if it is still alive.
         weak var launched: Perennial?
     }
 
@@ -49,9 +49,9 @@ public final class Device: Sendable {
 
     // MARK: - The app's process
 
-    /// Launches the app: the SDK on this device, with files of this installation.
+    /// Launches the app: the SDK on this device, with the files of this installation.
     ///
-    /// - Parameter change: sets what the app sets, at this launch and at all later ones.
+    /// - Parameter change: changes the app's configuration, at this launch and at all later ones.
     public func perennial(
         _ change: @escaping @Sendable (inout Perennial.Configuration) -> Void = { _ in }
     ) -> Perennial {
@@ -63,7 +63,7 @@ public final class Device: Sendable {
         return make(simulated, life)
     }
 
-    /// The app comes to the foreground: it looks at the store and asks the server.
+    /// The app comes to the foreground: it reads the store and asks the server.
     public func activate(_ perennial: Perennial) async { await perennial.enterForeground() }
 
     /// Ends the app's process, and launches the next one.
@@ -74,8 +74,8 @@ public final class Device: Sendable {
 
     /// Launches the app once more, after ``stop(_:)``.
     ///
-    /// - Parameter change: sets what the app sets, at this launch and at all later ones. Without
-    ///   it, the app sets what it did before.
+    /// - Parameter change: changes the app's configuration, at this launch and at all later ones.
+    ///   Without it, the earlier change applies.
     public func launch(
         _ change: (@Sendable (inout Perennial.Configuration) -> Void)? = nil
     ) async throws -> Perennial {
@@ -89,8 +89,8 @@ public final class Device: Sendable {
         return make(simulated, life)
     }
 
-    /// Where the SDK of the present installation has its state and its outbox. There once the app
-    /// was launched.
+    /// The folder where the SDK of the present installation has its state and its outbox. It exists
+    /// once the app was launched.
     public func files() throws -> URL {
         guard let state = stateFolder else {
             throw WorldFailure("The app on \(id) was not launched yet.")
@@ -98,7 +98,7 @@ public final class Device: Sendable {
         return state
     }
 
-    /// Nil before the first launch of the present installation has written anything.
+    /// Nil until a launch of the present installation has written something.
     private var stateFolder: URL? {
         let names = try? FileManager.default.contentsOfDirectory(atPath: installation.path)
         return names?.first { $0 != Self.cachesName }.map(installation.appendingPathComponent)
@@ -139,17 +139,17 @@ public final class Device: Sendable {
         bury(life)
     }
 
-    /// The process ends when the app has talked to the store or the server so many times more,
-    /// each question and each answer counted. Then call ``stop(_:)``.
+    /// Ends the process after a number of further exchanges with the store or the server: each
+    /// request and each answer counts as one. Then call ``stop(_:)``.
     public func dies(at point: Int) { state.withLock(\.life).arm(at: point) }
 
-    /// Whether the process has ended by ``dies(at:)``, and not before that point by ``stop(_:)``.
+    /// Whether the process was ended by ``dies(at:)``, and not by ``stop(_:)`` before that point.
     public var wasKilled: Bool { state.withLock(\.life).wasKilled }
 
-    /// Returns when the process has ended, by ``dies(at:)`` or by ``stop(_:)``.
+    /// Returns when the process was ended, by ``dies(at:)`` or by ``stop(_:)``.
     public func untilDead() async { await state.withLock(\.life).untilDead() }
 
-    /// Ends whatever runs here, at the end of the world.
+    /// Ends all apps on this device, at the end of the world.
     func stop() async {
         let (life, launched) = state.withLock { ($0.life, $0.launched) }
         await launched?.stop()
@@ -161,9 +161,10 @@ public final class Device: Sendable {
         gate.breakConnections(of: life)
     }
 
-    /// Deletes the app and installs it anew: its files are gone. Then call ``launch()``.
+    /// Deletes the app and installs it again: its files are deleted. Then call ``launch(_:)``.
     ///
-    /// - Parameter keepingKeychain: as on Apple's systems, what identifies the device survives.
+    /// - Parameter keepingKeychain: whether the identity of the device survives, as on Apple's
+    ///   systems.
     public func reinstall(keepingKeychain: Bool) async throws {
         try await routes.post("devices/\(id)/app", ["reinstall": true])
         let before = stateFolder
@@ -188,7 +189,8 @@ public final class Device: Sendable {
             monotonic: Int64(read.sinceBoot / .milliseconds(1)), bootID: read.bootID)
     }
 
-    /// Sets the device's clock so far ahead of the true time; negative: behind.
+    /// Sets the device's clock ahead of the true time by a number of seconds; if negative, behind
+    /// it.
     public func clock(isOffBy seconds: Int) async throws {
         try await routes.post("devices/\(id)/clock", ["automatic": true])
         if seconds != 0 {

@@ -1,7 +1,7 @@
 internal import Perennial
 internal import StoreKit
 
-/// The SDK's own store over one simulated device, whichever task calls it.
+/// The SDK's own store on one simulated device, for calls from any task.
 struct DeviceBoundStore: DeviceStore {
     let device: SimulatedDevice
     let life: KillSwitch
@@ -20,7 +20,7 @@ struct DeviceBoundStore: DeviceStore {
         await SimulatedDevice.$current.withValue(device) { await body() }
     }
 
-    /// Passes a point before and after.
+    /// Calls the store, with a point of the kill switch before and after.
     private func trying<Value: Sendable>(
         _ body: @Sendable () async throws(StoreError) -> Value
     ) async throws(StoreError) -> Value {

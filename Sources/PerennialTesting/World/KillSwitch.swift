@@ -1,14 +1,14 @@
 internal import Synchronization
 
 /// Ends the app's process at one of the points where it talks to the store or to the server: from
-/// then on, whatever it asks is never answered.
+/// then on, none of its requests is answered.
 final class KillSwitch: Sendable {
     private struct State {
         var passed = 0
         var diesAt: Int?
         var isDead = false
         var wasKilled = false
-        /// The device is done with the process.
+        /// Whether the device has removed the process.
         var isBuried = false
         var stuck: [CheckedContinuation<Void, Never>] = []
         var mourners: [CheckedContinuation<Void, Never>] = []
@@ -16,12 +16,12 @@ final class KillSwitch: Sendable {
 
     private let state = Mutex(State())
 
-    /// Whether the process ended at the point that was ordered.
+    /// Whether the process ended at the requested point.
     var wasKilled: Bool { state.withLock(\.wasKilled) }
 
     var isBuried: Bool { state.withLock(\.isBuried) }
 
-    /// Counts from now on; the process ends at the point of this number, from 1.
+    /// Starts to count points; the process ends at the point with this number, from 1.
     func arm(at point: Int) {
         state.withLock { state in
             state.passed = 0
@@ -29,7 +29,7 @@ final class KillSwitch: Sendable {
         }
     }
 
-    /// Whether the process still lives after one more point.
+    /// Counts a point. Returns whether the process is still alive after it.
     func pass() -> Bool {
         let (lives, mourners) = state.withLock { state in
             state.passed += 1
@@ -45,7 +45,8 @@ final class KillSwitch: Sendable {
         return lives
     }
 
-    /// As ``pass()``, and waits until the burial if the process does not live.
+    /// Counts a point, as ``pass()`` does. If the process is not alive, it waits until the process
+    /// is removed.
     func passOrStick() async -> Bool {
         if pass() { return true }
         await withCheckedContinuation { continuation in
@@ -71,7 +72,7 @@ final class KillSwitch: Sendable {
         }
     }
 
-    /// Lets go of everything that waits. Nothing of it does anything any more.
+    /// Resumes everything that waits. None of it does anything any more.
     func bury() {
         let waiting = state.withLock { state in
             state.isDead = true

@@ -1,8 +1,8 @@
 internal import Foundation
 internal import Synchronization
 
-/// While the world's time moves, what the App Store and the server say to devices waits: no device
-/// hears of a time that its own clock has not reached yet.
+/// While the world's time moves, delays the answers of the App Store and the server to devices: no
+/// device receives a time that its own clock has not reached yet.
 final class MovingTime: Sendable {
     private struct State {
         var isMoving = false
@@ -13,7 +13,7 @@ final class MovingTime: Sendable {
 
     func begin() { state.withLock { $0.isMoving = true } }
 
-    /// Idempotent.
+    /// Ends the delay. Idempotent.
     func stop() {
         let waiters = state.withLock { state in
             defer { state = State() }
@@ -29,7 +29,7 @@ final class MovingTime: Sendable {
         }
     }
 
-    /// As ``wait()``, for a thread that nobody else needs.
+    /// Blocks the thread until the time stands still. For a thread that has no other work.
     func block() {
         let over = DispatchSemaphore(value: 0)
         afterwards { over.signal() }

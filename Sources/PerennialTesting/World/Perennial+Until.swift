@@ -1,10 +1,11 @@
 public import Perennial
 
 extension Perennial {
-    /// Waits until what is known is as it is claimed, and returns it.
+    /// Waits until the snapshot fulfils a condition, and returns it.
     ///
     /// - Parameter seconds: the longest wait, in real time.
-    /// - Throws: ``WorldFailure`` with what is known, if the claim is still wrong then.
+    /// - Throws: ``WorldFailure`` with the last snapshot, if the condition is still false after
+    ///   that time.
     @discardableResult
     public func until(
         withinSeconds seconds: Double = 30, _ claim: @escaping @Sendable (Snapshot) -> Bool

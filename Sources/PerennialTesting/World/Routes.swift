@@ -3,7 +3,7 @@ internal import FoundationNetworking
 
 /// Routes of the simulator or the server.
 struct Routes: Sendable {
-    /// Longest wait for an answer, in seconds: `prompts?count=` waits for 60.
+    /// The longest wait for an answer, in seconds: `prompts?count=` waits for 60.
     static let answerSecondsMax = 90.0
 
     let base: URL
@@ -20,7 +20,7 @@ struct Routes: Sendable {
         return try await send(URLRequest(url: url, timeoutInterval: Self.answerSecondsMax))
     }
 
-    /// The answer as it is.
+    /// The answer's body, unchanged.
     func data(_ path: String) async throws -> Data {
         try await data(
             URLRequest(

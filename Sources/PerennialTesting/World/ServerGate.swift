@@ -2,21 +2,21 @@ internal import Foundation
 internal import Glibc
 internal import Synchronization
 
-/// Stands between devices and the server: passes requests on, or not. One request for each
+/// A proxy between devices and the server: it forwards requests, or not. One request for each
 /// connection.
 final class ServerGate: Sendable {
-    /// Connections that wait to be taken.
+    /// The most connections that wait to be accepted.
     static let backlog: Int32 = 64
     static let chunkBytes = 65_536
-    /// The longest request.
+    /// The largest request, in bytes.
     static let requestBytesMax = 16 * 1024 * 1024
-    /// Requests that are remembered.
+    /// The most requests that are recorded.
     static let requestsMax = 100_000
 
     let url: URL
     private let listener: Int32
     private let target: UInt16
-    /// Before each path: empty, or the device's part of another gate.
+    /// The prefix of each path: empty, or the device's part of another gate.
     private let prefix: String
     private let time: MovingTime
     private let state = Mutex(State())
@@ -25,14 +25,14 @@ final class ServerGate: Sendable {
         var reach = World.Reach.up
         var requests: [String] = []
         var passed: [Passed] = []
-        /// By the device's key, which stands in the path's first part.
+        /// By the device's key, which is the first part of the path.
         var lives: [String: KillSwitch] = [:]
-        /// Connections that nobody answers any more.
+        /// Connections that will never be answered.
         var stuck: [(client: Int32, life: KillSwitch?)] = []
         var isStopped = false
     }
 
-    /// A request that the server got.
+    /// A request that reached the server.
     struct Passed: Sendable {
         var name: String
         var body: Data
@@ -83,7 +83,7 @@ final class ServerGate: Sendable {
         for entry in stuck { close(entry.client) }
     }
 
-    /// Breaks the connections of an app that has ended.
+    /// Closes the connections of an app whose process has ended.
     func breakConnections(of life: KillSwitch) {
         let over = state.withLock { state in
             let over = state.stuck.filter { $0.life === life }
@@ -123,7 +123,7 @@ final class ServerGate: Sendable {
         case .up: return pass(request)
         case .down: return []
         case .slow(let seconds):
-            // Until then, or until the client has enough of it.
+            // Waits until then, or until the client closes the connection.
             var descriptor = pollfd(fd: client, events: Int16(POLLIN), revents: 0)
             return poll(&descriptor, 1, Int32(seconds * 1000)) == 0 ? pass(request) : []
         case .losingAnswers:
@@ -142,7 +142,8 @@ final class ServerGate: Sendable {
         return forward(request.bytes)
     }
 
-    /// A request without its device, ready for the server; and the life of that device's app.
+    /// A request without its device's part, ready for the server; and the kill switch of that
+    /// device's app.
     private struct Request {
         var name: String
         var bytes: [UInt8]
@@ -150,7 +151,7 @@ final class ServerGate: Sendable {
         var life: KillSwitch?
     }
 
-    /// Never answers.
+    /// Leaves a request without an answer.
     private func leave(_ client: Int32, _ life: KillSwitch?) {
         let isOver = state.withLock { state in
             let isOver = state.isStopped || life?.isBuried == true

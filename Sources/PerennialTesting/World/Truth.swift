@@ -1,4 +1,4 @@
-/// The simulator's books about one account.
+/// What the simulator knows about one account.
 public struct Truth: Decodable, Sendable {
     public let purchases: [Purchase]
     public let pending: [Pending]
@@ -8,7 +8,7 @@ public struct Truth: Decodable, Sendable {
         public let productId: String
         /// Whether the customer may use the product now.
         public let open: Bool
-        /// Such as `paid`, `grace`, `expired`; `docs/simulator.md` lists all.
+        /// The state, such as `paid`, `grace`, `expired`; `docs/simulator.md` lists all.
         public let state: String
         public let willRenew: Bool?
     }
@@ -19,14 +19,15 @@ public struct Truth: Decodable, Sendable {
         public let productId: String
     }
 
-    /// Whether anything is open that begins with a word, such as `pro` for `pro.monthly`.
+    /// Whether the customer may use a product whose id begins with a word, such as `pro` for
+    /// `pro.monthly`.
     public func isOpen(_ entitlement: String) -> Bool {
         purchases.contains {
             $0.open && ($0.productId == entitlement || $0.productId.hasPrefix("\(entitlement)."))
         }
     }
 
-    /// How often a product was bought and not refunded.
+    /// How many purchases of a product were not refunded.
     public func count(of product: String) -> Int {
         purchases.filter { $0.productId == product && $0.open }.count
     }

@@ -7,7 +7,7 @@ extension World {
     /// The requests that devices have sent to the server, such as `POST /v1/purchases`.
     public nonisolated var requests: [String] { gate.requests }
 
-    /// Those of them that reached the server.
+    /// The requests that reached the server.
     public nonisolated var passedRequests: [String] { gate.passed.map(\.name) }
 
     /// The transactions in each posting of purchases that reached the server, in order.
@@ -29,7 +29,7 @@ extension World {
         gate.url(for: device.id, KillSwitch())
     }
 
-    /// What the sheets and password prompts of all devices were about.
+    /// The subjects of the sheets and password prompts of all devices.
     public func prompts() async throws -> [Device.Prompt] {
         var prompts: [Device.Prompt] = []
         for device in devices { prompts += try await device.prompts() }
@@ -78,7 +78,7 @@ extension World {
         return file
     }
 
-    /// What the server knows of a customer, past what ``serverIs(_:)`` has set: the answer of
+    /// What the server knows about a customer, independent of ``serverIs(_:)``: the answer of
     /// `GET /v1/customers/{id}`.
     public nonisolated func serverTruth(of customer: String) async throws -> ServerTruth {
         let decoder = JSONDecoder()
@@ -92,7 +92,7 @@ extension World {
     }
 }
 
-/// The server's books about one customer, as far as tests compare them.
+/// What the server knows about one customer, as far as tests compare it.
 public struct ServerTruth: Decodable, Sendable {
     public let entitlements: [String: Entitlement]
     public let wallets: [String: Wallet]

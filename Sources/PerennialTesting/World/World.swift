@@ -9,13 +9,12 @@ internal import Perennial
 ///     try await perennial.purchase("pro.monthly")
 ///     try await world.advance(.seconds(31 * 86_400))
 ///
-/// The world's time stands still until ``advance(_:)``. It is `perennial dev` underneath: the
-/// program that `PERENNIAL_PROGRAM` names, else this repository's debug build, else the one in
-/// `PATH`.
+/// The world's time stands still until ``advance(_:)``. The world runs `perennial dev`: the program
+/// that `PERENNIAL_PROGRAM` names, else this repository's debug build, else the one in `PATH`.
 public actor World {
     /// The address of the simulated App Store.
     public nonisolated let simulator: URL
-    /// The address of the server itself, past what ``serverIs(_:)`` has set.
+    /// The address of the server itself, independent of ``serverIs(_:)``.
     public nonisolated let server: URL
     /// The app key of the world's app.
     public nonisolated let key: String
@@ -26,7 +25,7 @@ public actor World {
     private let program: WorldProgram?
     private(set) var devices: [Device] = []
 
-    /// Whether there is a program, or a world that runs already.
+    /// Whether there is a program to start, or a world that runs already.
     public static var isAvailable: Bool {
         ProcessInfo.processInfo.environment["PERENNIAL_WORLD"] != nil || WorldProgram.path != nil
     }
@@ -35,7 +34,7 @@ public actor World {
     /// that `PERENNIAL_WORLD` names, as `http://127.0.0.1:8090 http://127.0.0.1:8080 pk_dev_birds`.
     ///
     /// - Parameters:
-    ///   - storekit: a StoreKit file that the configuration names, if it stands in another folder.
+    ///   - storekit: a StoreKit file that the configuration names, if it is in another folder.
     ///   - configuration: a `perennial.yaml` with one simulated app. Nil: the example app, which
     ///     sells `pro.monthly`, `pro.yearly`, `guide`, `season.spring` and `seeds.100`.
     ///   - database: the address of an empty database of PostgreSQL. Nil: a file of SQLite.
@@ -80,7 +79,8 @@ public actor World {
         return folder
     }
 
-    /// The configuration beside a copy of its StoreKit file. Without one it is used where it is.
+    /// A copy of the configuration beside a copy of its StoreKit file. Without a StoreKit file the
+    /// configuration is used where it is.
     private static func copy(
         _ configuration: URL, _ storekit: URL?, to folder: URL
     ) throws -> URL {
@@ -113,7 +113,7 @@ public actor World {
         try? FileManager.default.removeItem(at: folder)
     }
 
-    /// A new phone of an Apple account, which is made if it is new.
+    /// A new phone of an Apple account. The account is created if it does not exist.
     ///
     /// - Parameter options: more fields of the simulator's `POST /_sim/devices`, such as
     ///   `ask_to_buy` or `family`.
@@ -130,7 +130,7 @@ public actor World {
 
     private struct DeviceAnswer: Decodable { let deviceId: String }
 
-    /// A phone that exists already, such as one that another process uses.
+    /// An existing phone, for example one that another process uses.
     ///
     /// - Parameter folder: where the app's files are. Nil: a new folder.
     public func device(withID id: String, of account: String, folder: URL? = nil) async throws
@@ -142,8 +142,8 @@ public actor World {
         return device
     }
 
-    /// Lets time pass: what becomes due in the App Store and on the server happens, then the
-    /// timers of the devices fire.
+    /// Lets time pass: due work in the App Store and on the server is done, then the timers of the
+    /// devices fire.
     public func advance(_ time: Duration) async throws {
         let (seconds, attoseconds) = time.components
         let milliseconds = seconds * 1000 + attoseconds / 1_000_000_000_000_000
@@ -154,29 +154,29 @@ public actor World {
         for device in devices { try await device.readClock() }
     }
 
-    /// Whether and how the server answers the devices from now on.
+    /// Sets whether and how the server answers the devices from now on.
     public func serverIs(_ reach: Reach) { gate.set(reach) }
 
-    /// Begins the App Store's world anew with other settings: fields of the simulator's
-    /// `POST /_sim/reset`. Before the first device.
+    /// Resets the App Store's world with other settings: fields of the simulator's
+    /// `POST /_sim/reset`. Call it before the first device.
     public func set(_ fields: [String: any Sendable]) async throws {
         try await routes.post("reset", fields)
     }
 
-    /// What goes wrong on the way, with a probability: fields of the simulator's
-    /// `POST /_sim/faults`.
+    /// Sets faults between Apple and the server, with their probabilities: fields of the
+    /// simulator's `POST /_sim/faults`.
     public func faults(_ fields: [String: any Sendable]) async throws {
         try await routes.post("faults", fields)
     }
 
-    /// The server signs its tokens with another key from now on, as after `perennial keys rotate`.
-    /// Not in a world that was connected to.
+    /// Makes the server sign its tokens with another key from now on, as `perennial keys rotate`
+    /// does. Not for a world that was connected to.
     public func rotateTokenKey() async throws {
         guard let program else { throw WorldFailure("The world runs by itself.") }
         try await program.run(["keys", "rotate"])
     }
 
-    /// What an account may use now, by the simulator's books.
+    /// What an account may use now, as the simulator knows it.
     public func truth(of account: String) async throws -> Truth {
         try await routes.get("truth/\(account)", as: Truth.self)
     }
@@ -185,16 +185,16 @@ public actor World {
     public enum Reach: Hashable, Sendable {
         case up
         case down
-        /// Answers everything with a status, and with `Retry-After` if there are seconds.
+        /// Answers everything with a status, and with `Retry-After` if seconds are given.
         case answering(Int, retryAfter: Int? = nil)
-        /// Answers so many seconds later, in real time.
+        /// Answers after a number of seconds, in real time.
         case slow(Double)
-        /// Does what it is asked to, but nobody hears its answers.
+        /// Does what the requests ask for, but its answers are lost.
         case losingAnswers
     }
 }
 
-/// What went wrong in the world itself.
+/// An error of the world itself.
 public struct WorldFailure: Error, CustomStringConvertible {
     public let description: String
 

@@ -38,7 +38,7 @@ final class WorldClock: DeviceClock {
                     return false
                 }
                 if isOver { continuation.resume() }
-                // It may have been cancelled before it was in the list.
+                // The task may have been cancelled before the sleeper was in the list.
                 if Task.isCancelled { resume(id, by: CancellationError()) }
             }
         } onCancel: {
@@ -51,10 +51,10 @@ final class WorldClock: DeviceClock {
         sleeper?.continuation.resume(throwing: failure)
     }
 
-    /// Moves the clocks, and wakes whoever has slept long enough.
+    /// Moves the clocks, and resumes the sleepers whose time is over.
     func set(now: Timestamp, monotonic: Int64, bootID: String) {
         let awake = state.withLock { state in
-            // A restarted device counts from zero, and nobody sleeps over that.
+            // A restarted device counts from zero, and no sleep survives a restart.
             let isRestarted = state.bootID != bootID && !state.bootID.isEmpty
             state.now = now
             state.monotonic = monotonic

@@ -1,9 +1,8 @@
 internal import Foundation
 
-/// `perennial dev` on free ports. A shell ends it when this process has ended, however that
-/// happened.
+/// Runs `perennial dev` on free ports. A shell ends it when this process ends, in whatever way.
 struct WorldProgram: Sendable {
-    /// Longest start of the program, in lines that it prints.
+    /// The most lines that the program may print before it is ready.
     static let linesMax = 50
 
     let server: URL
@@ -13,7 +12,7 @@ struct WorldProgram: Sendable {
     private let options: [String]
     private let input: FileHandle
 
-    /// The program. Nil if there is none.
+    /// The path of the program. Nil if there is none.
     static let path: String? = {
         let environment = ProcessInfo.processInfo.environment
         let package = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
@@ -52,8 +51,8 @@ struct WorldProgram: Sendable {
             [ -n "$database" ] && set -- "$@" --database "$database"
             "$0" "$@" </dev/null & child=$!; exec >&-; read -r line; kill $child
             """
-        // Without `exec`, the shell kept the pipe open, and a program that does not start would be
-        // waited for without an end.
+        // Without `exec`, the shell would keep the pipe open, and the wait for a program that does
+        // not start would never end.
         let shell = Process()
         shell.executableURL = URL(fileURLWithPath: "/bin/sh")
         shell.arguments = [
@@ -93,7 +92,8 @@ struct WorldProgram: Sendable {
         guard status == 0 else { throw WorldFailure("\(arguments) ended with \(status).") }
     }
 
-    /// The shell tells the status: Foundation on Linux sometimes misses the end of a program.
+    /// The exit status. A shell reports it, because Foundation on Linux sometimes misses the end of
+    /// a program.
     private static func status(of program: String, _ arguments: [String]) throws -> Int {
         let (shell, output) = (Process(), Pipe())
         shell.executableURL = URL(fileURLWithPath: "/bin/sh")

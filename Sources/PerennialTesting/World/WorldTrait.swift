@@ -3,7 +3,7 @@
     internal import Perennial
     public import Testing
 
-    /// Plays a test in a ``World`` of its own, which ends with the test.
+    /// Runs a test in a ``World`` of its own, which ends with the test.
     ///
     ///     @Test(.world(storekit: "Shop.storekit"))
     ///     func `a purchase opens pro`() async throws {
@@ -19,7 +19,7 @@
         struct Files: Sendable {
             var storekit: String
             var configuration: String
-            /// The test's source file, from whose folder paths count.
+            /// The test's source file. Relative paths begin at its folder.
             var source: String
         }
 
@@ -43,7 +43,7 @@
     }
 
     extension WorldTrait.Files {
-        /// The file by a path from the folder of the test, or from a folder that contains it.
+        /// The file at a path, relative to the test's folder or to a folder that contains it.
         func url(of path: String) throws -> URL {
             var folder = URL(fileURLWithPath: source).deletingLastPathComponent()
             while true {
@@ -68,10 +68,10 @@
         /// A world of your app.
         ///
         /// - Parameters:
-        ///   - storekit: the StoreKit file that the configuration names. Paths count from the
-        ///     folder of the test, or from one that contains it.
+        ///   - storekit: the StoreKit file that the configuration names. Paths are relative to the
+        ///     folder of the test, or to one that contains it.
         ///   - configuration: your `perennial.yaml`, with `simulated: true`.
-        ///   - source: where the test is.
+        ///   - source: the file of the test.
         public static func world(
             storekit: String, configuration: String = "perennial.yaml", source: String = #filePath
         ) -> Self {
@@ -85,7 +85,7 @@
 extension World {
     @TaskLocal static var running: World?
 
-    /// The world of the test that runs, which the trait `.world` has started.
+    /// The world of the running test, which the trait `.world` has started.
     ///
     /// - Throws: ``WorldFailure`` if the test has no such trait.
     public static var current: World {

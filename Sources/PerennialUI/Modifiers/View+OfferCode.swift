@@ -7,8 +7,8 @@
     import Foundation
 
     extension View {
-        /// The sheet in which customers redeem a code, and a look at the store after it. Before
-        /// iOS 16 and macOS 15, which have no such sheet in SwiftUI, the App Store's page.
+        /// Shows the sheet in which customers redeem a code, and reads the store after it. Before
+        /// iOS 16 and macOS 15, which have no such sheet in SwiftUI, it opens the App Store's page.
         public func perennialOfferCode(isPresented: Binding<Bool>) -> some View {
             modifier(OfferCodeModifier(isPresented: isPresented))
         }
@@ -20,7 +20,8 @@
 
         func body(content: Content) -> some View {
             if #available(iOS 16.0, macOS 15.0, *) {
-                // Whatever the sheet says: the customer may have redeemed a code before it failed.
+                // Refreshes whatever the sheet reports: the customer may have redeemed a code
+                // before it failed.
                 content.offerCodeRedemption(isPresented: $isPresented) { _ in model.refresh() }
             } else {
                 content.modifier(PageModifier(isPresented: $isPresented, page: StorePage.redeem))
@@ -28,15 +29,15 @@
         }
     }
 
-    /// Pages of Apple's that stand in for a sheet. They open in another app; the return to the
-    /// foreground looks at the store.
+    /// Apple's web pages that replace a missing sheet. They open in another app; the store is read
+    /// when the customer returns to this app.
     enum StorePage {
         static let subscriptions = URL(string: "https://apps.apple.com/account/subscriptions")
         static let redeem = URL(string: "https://apps.apple.com/redeem")
         static let refunds = URL(string: "https://reportaproblem.apple.com")
     }
 
-    /// Opens a page when a flag becomes true, and takes the flag back.
+    /// Opens a page when a flag becomes true, and resets the flag.
     struct PageModifier: ViewModifier {
         @Binding var isPresented: Bool
         let page: URL?

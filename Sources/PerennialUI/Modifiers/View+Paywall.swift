@@ -5,7 +5,7 @@
 
     extension View {
         /// Shows a ``Perennial/Paywall`` in a sheet, unless an entitlement is open. The sheet
-        /// closes when it opens.
+        /// closes when the entitlement opens.
         public func paywall(
             unless entitlement: Perennial.EntitlementID,
             placement: Perennial.PlacementID? = nil, isPresented: Binding<Bool>,
@@ -38,12 +38,12 @@
                 if isActive { isPresented = false }
             }
             .onChange(of: isPresented) { isPresented in
-                // Otherwise it would appear when the access ends.
+                // Otherwise the sheet would appear when the access ends.
                 if isPresented, access.wrappedValue.isActive { self.isPresented = false }
             }
         }
 
-        /// On a Mac there is no other way out of a sheet.
+        /// On a Mac nothing else closes a sheet.
         private var close: some View {
             HStack {
                 Spacer()

@@ -3,8 +3,9 @@
     public import SwiftUI
 
     extension View {
-        /// For all views and modifiers of this module inside. Put it on the app's root view, once,
-        /// as its last modifier: what is outside of it finds no access, and ends the app.
+        /// Provides access to all views and modifiers of this module inside this view. Use it once,
+        /// as the last modifier of the app's root view. A view outside of it finds no `Perennial`,
+        /// and stops the app.
         public func perennial(_ perennial: Perennial) -> some View {
             modifier(AccessModifier(perennial))
         }

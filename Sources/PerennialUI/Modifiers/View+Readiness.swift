@@ -7,8 +7,8 @@
     #endif
 
     extension View {
-        /// Says when the App Store may interrupt: its messages, and products that the customer
-        /// chose in the App Store, wait until then. Use it once, before ``perennial(_:)``.
+        /// Tells the App Store when it may interrupt. Until then its messages, and products that
+        /// the customer chose in the App Store, wait. Use it once, before ``perennial(_:)``.
         public func perennialReady(_ isReady: Bool = true) -> some View {
             modifier(RequestModifier(isReady: isReady)).modifier(MessagesIfAny(isReady: isReady))
         }
@@ -30,7 +30,7 @@
 
         private func buy(_ request: Perennial.PurchaseRequest) async {
             let perennial = model.perennial
-            // What was chosen in the App Store waits for a purchase that is under way.
+            // A product that was chosen in the App Store waits for a purchase that is under way.
             await model.waitUntilFree()
             notice = await model.buy(.init(product: request.product), Wording(locale: locale)) {
                 () async throws(Perennial.Failure) in
@@ -66,14 +66,14 @@
     }
 
     #if canImport(UIKit) && !os(tvOS) && !os(watchOS)
-        /// Who reads the messages has to show them. So they are kept from the first moment on.
+        /// An app that reads the messages has to show them. So they are collected from the start.
         @available(iOS 16.0, *)
         private struct MessageModifier: ViewModifier {
             /// The App Store has four kinds of messages.
             private static let waitingMax = 16
 
             let isReady: Bool
-            /// The same as `isReady`. The loop over messages sees the present value of this one.
+            /// A copy of `isReady`. The loop over messages sees its present value.
             @State private var mayShow = false
             @State private var waiting: [StoreKit.Message] = []
             @Environment(\.displayStoreKitMessage) private var display
@@ -100,7 +100,7 @@
                     do {
                         try display(message)
                     } catch {
-                        // It could not be shown now: it waits for the next moment.
+                        // The message could not be shown now: it waits for the next opportunity.
                         waiting.append(message)
                     }
                 }

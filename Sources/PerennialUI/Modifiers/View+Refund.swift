@@ -7,12 +7,11 @@
     #endif
 
     extension View {
-        /// The sheet in which customers ask for a refund of what opens an entitlement. On a Mac,
-        /// Apple's page.
+        /// Shows the sheet in which customers ask for a refund of the purchase that opens an
+        /// entitlement. On a Mac, it opens Apple's page.
         ///
-        /// - Parameter asksConsent: first asks whether the App Store may learn how much was used,
-        /// and
-        ///   tells your server the answer.
+        /// - Parameter asksConsent: whether to ask first if the App Store may learn how much was
+        ///   used. The answer is sent to your server.
         public func perennialRefund(
             for entitlement: Perennial.EntitlementID, isPresented: Binding<Bool>,
             asksConsent: Bool = false
@@ -73,7 +72,7 @@
         }
     }
 
-    /// The sheet for a transaction, while there is one.
+    /// Shows the sheet for a transaction, while there is one.
     private struct RefundSheet: ViewModifier {
         @Binding var transaction: UInt64?
         let onDismiss: @MainActor () -> Void

@@ -7,8 +7,8 @@
     #endif
 
     extension View {
-        /// Takes what Apple's `ProductView`, `StoreView` and `SubscriptionStoreView` below it sell.
-        /// Some systems announce those purchases nowhere else.
+        /// Records purchases made in Apple's `ProductView`, `StoreView` and `SubscriptionStoreView`
+        /// inside this view. Some systems announce those purchases nowhere else.
         @available(iOS 17.0, macOS 14.0, *)
         public func perennialTakesPurchases() -> some View {
             modifier(StorePurchaseModifier())
@@ -37,7 +37,7 @@
             _ result: Result<StoreKit.Product.PurchaseResult, any Error>,
             for product: StoreKit.Product
         ) async {
-            // An error of the sheet was shown by Apple's view.
+            // Apple's view has already shown an error of the sheet.
             guard case .success(let result) = result else { return }
             let wording = Wording(locale: locale)
             do throws(Perennial.Failure) {

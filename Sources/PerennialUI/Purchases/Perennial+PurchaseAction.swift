@@ -7,7 +7,7 @@
     #endif
 
     extension Perennial {
-        /// Buys with the payment sheet in the window of a view:
+        /// Buys with the payment sheet in the window of a view. The action comes from
         /// `@Environment(\.purchase) private var action`.
         @available(iOS 17.0, macOS 14.0, *)
         @discardableResult

@@ -10,13 +10,12 @@
             @Environment(\.locale) private var locale
             @Environment(\.calendar) private var calendar
 
-            /// - Parameter placement: its products decide which entitlements count. Nil: the
-            /// default
-            ///   one.
+            /// - Parameter placement: the placement whose products decide which entitlements count.
+            ///   Nil: the default one.
             public init(_ placement: PlacementID? = nil) { self.placement = placement }
 
             public var body: some View {
-                // The days left change while nobody touches anything.
+                // The number of days left changes without an event.
                 TimelineView(.everyMinute) { _ in
                     if let text = headline?.text { Text(verbatim: text) }
                 }
@@ -27,7 +26,7 @@
                 let paywall = model.paywallContent(placement, locale: locale, calendar: calendar)
                 if let paywall { return paywall.headline }
                 guard model.offerings[placement]?.failure != nil else { return nil }
-                // Without the offering, whatever is open counts.
+                // Without the offering, all open access counts.
                 let empty = Offering(id: "", products: [])
                 return PaywallContent(
                     empty, model.perennial.snapshot, at: model.perennial.now, locale: locale,
@@ -37,7 +36,7 @@
         }
     }
 
-    /// Loads a placement when the view appears, and when its offers have to be checked anew.
+    /// Loads a placement when the view appears, and when its offers have to be checked again.
     struct LoadModifier: ViewModifier {
         let placement: Perennial.PlacementID?
         @EnvironmentObject private var model: AccessModel

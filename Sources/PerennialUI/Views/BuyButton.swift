@@ -7,8 +7,8 @@
     #endif
 
     extension Perennial {
-        /// Buys a row's product, or shows a checkmark. Spins while it buys; of all these buttons
-        /// one buys at a time.
+        /// Buys a row's product, or shows a checkmark. Shows a spinner while it buys; only one of
+        /// all these buttons buys at a time.
         public struct BuyButton: View {
             private let row: PaywallContent.Row
             private let options: PurchaseOptions
@@ -36,7 +36,7 @@
         }
     }
 
-    /// Says in which window the payment sheet belongs.
+    /// Sets the window of the payment sheet.
     @available(iOS 17.0, macOS 14.0, *)
     private struct SceneBuyButton: View {
         let row: Perennial.PaywallContent.Row
@@ -60,7 +60,7 @@
         @State private var notice: String?
 
         var body: some View {
-            // The stack stays when its content changes, and with it the alert.
+            // The stack, and with it the alert, stays when its content changes.
             HStack { button }.notice($notice, wording)
         }
 
@@ -99,7 +99,7 @@
     }
 
     extension View {
-        /// In a row of a list, the button alone is tapped, and not the whole row.
+        /// In a row of a list, only the button reacts to a tap, not the whole row.
         @ViewBuilder fileprivate func tapsAlone() -> some View {
             #if canImport(UIKit)
                 buttonStyle(.borderless)

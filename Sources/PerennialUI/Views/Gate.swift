@@ -3,8 +3,9 @@
     public import SwiftUI
 
     extension Perennial {
-        /// Shows its content while an entitlement is open, else what stands before it. Until
-        /// something is known it shows a third view, so that nobody who has paid sees a paywall.
+        /// Shows its content while an entitlement is open, and the locked view while it is shut.
+        /// Until something is known it shows a third view, so that a customer who has paid never
+        /// sees a paywall.
         public struct Gate<Content: View, Locked: View, Waiting: View>: View {
             private let access: Entitled
             private let content: Content
@@ -34,7 +35,7 @@
     }
 
     extension Perennial.Gate where Waiting == ProgressView<EmptyView, EmptyView> {
-        /// With a spinner until something is known.
+        /// Creates a gate that shows a spinner until something is known.
         public init(
             _ entitlement: Perennial.EntitlementID, @ViewBuilder content: () -> Content,
             @ViewBuilder locked: () -> Locked

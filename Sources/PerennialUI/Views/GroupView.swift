@@ -21,7 +21,8 @@
 
             /// - Parameters:
             ///   - subscription: one of ``Snapshot/groups``.
-            ///   - link: makes the link to your app that an invited person opens, of a token.
+            ///   - link: makes the link that an invited person opens in your app, from an
+            ///     invitation's token.
             public init(_ subscription: Subscription, link: @escaping (String) -> URL?) {
                 self.subscription = subscription
                 self.link = link
@@ -104,7 +105,7 @@
         }
     }
 
-    /// One member, with a button that asks before it removes them.
+    /// One member, with a button that asks for confirmation before it removes them.
     private struct MemberRow: View {
         let row: SeatScreen.MemberRow
         let remove: () -> Void
@@ -150,7 +151,7 @@
         }
     }
 
-    /// The link of an invitation, which is shown once.
+    /// The link of an invitation, which is shown only once.
     private struct NewInvitation: View {
         let invitation: Perennial.SeatInvitation
         let link: (String) -> URL?

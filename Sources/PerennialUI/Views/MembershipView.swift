@@ -3,8 +3,8 @@
     public import SwiftUI
 
     extension Perennial {
-        /// A seat that somebody else pays for: until when, and a button that gives it up, if your
-        /// app gave it.
+        /// A seat that another person pays for: its end, and a button that gives it up, if your app
+        /// gave it.
         public struct MembershipView: View {
             private let membership: Subscription
             @EnvironmentObject private var model: AccessModel

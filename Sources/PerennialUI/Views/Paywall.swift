@@ -4,9 +4,8 @@
     public import SwiftUI
 
     extension Perennial {
-        /// A whole screen of what is for sale: rows with their prices and terms, restoring, and
-        /// links to your terms and your privacy policy, which App Review wants beside a
-        /// subscription.
+        /// A whole paywall screen: rows with prices and terms, a restore button, and links to your
+        /// terms and your privacy policy, which App Review wants beside a subscription.
         public struct Paywall<Header: View>: View {
             private let placement: PlacementID?
             private let terms: URL?
@@ -89,7 +88,8 @@
         }
     }
 
-    /// One way to pay: the price of a payment, and beside it what is promised in all.
+    /// One way to pay: the price of a payment, and beside it the total that the customer commits
+    /// to.
     private struct PlanOffer: View {
         let row: Perennial.PaywallContent.Row
         let plan: Perennial.PaywallContent.PlanRow

@@ -3,7 +3,7 @@
     public import SwiftUI
 
     extension Perennial {
-        /// Restores purchases. If that would take something from another customer, it says what,
+        /// Restores purchases. If that would take something from another customer, it shows what,
         /// and asks first.
         public struct RestoreButton: View {
             @EnvironmentObject private var model: AccessModel
@@ -40,7 +40,7 @@
 
             private var wording: Wording { Wording(locale: locale) }
 
-            /// Each sentence once: ten purchases of one customer are one matter.
+            /// Each sentence once, even if it is about several purchases of one customer.
             private var explanations: String {
                 var sentences: [String] = []
                 for item in shown.items {

@@ -3,7 +3,7 @@
     public import SwiftUI
 
     extension Perennial {
-        /// What is left in a wallet: "Times remaining: 3". A spinner until that is known.
+        /// The balance of a wallet: "Times remaining: 3". A spinner until it is known.
         public struct WalletLabel: View {
             private let wallet: WalletID
             @EnvironmentObject private var model: AccessModel
@@ -14,7 +14,7 @@
             public var body: some View {
                 let wallet = model.perennial.wallet(wallet)
                 if wallet.isKnown {
-                    // A debt is nothing that remains.
+                    // A debt is shown as zero.
                     let count = max(0, wallet.balance)
                     Text(verbatim: Wording(locale: locale).text(.timesRemaining, count: count))
                 } else {

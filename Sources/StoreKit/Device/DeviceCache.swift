@@ -1,10 +1,10 @@
-/// What a device keeps of the store's answers, for when the simulator cannot be reached at all:
-/// small files in `$XDG_CACHE_HOME`. While the simulator runs, a device that it calls offline is
-/// answered by the simulator itself.
+/// A device's cache of the store's answers, for when the simulator cannot be reached at all: small
+/// files in `$XDG_CACHE_HOME`. While the simulator runs, it answers itself for a device that it
+/// calls offline.
 struct DeviceCache: Sendable {
-    /// Devices whose answers are kept; the oldest go first.
+    /// The most devices whose answers are stored; the oldest are removed first.
     static let devicesMax = 200
-    /// Largest answer that is kept.
+    /// The largest answer that is stored.
     static let bytesMax = 16_777_216
 
     private let folder: URL
@@ -19,7 +19,8 @@ struct DeviceCache: Sendable {
         try? Data(contentsOf: file(path, query))
     }
 
-    /// A cache that cannot be written is no error; the next read without a simulator is empty.
+    /// A cache that cannot be written is not an error: the next read without a simulator returns
+    /// nothing.
     func write(_ body: Data, as path: String, _ query: [String: String]) {
         guard body.count <= Self.bytesMax else { return }
         let files = FileManager.default

@@ -12,8 +12,8 @@
 /// }
 /// ```
 ///
-/// Outside of such a block it is the device that the environment names: `PERENNIAL_SIMULATOR` is
-/// the simulator's address (`http://127.0.0.1:8090` if absent), `PERENNIAL_DEVICE` the device's id.
+/// Outside of such a block, environment variables name the device: `PERENNIAL_SIMULATOR` is the
+/// simulator's address (`http://127.0.0.1:8090` if absent), `PERENNIAL_DEVICE` the device's id.
 ///
 /// This type does not exist in Apple's StoreKit.
 public struct SimulatedDevice: Hashable, Sendable {
@@ -24,10 +24,10 @@ public struct SimulatedDevice: Hashable, Sendable {
     public let simulator: URL
     /// The device's id, such as `anna-1`.
     public let id: String
-    /// Whether ``Transaction/all`` and ``Transaction/latest(for:)`` know finished consumables, as
-    /// with `SKIncludeConsumableInAppPurchaseHistory` in an app's Info.plist.
+    /// Whether ``Transaction/all`` and ``Transaction/latest(for:)`` include finished consumables,
+    /// as with `SKIncludeConsumableInAppPurchaseHistory` in an app's Info.plist.
     public var includesFinishedConsumables = false
-    /// Tells the processes of one device apart, each of which has its own stream of updates.
+    /// Distinguishes the processes of one device, each of which has its own stream of updates.
     private(set) var launch = 0
 
     public init(simulator: URL, id: String) {
@@ -35,7 +35,7 @@ public struct SimulatedDevice: Hashable, Sendable {
         self.id = id
     }
 
-    /// The device as the environment names it. Its id is empty if `PERENNIAL_DEVICE` is not set.
+    /// The device that the environment names. Its id is empty if `PERENNIAL_DEVICE` is not set.
     public static var ofEnvironment: Self {
         let environment = ProcessInfo.processInfo.environment
         let address = environment["PERENNIAL_SIMULATOR"].flatMap(URL.init(string:))
@@ -54,9 +54,9 @@ public struct SimulatedDevice: Hashable, Sendable {
 // MARK: - Time
 
 extension SimulatedDevice {
-    /// What a device's clocks show.
+    /// The times of a device's clocks.
     public struct Clock: Hashable, Sendable {
-        /// The time of day, which the customer can set as they like.
+        /// The time of day, which the customer can set.
         public let now: Date
         /// The time since the device was started, which no setting changes.
         public let sinceBoot: Duration
@@ -92,8 +92,8 @@ extension SimulatedDevice {
 // MARK: - Process
 
 extension SimulatedDevice {
-    /// The same device with the app launched anew: its stream of updates begins with what is
-    /// unfinished, as after a launch. Sequences of the earlier launch go on until they are dropped.
+    /// The same device after a new launch of the app: its stream of updates begins with the
+    /// unfinished transactions. Sequences of the earlier launch continue until they are released.
     public func relaunched() async throws -> Self {
         let app = try await StoreClient(self).post("launch", as: LaunchAnswer.self)
         var device = self
@@ -101,9 +101,9 @@ extension SimulatedDevice {
         return device
     }
 
-    /// Returns when the stream of updates is open, so that whatever happens from now on reaches the
-    /// sequences that are being iterated. Throws ``StoreKitError`` if that takes too long, for
-    /// instance because nothing is iterated.
+    /// Returns when the stream of updates is open, so that every later event reaches the sequences
+    /// that are being iterated. Throws ``StoreKitError`` if that takes too long, for instance
+    /// because nothing is iterated.
     public func untilListening() async throws { try await DeviceUpdates.of(self).untilOpen() }
 
     private struct LaunchAnswer: Decodable {

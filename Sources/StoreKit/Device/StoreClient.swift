@@ -3,15 +3,15 @@ import Synchronization
 
 /// Calls the simulator's routes of one device.
 ///
-/// A call goes on when its task is cancelled: a customer's purchase does not end because the app
-/// lost interest in it.
+/// A call continues when its task is cancelled: a customer's purchase does not end because the app
+/// no longer waits for it.
 struct StoreClient: Sendable {
-    /// Longest wait for an answer, in seconds: a held sheet is let go after 60, and a slow network
+    /// The longest wait for an answer, in seconds: a held sheet closes after 60, and a slow network
     /// delays by up to 60.
     static let answerSecondsMax = 150.0
     /// Longest wait of a call that blocks its thread, in seconds.
     static let blockingSecondsMax = 5.0
-    /// Calls to one simulator at a time. Held sheets take up one each.
+    /// The most concurrent calls to one simulator. Each held sheet uses one.
     static let connectionsMax = 64
 
     let device: SimulatedDevice
@@ -40,8 +40,8 @@ struct StoreClient: Sendable {
         try await body(of: request("GET", path, query))
     }
 
-    /// Reads what a device has cached. If the simulator cannot be reached, that is what it answered
-    /// last, or nil.
+    /// Reads a value that a device caches. If the simulator cannot be reached, returns its last
+    /// answer, or nil.
     func readCached<Answer: Decodable>(
         _ path: String, _ query: [String: String] = [:], as type: Answer.Type
     ) async throws -> Answer? {
@@ -119,7 +119,7 @@ struct StoreClient: Sendable {
     private enum Outcome: Sendable {
         case answered(Data)
         case refused(any Error)
-        /// Nobody answers at the simulator's address.
+        /// No server answers at the simulator's address.
         case unreachable(URLError)
     }
 

@@ -1,6 +1,6 @@
-/// Why a call of the simulator failed: what StoreKit throws there, or why the simulator refuses.
+/// Why a call of the simulator failed: the error that StoreKit throws, or the simulator's refusal.
 struct StoreProblem: Sendable {
-    /// The word of an ordered or natural error of StoreKit, such as `network_error`.
+    /// The simulator's name for an error of StoreKit, such as `network_error`.
     var word: String?
     /// The code of a network error.
     var urlError: Int?
@@ -26,7 +26,7 @@ struct StoreProblem: Sendable {
             remedy: problem?.remedy ?? "")
     }
 
-    /// What the call throws.
+    /// The error that the call throws.
     var thrown: any Error {
         word.flatMap { Self.failure(named: $0, urlError: urlError) }
             ?? Self.purchaseErrors[refusal.code] ?? StoreKitError.systemError(refusal)
@@ -59,14 +59,14 @@ struct StoreProblem: Sendable {
         }
     }
 
-    /// What StoreKit throws where the simulator refuses a purchase.
+    /// The errors that StoreKit throws where the simulator refuses a purchase.
     private static let purchaseErrors: [String: Product.PurchaseError] = [
         "unknown_product": .productUnavailable, "product_not_for_sale": .productUnavailable,
         "offer_not_eligible": .ineligibleForOffer, "unknown_offer": .invalidOfferIdentifier,
         "invalid_offer_signature": .invalidOfferSignature,
         "seat_reduction_not_allowed": .seatReductionNotAllowed,
         "multi_seat_purchase_disabled": .multiSeatPurchaseDisabled,
-        // Apple documents only that the total must be higher, and no error of its own.
+        // Apple documents only that the total must be higher, and names no separate error.
         "seats_unchanged": .invalidQuantity,
     ]
 
@@ -78,7 +78,7 @@ struct StoreProblem: Sendable {
 /// Why the simulator refuses a call that StoreKit would not: a wrong device, or a wrong test. It is
 /// inside of ``StoreKitError/systemError(_:)``.
 public struct SimulatorRefusal: Error, Hashable, Sendable, LocalizedError {
-    /// For programs, such as `unknown_device`.
+    /// The code, for programs, such as `unknown_device`.
     public let code: String
     public let message: String
     /// What to do about it.

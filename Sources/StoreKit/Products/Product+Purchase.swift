@@ -2,8 +2,8 @@ extension Product {
     public enum PurchaseResult: Sendable {
         case success(VerificationResult<Transaction>)
         case userCancelled
-        /// A parent or the customer has to do something first. If they do, the transaction arrives
-        /// in ``Transaction/updates``.
+        /// A parent or the customer has to act first. If they do, the transaction arrives in
+        /// ``Transaction/updates``.
         case pending
     }
 
@@ -16,14 +16,14 @@ extension Product {
         case invalidOfferPrice
         case invalidOfferSignature
         case missingOfferParameters
-        /// Fewer seats than the subscription has: those are given up in the App Store, for the next
-        /// period.
+        /// Fewer seats than the subscription has were requested. The customer can give up seats
+        /// only in the App Store, for the next period.
         case seatReductionNotAllowed
         case multiSeatPurchaseDisabled
     }
 
-    /// Shows the payment sheet. What the customer does with it is ordered by the test, with the
-    /// simulator's route `next-sheet`.
+    /// Shows the payment sheet. The test sets what the customer does with it, with the simulator's
+    /// route `next-sheet`.
     ///
     /// - Throws: ``PurchaseError`` or ``StoreKitError``.
     @MainActor public func purchase(
@@ -119,12 +119,12 @@ struct PurchaseCall: Sendable {
         return fields
     }
 
-    /// How many of the product can be bought at once.
+    /// The most units of the product that can be bought at once.
     private var quantityMax: Int {
         [.consumable, .nonRenewable].contains(product.type) ? Self.quantityMax : 1
     }
 
-    /// Asks the app if the storefront is no longer the one of the product.
+    /// Asks the app if the storefront is no longer that of the product.
     private func checkStorefront() async throws {
         for case .onStorefrontChange(let shouldContinue) in options.map(\.kind) {
             guard let now = await Storefront.read(by: client), now.countryCode != product.country

@@ -1,4 +1,4 @@
-/// What the App Store sells.
+/// A product in the App Store.
 public struct Product: Identifiable, Sendable {
     public struct ProductType: RawRepresentable, Equatable, Hashable, Sendable {
         public let rawValue: String
@@ -28,7 +28,7 @@ public struct Product: Identifiable, Sendable {
     private let payload: Data
     /// The customer's locale, with the currency of the storefront.
     let priceLocale: Locale
-    /// The storefront that sent the product, ISO 3166-1 alpha-3.
+    /// The country of the storefront that sent the product, as ISO 3166-1 alpha-3.
     let country: String
 
     /// - Parameters:
@@ -54,7 +54,7 @@ public struct Product: Identifiable, Sendable {
     }
 
     /// The products with these identifiers. Identifiers that the store does not know are left out.
-    /// In a cancelled task the result is empty, as was measured on devices.
+    /// In a cancelled task the result is empty, as measured on devices.
     public static func products<Identifiers>(
         for identifiers: Identifiers
     ) async throws -> [Product]

@@ -1,6 +1,6 @@
 /// Asks the store for products.
 struct ProductRequest: Sendable {
-    /// Identifiers in one call of the simulator.
+    /// The most identifiers in one call of the simulator.
     static let identifiersMax = 100
 
     var identifiers: [String]
@@ -33,7 +33,7 @@ struct ProductRequest: Sendable {
         }
     }
 
-    /// The simulator has them beside Apple's JSON, whose names for them are not known.
+    /// The simulator sends them beside Apple's JSON, because Apple's names for them are not known.
     private func seatTiers(of product: [String: Any]) throws -> [SeatTierPayload] {
         guard product["supports_multi_seat"] as? Bool == true, let tiers = product["price_tiers"]
         else { return [] }

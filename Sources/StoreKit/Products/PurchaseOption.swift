@@ -2,15 +2,15 @@ extension Product {
     public struct PurchaseOption: Equatable, Hashable, Sendable {
         enum Kind: Equatable, Hashable, Sendable {
             case appAccountToken(UUID)
-            /// Apple sends these to nobody but the app's own tests.
+            /// Apple passes these only to the app's own tests.
             case custom(key: String, value: String)
             case quantity(Int)
-            /// The total after the purchase.
+            /// The total number of seats after the purchase.
             case seats(Int)
             case invitationSheetSuppressed(Bool)
             case asksToBuy(Bool)
-            /// An offer that needs no signature.
-            /// Nil if the offer is none for customers who have left.
+            /// An offer that needs no signature. The id is nil if the offer is not a win-back
+            /// offer.
             case winBack(id: String?)
             case signedOffer(id: String, jws: String)
             case offerSignature(id: String, Product.SubscriptionOffer.Signature)
@@ -41,8 +41,8 @@ extension Product {
             Self(.custom(key: key, value: value.base64EncodedString()))
         }
 
-        /// Called if the storefront is another one than that of the product. If the closure
-        /// returns false, the purchase fails.
+        /// Called if the present storefront is not that of the product. If the closure returns
+        /// false, the purchase fails.
         @preconcurrency public static func onStorefrontChange(
             shouldContinuePurchase: @escaping @Sendable (Storefront) -> Bool
         ) -> Self {
@@ -72,8 +72,8 @@ extension Product {
 
         public static func quantity(_ quantity: Int) -> Self { Self(.quantity(quantity)) }
 
-        /// - Parameter targetSeatQuantity: how many seats there are in all after the purchase: 12,
-        ///   to add 4 to 8.
+        /// - Parameter targetSeatQuantity: the total number of seats after the purchase: to add 4
+        ///   to 8, pass 12.
         public static func seats(_ targetSeatQuantity: Int) -> Self {
             Self(.seats(targetSeatQuantity))
         }
@@ -108,7 +108,8 @@ extension Product.PurchaseOption: CustomDebugStringConvertible {
     public var debugDescription: String { "\(kind)" }
 }
 
-/// The app's closure for a changed storefront. Two of them are equal, so that a set has one.
+/// The app's closure for a changed storefront. All values are equal, so that a set contains only
+/// one.
 struct StorefrontQuestion: Equatable, Hashable, Sendable {
     let ask: @Sendable (Storefront) -> Bool
 

@@ -63,7 +63,7 @@ extension Product {
         /// The billing plan that the offer belongs to. Nil if it belongs to none.
         let billingPlan: SubscriptionInfo.BillingPlanType?
 
-        /// Returns nil if StoreKit would not know what the offer costs or lasts.
+        /// Returns nil if StoreKit would not know the offer's price or length.
         init?(_ discount: ProductPayload.Discount) {
             guard let price = Decimal(string: discount.price),
                 let period = SubscriptionPeriod(iso8601: discount.recurringSubscriptionPeriod)

@@ -19,7 +19,7 @@ extension Product {
         public static var everyThreeMonths: Self { Self(unit: .month, value: 3) }
         public static var everySixMonths: Self { Self(unit: .month, value: 6) }
 
-        /// The period from a date on, in a Gregorian calendar.
+        /// The period that begins at a date, in the Gregorian calendar.
         public func dateRange(referenceDate: Date = .now) -> Range<Date> {
             let component: Calendar.Component =
                 switch unit {
@@ -50,7 +50,7 @@ extension Product {
 extension Product.SubscriptionPeriod: CustomDebugStringConvertible {
     public var debugDescription: String { "\(value) \(unit.debugDescription)" }
 
-    /// Reads a period such as `P1M`. Returns nil if it has no unit or several.
+    /// Reads a period such as `P1M`. Returns nil if it has no unit or more than one.
     init?(iso8601 text: String) {
         guard text.first == "P", let value = Int(text.dropFirst().dropLast()), value > 0 else {
             return nil
@@ -106,7 +106,7 @@ extension Product.SubscriptionPeriod.Unit: Comparable, CustomDebugStringConverti
 
         init() {}
 
-        /// The unit's name, in English for now.
+        /// The unit's name, only in English.
         public func format(_ value: Product.SubscriptionPeriod.Unit) -> String {
             value.debugDescription.lowercased()
         }

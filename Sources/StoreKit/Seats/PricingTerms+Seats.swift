@@ -1,7 +1,7 @@
 extension Product.SubscriptionInfo {
-    /// What is charged at a time, and how often.
+    /// The price of one payment, and how often it is charged.
     public struct BillingInfo: Equatable, Hashable, Sendable {
-        /// In units of the currency.
+        /// The price in units of the currency.
         public let price: Decimal
         public let displayPrice: String
         public let period: BillingPeriod
@@ -25,14 +25,14 @@ extension Product.SubscriptionInfo.PricingTerms {
 
     /// The prices of seats.
     public struct SeatBasedPricing: Equatable, Hashable, Sendable {
-        /// A range of seats that cost the same. A seat costs the price of the range that its number
-        /// is in.
+        /// A range of seats that cost the same. A seat costs the price of the range that contains
+        /// its number.
         public struct PriceTier: Equatable, Hashable, Sendable {
             /// The number of the first seat, from 1.
             public let minimumSeats: Int
             /// The number of the last seat. Nil in the last tier.
             public let maximumSeats: Int?
-            /// What one seat costs.
+            /// The price of one seat.
             public let billingInfo: Product.SubscriptionInfo.BillingInfo
         }
 

@@ -8,7 +8,7 @@ extension Transaction {
 
             /// Members join by Apple's link, and get transactions of their own.
             public static let apple = Self(rawValue: "APPLE")
-            /// The app invites. Members get no transaction.
+            /// The app invites the members. Members get no transaction.
             public static let developer = Self(rawValue: "DEVELOPER")
         }
 
@@ -22,7 +22,7 @@ extension Transaction {
         public let invitationManagement: InvitationManagement
         /// In no particular order. A member's transaction repeats what the purchaser paid.
         public let priceTiers: [PriceTier]
-        /// How many seats of this transaction a refund took. Nil if none.
+        /// How many seats of this transaction were refunded. Nil if none.
         public let revokedSeatQuantity: Int?
     }
 
@@ -37,7 +37,7 @@ extension Transaction {
 }
 
 extension Product.SubscriptionInfo.RenewalInfo {
-    /// What the seats of the next period cost.
+    /// The prices of the seats in the next period.
     public struct MultiSeatInfo: Equatable, Hashable, Sendable {
         /// In no particular order.
         public let renewalPriceTiers: [Transaction.MultiSeatInfo.PriceTier]

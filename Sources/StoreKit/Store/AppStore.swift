@@ -16,8 +16,8 @@ public enum AppStore: Sendable {
             .flatMap { UUID(uuidString: $0.deviceVerificationId) }
     }
 
-    /// Asks the customer for their password, and the store for what they bought. Only after an act
-    /// of the customer.
+    /// Asks the customer for their password, and the store for their purchases. Call it only after
+    /// an action of the customer.
     ///
     /// - Throws: ``StoreKitError``, such as ``StoreKitError/userCancelled``.
     public static func sync() async throws {

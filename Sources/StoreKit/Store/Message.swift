@@ -24,7 +24,7 @@ public struct Message: Equatable, Hashable, Sendable {
     /// The simulator's id of the message.
     let id: String
 
-    /// Shows the message. Apple's form has a scene as argument, which Linux does not have.
+    /// Shows the message. Apple's version has a scene as its argument, which Linux does not have.
     public func display() async throws {
         struct Answer: Decodable {}
         _ = try await StoreClient(.current).post("messages/\(id)/display", as: Answer.self)
@@ -46,12 +46,12 @@ public struct Message: Equatable, Hashable, Sendable {
         }
     }
 
-    /// Each message that waits, once. Endless.
+    /// The waiting messages, each once. The sequence does not end.
     public static var messages: Messages { Messages(feed: .topic(\.messages, of: .current)) }
 }
 
 extension Message {
-    /// The simulator's JSON of the messages that wait.
+    /// The simulator's JSON of the waiting messages.
     struct Waiting: Decodable {
         struct Payload: Decodable {
             let id: String

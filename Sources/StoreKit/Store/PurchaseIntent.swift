@@ -22,7 +22,7 @@ public struct PurchaseIntent: Equatable, Sendable {
         }
     }
 
-    /// Each intent, once. Endless.
+    /// The intents, each once. The sequence does not end.
     public static var intents: PurchaseIntents {
         PurchaseIntents(feed: .topic(\.intents, of: .current))
     }
@@ -31,7 +31,7 @@ public struct PurchaseIntent: Equatable, Sendable {
 extension PurchaseIntent: Identifiable {}
 
 extension PurchaseIntent {
-    /// The simulator's JSON of the intents that wait.
+    /// The simulator's JSON of the waiting intents.
     struct Waiting: Decodable {
         struct Payload: Decodable {
             let id: String

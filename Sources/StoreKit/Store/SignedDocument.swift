@@ -1,4 +1,4 @@
-/// A compact JWS and its parts. Nothing is verified here.
+/// A compact JWS and its parts. It is not verified here.
 struct SignedDocument: Sendable {
     let jws: String
     let header: Data
@@ -18,7 +18,7 @@ struct SignedDocument: Sendable {
         self.signature = signature
     }
 
-    /// What the signature is about: the header and the payload as they were encoded.
+    /// The bytes that were signed: the header and the payload as they were encoded.
     var signedData: Data { Data(jws.prefix { $0 != "." }.utf8) + Data(".".utf8) + encodedPayload }
 
     private var encodedPayload: Data {
@@ -31,7 +31,7 @@ struct SignedDocument: Sendable {
 
 /// A value that is decoded from a signed document.
 protocol SignedValue {
-    /// Returns nil if the payload lacks what the value cannot be without.
+    /// Returns nil if the payload lacks a required member.
     init?(_ document: SignedDocument)
 }
 
@@ -45,7 +45,8 @@ extension Data {
 }
 
 extension Date {
-    /// - Parameter milliseconds: since 1970; Xcode's may have a fraction. Nil gives nil.
+    /// - Parameter milliseconds: milliseconds since 1970; those of Xcode may have a fraction. Nil
+    ///   gives nil.
     init?(milliseconds: Double?) {
         guard let milliseconds else { return nil }
         self.init(timeIntervalSince1970: milliseconds / 1000)
@@ -61,7 +62,7 @@ extension Decimal {
 }
 
 extension UUID {
-    /// The UUID in a text, or the one of zeros.
+    /// The UUID in a text, or the UUID of zeros if there is none.
     init(lenient text: String?) {
         self =
             text.flatMap { UUID(uuidString: $0) }

@@ -26,7 +26,7 @@ public struct Storefront: Identifiable, Sendable {
         }
     }
 
-    /// Each change of the storefront. Endless.
+    /// The changes of the storefront. The sequence does not end.
     public static var updates: Storefronts {
         Storefronts(feed: .topic(\.storefronts, of: .current))
     }

@@ -12,7 +12,7 @@
         case missingRequiredProperties
     }
 
-    /// The value. Throws the ``VerificationError`` if it is unverified.
+    /// The value. Throws the ``VerificationError`` if the value is unverified.
     public var payloadValue: SignedType {
         get throws {
             switch self {
@@ -60,7 +60,7 @@ extension VerificationResult.VerificationError: LocalizedError {
 
     public var recoverySuggestion: String? { nil }
 
-    /// The case with the simulator's name for it.
+    /// The case with a name of the simulator.
     init?(named word: String) {
         switch word {
         case "revoked_certificate": self = .revokedCertificate
@@ -78,7 +78,7 @@ extension VerificationResult.VerificationError: LocalizedError {
 
 extension VerificationResult where SignedType: SignedValue {
     /// - Parameter verdict: the simulator's word for it; without one the document is unverified.
-    /// Returns nil if the payload cannot be read at all.
+    ///   Returns nil if the payload cannot be read at all.
     init?(_ jws: String, _ verdict: String?) {
         guard let value = SignedDocument(jws).flatMap({ SignedType($0) }) else { return nil }
         if verdict == "verified" {

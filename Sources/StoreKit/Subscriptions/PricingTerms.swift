@@ -11,7 +11,7 @@ extension Product.SubscriptionInfo {
         public static let monthly = Self(rawValue: "MONTHLY")
     }
 
-    /// What the customer agrees to.
+    /// The commitment that the customer agrees to.
     public struct CommitmentInfo: Equatable, Hashable, Sendable {
         public let price: Decimal
         public let displayPrice: String
@@ -27,7 +27,8 @@ extension Product.SubscriptionInfo {
         public let billingPeriod: BillingPeriod
         public let commitmentInfo: CommitmentInfo
         public let subscriptionOffers: [Product.SubscriptionOffer]
-        /// Of a product that is sold in seats, the last terms are those of several seats.
+        /// The price model. If a product is sold in seats, the last terms are those for several
+        /// seats.
         public let pricingModel: PricingModel
 
         public subscript(
@@ -39,7 +40,7 @@ extension Product.SubscriptionInfo {
 }
 
 extension Product.SubscriptionInfo.PricingTerms {
-    /// The terms of a product: those of its own price, of each further plan, and of seats.
+    /// All terms of a product: those of its own price, of each further plan, and of seats.
     static func all(
         of buy: ProductPayload.Offer, period: Product.SubscriptionPeriod,
         offers: [Product.SubscriptionOffer], seatTiers: [SeatTierPayload]

@@ -68,7 +68,7 @@ extension Product.SubscriptionInfo {
         public let appAccountToken: UUID?
         public let appTransactionID: String
         public let commitmentInfo: CommitmentInfo?
-        /// How many seats the next period has, as is planned now.
+        /// The planned number of seats of the next period.
         public let renewalQuantity: Int?
         /// Nil unless the next period has several seats.
         public let multiSeatInfo: MultiSeatInfo?

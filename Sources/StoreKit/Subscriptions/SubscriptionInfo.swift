@@ -5,7 +5,8 @@ extension Product {
         public let winBackOffers: [SubscriptionOffer]
         public let subscriptionGroupID: String
         public let subscriptionPeriod: SubscriptionPeriod
-        /// One for each billing plan of the product, then that of seats if it is sold in seats.
+        /// One element for each billing plan of the product, then the one for seats if it is sold
+        /// in seats.
         public let pricingTerms: [PricingTerms]
         /// 1 is the highest level; 0 if the store did not send it.
         public let groupLevel: Int
@@ -38,8 +39,8 @@ extension Product {
             get async { await Self.isEligibleForIntroOffer(for: subscriptionGroupID) }
         }
 
-        /// Whether the customer may have an introductory offer of this group. Without the store,
-        /// the device decides by the transactions that it has.
+        /// Whether the customer may have an introductory offer of this group. If the store cannot
+        /// be reached, the device decides by its transactions.
         public static func isEligibleForIntroOffer(for groupID: String) async -> Bool {
             await IntroductoryEligibility(groupID: groupID).isEligible()
         }
@@ -48,8 +49,8 @@ extension Product {
             get async throws { try await Self.status(for: subscriptionGroupID) }
         }
 
-        /// The statuses of the group: none if the customer was never subscribed, several with
-        /// Family Sharing.
+        /// The statuses of the group: empty if the customer never subscribed, several with Family
+        /// Sharing.
         public static func status(for groupID: String) async throws -> [Status] {
             try await Status.read(group: groupID)
         }
@@ -91,7 +92,8 @@ struct IntroductoryEligibility: Sendable {
         return transactions.allSatisfy { !hasIntroductoryOffer($0.unsafePayloadValue) }
     }
 
-    // A function of its own: the optimiser of Swift 6.3.1 fails on it inside of the one above.
+    // A separate function, because the optimiser of Swift 6.3.1 fails if it is part of the one
+    // above.
     @inline(never)
     private func hasIntroductoryOffer(_ transaction: Transaction) -> Bool {
         guard transaction.subscriptionGroupID == groupID, let offer = transaction.offer else {

@@ -42,12 +42,12 @@ extension Product.SubscriptionInfo {
             }
         }
 
-        /// Each change of a subscription of this device. Endless.
+        /// The changes of this device's subscriptions. The sequence does not end.
         public static var updates: Statuses {
             Statuses(feed: .topic(\.statuses, of: .current))
         }
 
-        /// The statuses of each group once.
+        /// The statuses of each group, once.
         public static var all: AsyncStream<(groupID: String, statuses: [Status])> {
             let client = StoreClient(.current)
             let answer = Answer(client: client)
@@ -84,7 +84,7 @@ extension Product.SubscriptionInfo.Status {
         self.renewalInfo = renewalInfo
     }
 
-    /// The statuses of one group, or of all. In a cancelled task the result is empty, as was
+    /// The statuses of one group, or of all groups. In a cancelled task the result is empty, as
     /// measured on devices.
     static func read(
         group: String?, by client: StoreClient = StoreClient(.current)
@@ -107,7 +107,7 @@ extension Product.SubscriptionInfo.Status {
         }
     }
 
-    /// Hands the groups out one by one.
+    /// Returns the groups one by one.
     private actor Answer {
         private let client: StoreClient
         private var left: [(groupID: String, statuses: [Product.SubscriptionInfo.Status])]?

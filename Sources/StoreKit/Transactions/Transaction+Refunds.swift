@@ -9,8 +9,8 @@ extension Transaction {
         case userCancelled
     }
 
-    /// Shows the sheet in which customers ask for a refund. Apple's form has a scene as argument,
-    /// which Linux does not have.
+    /// Shows the sheet in which customers ask for a refund. Apple's version has a scene as its
+    /// argument, which Linux does not have.
     ///
     /// - Throws: ``RefundRequestError`` or ``StoreKitError``.
     public func beginRefundRequest() async throws -> RefundRequestStatus {

@@ -24,14 +24,14 @@ extension Transaction {
         return Transactions(feed: .list { await history(by: client) })
     }
 
-    /// What the customer may use now, without consumables.
+    /// The transactions of products that the customer may use now, without consumables.
     public static var currentEntitlements: Transactions { list("entitlements") }
 
-    /// What the app has not finished yet.
+    /// The transactions that the app has not finished yet.
     public static var unfinished: Transactions { list("unfinished") }
 
-    /// What happens outside of ``Product/purchase(options:)``: at first what is unfinished or new,
-    /// then each change. Endless.
+    /// Transactions outside of ``Product/purchase(options:)``: first the unfinished and new ones,
+    /// then each change. The sequence does not end.
     public static var updates: Transactions {
         Transactions(feed: .topic(\.transactions, of: .current))
     }
@@ -79,8 +79,8 @@ extension Transaction {
         }
     }
 
-    /// The transactions of a route of the device. In a cancelled task, and if the device cannot
-    /// say, there are none.
+    /// The transactions of a route of the device. Empty in a cancelled task, and if the device
+    /// cannot answer.
     static func read(
         _ path: String, by client: StoreClient = StoreClient(.current)
     ) async -> [VerificationResult<Transaction>] {

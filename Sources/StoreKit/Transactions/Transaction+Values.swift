@@ -94,7 +94,7 @@ extension Transaction {
         }
     }
 
-    /// The commitment for a year that a monthly payment is a part of.
+    /// The one-year commitment that a monthly payment belongs to.
     public struct CommitmentInfo: Equatable, Hashable, Sendable {
         public let billingPeriodNumber: UInt64
         public let totalBillingPeriods: UInt64

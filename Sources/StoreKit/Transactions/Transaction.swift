@@ -10,28 +10,30 @@ public struct Transaction: Identifiable, Sendable {
     public let purchaseDate: Date
     public let originalPurchaseDate: Date
     public let expirationDate: Date?
-    /// How many units were bought, or seats. A member's transaction repeats the purchaser's number.
+    /// How many units or seats were bought. A member's transaction repeats the purchaser's number.
     public let purchasedQuantity: Int
     public let isUpgraded: Bool
     public let offer: Offer?
     public let revocationDate: Date?
     public let revocationReason: RevocationReason?
     public let revocationType: RevocationType?
-    /// In thousandths of a percent: 50000 is a half.
+    /// The refunded part, in thousandths of a percent: 50000 is a half.
     public let revocationPercentage: Int?
     public let productType: Product.ProductType
     public let appAccountToken: UUID?
     public let environment: AppStore.Environment
     public let reason: Reason
     public let storefront: Storefront
-    /// In units of the currency; of several seats, the average of one. Not for accounting.
+    /// The price in units of the currency; for several seats, the average of one. Not for
+    /// accounting.
     public let price: Decimal?
     public let currency: Locale.Currency?
     public let appTransactionID: String
     public let deviceVerification: Data
     public let deviceVerificationNonce: UUID
     public let ownershipType: OwnershipType
-    /// Bundles are not simulated: nil unless a document of another origin names one.
+    /// The product of the bundle. Bundles are not simulated: nil unless a document from elsewhere
+    /// names one.
     public let bundleProductID: String?
     public let signedDate: Date
     /// Not simulated: always nil.
@@ -45,7 +47,7 @@ public struct Transaction: Identifiable, Sendable {
 
     let document: SignedDocument
 
-    /// Says that the app has given the customer what they bought.
+    /// Marks the transaction as finished: the app has delivered what the customer bought.
     public func finish() async {
         _ = try? await StoreClient(.current).post(
             "transactions/\(id)/finish", as: FinishAnswer.self)

@@ -1,22 +1,23 @@
 import Synchronization
 
-/// Everything that a device hears from the store, for all listeners of this process: one stream of
-/// the simulator, which is open while somebody listens.
+/// Receives all of a device's events from the store, for all listeners of this process. It uses one
+/// stream of the simulator, which is open while there is a listener.
 ///
-/// No event is lost or repeated. The stream begins with what is unfinished; when the connection
-/// breaks, or when somebody listens again after nobody did, it continues after the last event that
-/// was published.
+/// No event is lost or repeated. The stream begins with the unfinished transactions. When the
+/// connection breaks, or when a listener comes after there was none, it continues after the last
+/// event that was published.
 final class DeviceUpdates: Sendable {
-    /// Wait before the first new attempt to connect. It doubles with each failure.
+    /// The wait before the first attempt to reconnect. It doubles with each failure.
     static let retryMillisecondsMin = 20
-    /// Longest wait between two attempts. They go on while somebody listens.
+    /// The longest wait between two attempts. Attempts continue while there is a listener.
     static let retryMillisecondsMax = 2_000
-    /// Wait between two looks at what the simulator does not announce in its stream.
+    /// The wait between two polls of what the simulator does not announce in its stream.
     static let pollMilliseconds = 100
 
-    /// Devices that this process remembers; then those that nobody listens to are forgotten.
+    /// The most devices that this process remembers. Beyond it, devices without listeners are
+    /// forgotten.
     static let devicesMax = 10_000
-    /// Longest wait for an open stream.
+    /// The longest wait for an open stream.
     static let openSecondsMax = 10
 
     let transactions = Topic<VerificationResult<Transaction>>()
@@ -30,7 +31,7 @@ final class DeviceUpdates: Sendable {
 
     private struct State {
         var listeners = 0
-        /// Counts connections; what an earlier one still delivers is dropped.
+        /// The number of connections so far. Events of an earlier connection are dropped.
         var connection = 0
         var lastEventID: String?
         var isOpen = false
@@ -38,13 +39,13 @@ final class DeviceUpdates: Sendable {
         var polled = Polled()
     }
 
-    /// What was found by looking, so that it is published once.
+    /// What polling has found, so that each is published once.
     private struct Polled {
-        /// Of the messages and intents that waited at the last look.
+        /// The messages and intents that waited at the last poll.
         var messages: Set<String> = []
         var intents: Set<String> = []
         var country: String?
-        /// Whether the stream announces storefronts, which need no look then.
+        /// Whether the stream announces storefronts, so that they need no polling.
         var isStorefrontAnnounced = false
     }
 
@@ -90,8 +91,8 @@ final class DeviceUpdates: Sendable {
 
     private var hasListeners: Bool { state.withLock { $0.listeners > 0 } }
 
-    /// Returns when the stream is open, and the present storefront known to its listeners. Throws
-    /// if that takes too long.
+    /// Returns when the stream is open and its listeners know the present storefront. Throws if
+    /// that takes too long.
     func untilOpen() async throws {
         let end = ContinuousClock.now + .seconds(Self.openSecondsMax)
         while !isReady {
@@ -130,7 +131,7 @@ final class DeviceUpdates: Sendable {
         }
     }
 
-    /// Reads one connection until it ends. Returns whether it was open at all.
+    /// Reads one connection until it ends. Returns whether it was ever open.
     private func read(_ connection: Int, after last: String?) async -> Bool {
         guard var request = try? StoreClient(device).request("GET", "updates", [:]) else {
             return false
@@ -153,7 +154,7 @@ final class DeviceUpdates: Sendable {
         state.withLock { if $0.connection == connection { $0.isOpen = true } }
     }
 
-    /// Publishes an event and remembers it as the last one, both or neither.
+    /// Publishes an event and remembers it as the last one, in one step.
     private func publish(_ event: EventParser.Event, of connection: Int) {
         state.withLock { state in
             guard state.connection == connection else { return }

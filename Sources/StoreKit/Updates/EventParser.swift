@@ -1,6 +1,6 @@
-/// Reads server-sent events (WHATWG HTML, "Server-sent events") from bytes in any portions.
+/// Parses server-sent events (WHATWG HTML, "Server-sent events") from bytes in pieces of any size.
 struct EventParser: Sendable {
-    /// Largest event, in bytes. A larger one is skipped.
+    /// The largest event, in bytes. A larger one is skipped.
     static let eventBytesMax = 1_048_576
 
     struct Event: Equatable, Sendable {
@@ -15,7 +15,7 @@ struct EventParser: Sendable {
     private var isTooLarge = false
     private var endsWithReturn = false
 
-    /// The events that are complete with these bytes.
+    /// The events that are complete after these bytes.
     mutating func events(in bytes: Data) -> [Event] {
         var events: [Event] = []
         for byte in bytes {

@@ -2,16 +2,16 @@ import FoundationNetworking
 import Glibc
 import Synchronization
 
-/// Reads the body of an answer as it comes, from a socket of its own.
+/// Reads the body of an answer as it arrives, from a socket of its own.
 ///
-/// Not with `URLSession`, which on Linux keeps a thread busy after a stream was cancelled, and does
-/// not close the connection at once. The socket is closed immediately; otherwise the simulator
+/// It does not use `URLSession`, which on Linux blocks a thread after a stream was cancelled, and
+/// does not close the connection at once. The socket is closed immediately; otherwise the simulator
 /// marks undelivered events as delivered.
 final class EventStream: Sendable {
-    /// Silence after which the connection counts as broken, in seconds. The simulator sends a
-    /// comment every 15 seconds.
+    /// The time without data after which the connection counts as broken, in seconds. The simulator
+    /// sends a comment every 15 seconds.
     static let silenceSecondsMax = 45
-    /// Bytes that are read at once.
+    /// The most bytes of one read.
     static let chunkBytes = 65_536
 
     enum Piece: Equatable, Sendable {
@@ -28,7 +28,7 @@ final class EventStream: Sendable {
     private let state = Mutex(State())
 
     /// The pieces of an answer; none if it is an error. The stream ends when the connection does,
-    /// and the connection when nobody reads the stream any more.
+    /// and the connection closes when the stream has no reader any more.
     static func pieces(of request: URLRequest) -> AsyncStream<Piece> {
         AsyncStream { continuation in
             let stream = EventStream()
@@ -88,7 +88,7 @@ final class EventStream: Sendable {
         return true
     }
 
-    /// Returns nil if nobody answers at the address.
+    /// Returns nil if no server answers at the address.
     private static func connect(to url: URL) -> Int32? {
         var hints = addrinfo()
         hints.ai_socktype = Int32(SOCK_STREAM.rawValue)

@@ -1,4 +1,4 @@
-/// What StoreKit's sequences consist of: a list that is read when the iteration begins, or the
+/// The elements of StoreKit's sequences: a list that is read when the iteration begins, or the
 /// endless events of a topic.
 struct Feed<Element: Sendable>: Sendable {
     private enum Source {
@@ -12,7 +12,7 @@ struct Feed<Element: Sendable>: Sendable {
         Self(source: .list(read))
     }
 
-    /// The events of one kind on a device, from the first listener's on.
+    /// The events of one kind on a device, beginning with the first listener.
     static func topic(
         _ topic: @escaping @Sendable (DeviceUpdates) -> Topic<Element>, of device: SimulatedDevice
     ) -> Self {
@@ -46,7 +46,7 @@ struct Feed<Element: Sendable>: Sendable {
     }
 }
 
-/// One iteration of a topic. When it is dropped, what it did not hand out goes back to the topic.
+/// One iteration of a topic. When it is released, its unread events return to the topic.
 final class Listener<Element: Sendable>: Sendable {
     private let mailbox: Mailbox<Element>
     private let leave: @Sendable () -> Void

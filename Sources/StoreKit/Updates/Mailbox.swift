@@ -2,7 +2,7 @@ import Synchronization
 
 /// A queue with one reader.
 final class Mailbox<Element: Sendable>: Sendable {
-    /// Events that wait for a reader; the oldest is dropped first.
+    /// The most events that wait for a reader; the oldest is dropped first.
     static var waitingMax: Int { 10_000 }
 
     private struct State {
@@ -25,7 +25,7 @@ final class Mailbox<Element: Sendable>: Sendable {
         reader?.resume(returning: element)
     }
 
-    /// The next element; waits for it. Nil if the task is cancelled.
+    /// Waits for the next element, and returns it. Nil if the task is cancelled.
     func next() async -> Element? {
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
@@ -43,7 +43,7 @@ final class Mailbox<Element: Sendable>: Sendable {
         }
     }
 
-    /// Removes what nobody has read.
+    /// Removes and returns the unread elements.
     func drain() -> [Element] {
         state.withLock { state in
             defer { state.waiting = [] }
@@ -52,9 +52,9 @@ final class Mailbox<Element: Sendable>: Sendable {
     }
 }
 
-/// Events of one kind. An event that nobody listens to waits for the first listener.
+/// The events of one kind. An event without a listener waits for the first one.
 final class Topic<Element: Sendable>: Sendable {
-    /// Events that wait for a listener; the oldest is dropped first.
+    /// The most events that wait for a listener; the oldest is dropped first.
     static var waitingMax: Int { 1000 }
 
     private struct State {

@@ -1,7 +1,7 @@
-/// The body of an HTTP/1.1 answer, from bytes in any portions: until the connection ends, or in
-/// chunks (RFC 9112, section 7.1).
+/// Parses the body of an HTTP/1.1 answer from bytes in pieces of any size: until the connection
+/// ends, or in chunks (RFC 9112, section 7.1).
 struct ResponseBody: Sendable {
-    /// Largest head of an answer, and longest line between chunks, in bytes.
+    /// The largest head of an answer, and the longest line between chunks, in bytes.
     static let lineBytesMax = 65_536
 
     private enum Place {
@@ -19,10 +19,10 @@ struct ResponseBody: Sendable {
     private var isFine = false
     private var isChunked = false
 
-    /// Whether nothing more will come.
+    /// Whether the body is complete.
     var isOver: Bool { if case .over = place { true } else { false } }
 
-    /// What is complete with these bytes. Nothing for an answer other than 200.
+    /// The pieces that are complete after these bytes. Empty for an answer other than 200.
     mutating func pieces(in bytes: ArraySlice<UInt8>) -> [EventStream.Piece] {
         var (pieces, rest): ([EventStream.Piece], ArraySlice<UInt8>) = ([], bytes)
         while !rest.isEmpty {
@@ -44,7 +44,7 @@ struct ResponseBody: Sendable {
         return pieces
     }
 
-    /// The line that ends in the bytes, which are removed. Nil if it goes on.
+    /// Removes and returns the next complete line. Nil if the line is not complete yet.
     private mutating func nextLine(_ rest: inout ArraySlice<UInt8>) -> String? {
         let part = rest.prefix { $0 != UInt8(ascii: "\n") }
         line += part

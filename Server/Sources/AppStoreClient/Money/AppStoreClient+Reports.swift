@@ -3,11 +3,11 @@ import AppStoreFormats
 // Sales and financial reports: "Download Sales and Trends Reports" and "Download Finance Reports"
 // of the App Store Connect API. They need a team key.
 
-/// What App Store Connect has of a report.
+/// The result of a request for a report.
 package enum ReportDownload: Hashable, Sendable {
     /// The file, compressed with gzip.
     case file([UInt8])
-    /// Nothing was sold: there is no file, and will be none.
+    /// Nothing was sold: there is no file, and there will be none.
     case noSales
     /// The file is not made yet.
     case notYet
@@ -93,7 +93,7 @@ private struct ConnectProblem: CustomStringConvertible {
     var title = ""
     var detail = ""
 
-    /// Characters of a text that are quoted.
+    /// The maximum number of characters that are quoted.
     private static let quotedMax = 300
 
     init(_ response: AppStoreResponse) {

@@ -11,8 +11,8 @@ package struct SeatInventory: Hashable, Sendable {
     package var claims: [String]
 }
 
-// Apple has these calls in the sandbox only, for a running subscription whose transaction says
-// that the app manages the invitations. It documents the names of their errors, not the numbers.
+// Apple provides these calls only in the sandbox, for a running subscription whose transaction says
+// that the app manages the invitations. Apple documents the names of their errors, not the numbers.
 
 extension AppStoreClient {
     /// Reports that a member has a seat: "Claim Seat". Idempotent: the same request has the same
@@ -63,7 +63,7 @@ extension AppStoreClient {
         "/groups/v1/transactions/\(try validated(originalTransactionID))/seats"
     }
 
-    /// Apple's id of a claim. Something that cannot be put into a path is no answer.
+    /// Apple's id of a claim. Throws if the id cannot be put into a path.
     private static func seatID(_ text: String) throws(AppStoreFailure) -> String {
         do { return try validated(text).lowercased() } catch {
             throw .unreadable("“\(text.prefix(40))” is no id of a claim")

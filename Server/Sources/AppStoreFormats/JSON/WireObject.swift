@@ -106,8 +106,8 @@ extension WireObject {
         var copy = self
         var writing = FieldWriter()
         copy.walk(&writing)
-        // Unknown members come first: if a key is repeated the last one counts, and that is the one
-        // that was read.
+        // Unknown members come first: if a key is repeated, the last one is valid, and that must be
+        // the one that was read.
         return .object(unknown + writing.members)
     }
 

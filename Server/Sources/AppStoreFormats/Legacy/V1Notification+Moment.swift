@@ -1,6 +1,7 @@
 extension V1Notification {
-    /// The latest moment that it names as past: of a purchase, a cancellation, or a change of the
-    /// renewal switch. It is the same in every copy of a notification. Nil if it names none.
+    /// The latest past moment that the notification contains: of a purchase, a cancellation, or a
+    /// change of the renewal switch. It is the same in every copy of a notification. Nil if there
+    /// is none.
     package var latestMoment: AppStoreDate? {
         let shown = [latest, latestExpired].compactMap { $0 }
         let rows = unifiedReceipt?.latestRows ?? []
@@ -15,22 +16,22 @@ extension V1Notification {
         return (shown + (unifiedReceipt?.latestRows ?? []).compactMap(\.purchased)).max()
     }
 
-    /// When the transactions that it contains were in that state. The event of some types is
-    /// unrelated to them: such notifications may be retried two days later, and then do not contain
-    /// a refund made in between.
+    /// When the transactions that it contains were in the state it describes. The event of some
+    /// types is unrelated to them: such notifications may be retried two days later, and then do
+    /// not contain a refund made in between.
     package func rowsMoment(receivedAt: AppStoreDate) -> AppStoreDate {
         eventMoment.map { min($0, receivedAt) } ?? latestMoment.map { min($0, receivedAt) }
             ?? receivedAt
     }
 
-    /// When its content was true. Some types name the moment of their event, and a failed payment
-    /// failed when the period ended. For other types it is only known that they come after
-    /// everything they contain, so they count as of that moment: they may be retried for three
-    /// days, and must not override what has been said about a day within these.
+    /// When its content was true. Some types contain the moment of their event, and a failed
+    /// payment failed when the period ended. For other types it is only known that they were
+    /// written after everything they contain, so they count as of that moment. They may be retried
+    /// for three days, and must not override statements about those days.
     ///
-    /// - Parameter receivedAt: the upper limit, because no notification reports what comes later,
-    ///   except a renewal that is charged ahead. It is the moment of a notification that contains
-    ///   nothing dated.
+    /// - Parameter receivedAt: the upper limit, because a notification reports only past events,
+    ///   except for a renewal that is charged ahead. It is also the result for a notification
+    ///   without any date.
     package func moment(receivedAt: AppStoreDate) -> AppStoreDate {
         // A renewal that was charged ahead begins after it was reported.
         if let ownMoment { return min(ownMoment, receivedAt) }
@@ -38,14 +39,16 @@ extension V1Notification {
         return AppStoreDate(milliseconds: latestMoment.milliseconds + 1)
     }
 
-    /// Whether it says when its content was true. A change of product and a price consent do not.
+    /// Whether it contains the moment when its content was true. Notifications about a change of
+    /// product or a price consent do not.
     package var namesItsMoment: Bool { ownMoment != nil }
 
     private var ownMoment: AppStoreDate? { eventMoment ?? failedAt }
 
     /// When the payment that it reports failed: at the end of the subscription's last period, but
-    /// not before anything else that it names. It may be retried for three days, with a new
-    /// receipt, and then still says that renewal is on, whatever the customer has done in between.
+    /// not before any other moment in the notification. It may be retried for three days, with a
+    /// new receipt, and then still says that renewal is on, whatever the customer has done in
+    /// between.
     private var failedAt: AppStoreDate? {
         guard notificationType == .didFailToRenew else { return nil }
         let shown = [latest, latestExpired].compactMap { $0 }

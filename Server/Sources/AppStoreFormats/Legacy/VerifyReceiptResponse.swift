@@ -51,7 +51,7 @@ package struct VerifyReceiptStatus: OpenEnumeration {
     package static let notAuthentic = Self(rawValue: 21003)
     package static let wrongSecret = Self(rawValue: 21004)
     package static let unavailable = Self(rawValue: 21005)
-    /// Only for transaction receipts; the response is complete all the same.
+    /// Only for transaction receipts; the response is complete nevertheless.
     package static let expired = Self(rawValue: 21006)
     package static let sandboxReceipt = Self(rawValue: 21007)
     package static let productionReceipt = Self(rawValue: 21008)

@@ -32,7 +32,7 @@ package struct NotificationPayload: WireObject {
 }
 
 extension NotificationPayload {
-    /// The names of the parts that this version does not know, where it knows none.
+    /// The names of the unknown parts, if the notification has no known part.
     package var unknownParts: [String] {
         guard data == nil, summary == nil, externalPurchaseToken == nil, appData == nil,
             unclaimInfo == nil
@@ -137,7 +137,7 @@ package struct NotificationAppData: WireObject {
 }
 
 /// The part of `UNCLAIM_SEATS`: Apple has ended claims on seats of a group whose invitations our
-/// server manages. Apple names the ids; which of the other fields it always sends is not known.
+/// server manages. Apple always sends the ids; which other fields it always sends is not known.
 package struct UnclaimInfo: WireObject {
     package var environment: StoreEnvironment?
     package var appAppleId: Int64?

@@ -1,20 +1,20 @@
-/// A month of Apple's fiscal calendar, by which financial reports and payments go.
+/// A month of Apple's fiscal calendar, which Apple uses for financial reports and payments.
 ///
 /// A fiscal year ends on the last Saturday of September. Each of its quarters has months of 5, 4
 /// and 4 weeks, from Sunday to Saturday. Every five or six years there is a 53rd week; it belongs
-/// to December (the third month), as in the fiscal years 2012, 2017 and 2023. Months to come are
-/// calculated by this rule: Apple announces them only a year ahead.
+/// to December (the third month), as in the fiscal years 2012, 2017 and 2023. Future months are
+/// calculated by this rule, because Apple announces them only a year ahead.
 package struct AppleFiscalMonth: Hashable, Comparable, Sendable, CustomStringConvertible {
     /// The calendar year in which the fiscal year ends.
     package let year: Int
     /// 1 is October, 12 is September.
     package let number: Int
 
-    /// The App Store exists since the fiscal year 2008.
+    /// The App Store opened in the fiscal year 2008.
     package static let years = 2008...2100
 
     private static let weeksByNumber = [5, 4, 4, 5, 4, 4, 5, 4, 4, 5, 4, 4]
-    /// December, which has the additional week.
+    /// December, the month that can have an additional week.
     private static let longNumber = 3
 
     /// Returns nil for a number that is not from 1 to 12, and for years outside ``years``.
@@ -34,7 +34,7 @@ package struct AppleFiscalMonth: Hashable, Comparable, Sendable, CustomStringCon
         self.init(year: year, number: number)
     }
 
-    /// The fiscal month that has a day. Returns nil for years outside ``years``.
+    /// The fiscal month that contains a day. Returns nil for years outside ``years``.
     package init?(containing day: CivilDate) {
         let days = day.daysSince1970
         let year = days < Self.start(of: day.year + 1) ? day.year : day.year + 1

@@ -1,7 +1,7 @@
 /// The codes of countries (ISO 3166-1). Signed documents name a storefront by three letters,
 /// reports by two.
 package enum CountryCode {
-    /// Returns nil for a code that is no country's.
+    /// Returns nil if the code is not that of a country.
     package static func twoLetters(of code: String) -> String? { table.two[code] }
 
     package static func threeLetters(of code: String) -> String? { table.three[code] }

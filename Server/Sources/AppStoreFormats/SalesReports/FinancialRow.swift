@@ -34,8 +34,8 @@ package struct FinancialRow: SalesReportRow {
     /// What the developer is paid for the row, in thousandths of ``partnerShareCurrency``.
     package var proceeds: Int64 { extendedPartnerShare }
 
-    /// How many refunds of a part of the price the row stands for: they have no quantity, and those
-    /// that are alike are one row. 0 if it is about whole units.
+    /// How many partial refunds the row stands for: they have no quantity, and equal ones are
+    /// combined in one row. 0 if the row is about whole units.
     package var partialRefunds: Int64 {
         quantity == 0 && partnerShare != 0 ? abs(extendedPartnerShare / partnerShare) : 0
     }
@@ -47,7 +47,7 @@ package struct FinancialRow: SalesReportRow {
         return isCountable ? nil : "Customer Price"
     }
 
-    /// Nothing was paid for it: Apple lists free units, too.
+    /// Whether nothing was paid for it: Apple lists free units, too.
     package var isFree: Bool {
         customerPrice == 0 && partnerShare == 0 && extendedPartnerShare == 0
     }
@@ -63,7 +63,8 @@ package struct FinancialRow: SalesReportRow {
         return sums
     }
 
-    /// Of a file of one region. The amounts of all rows are added up, whatever their currencies.
+    /// The totals of a file of one region. The amounts of all rows are added up, whatever their
+    /// currencies.
     package static func totals(of rows: [Self]) -> [SalesReportTotal]? {
         var (amount, units): (Int64, Int64) = (0, 0)
         for row in rows {

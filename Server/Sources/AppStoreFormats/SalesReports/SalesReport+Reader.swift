@@ -1,9 +1,9 @@
 extension SalesReport {
     /// Reads a whole file.
     ///
-    /// The columns are found by their names, in any order. A cut within a line is always noticed. A
-    /// cut at the end of a line is noticed only in a report with totals: for the others the
-    /// checksum of the compressed download is the only protection.
+    /// The columns are found by their names, in any order. A file that was cut within a line is
+    /// always detected. A cut at the end of a line is detected only in a report with totals; for
+    /// other reports the checksum of the compressed download is the only protection.
     ///
     /// - Parameter bytes: the decompressed file.
     /// - Throws: if any part of the file cannot be read; the failure names the place.
@@ -14,7 +14,7 @@ extension SalesReport {
         self = try Self.read(&lines, after: header)
     }
 
-    /// Reads the rest of a file of which the header was recognised as this report's.
+    /// Reads the rest of a file whose header was recognised as this report's.
     static func read(
         _ lines: inout SalesReportLines, after header: SalesReportHeader
     ) throws(SalesReportFailure) -> Self {
@@ -31,7 +31,7 @@ extension SalesReport {
 /// Reads rows, and after them totals.
 private struct SalesReportReader<Row: SalesReportRow> {
     let header: SalesReportHeader
-    /// Nil for a column without meaning.
+    /// Nil for a column that has no meaning here.
     let columns: [SalesReportColumn<Row>?]
     var rows: [Row] = []
     var additional: [SalesReportAddition]
@@ -90,7 +90,7 @@ private struct SalesReportReader<Row: SalesReportRow> {
         return row
     }
 
-    /// A total's name, and at most one cell that is not blank.
+    /// Whether the line has a total's name, and at most one other cell that is not blank.
     private func isTotal(_ line: SalesReportLine) -> Bool {
         totalNames.contains { line.cells[0].elementsEqual($0.utf8) }
             && line.cells.dropFirst(2).allSatisfy(SalesReportCell.isBlank)
@@ -104,8 +104,8 @@ private struct SalesReportReader<Row: SalesReportRow> {
         SalesReportFailure(.limit, found: "a sum of more than 64 bits", expected: "a smaller sum")
     }
 
-    /// Compares the totals of the file with its rows: every one must be there, and nothing else.
-    /// Returns how the file ends.
+    /// Compares the totals of the file with its rows: every total must be there, and nothing else.
+    /// Returns the kind of the file's ending.
     func finish() throws(SalesReportFailure) -> SalesReportEnding {
         if totals.count > 1, SalesReportCountrySums.isHeader(totals[1]) {
             try finishByCountry()
@@ -129,7 +129,7 @@ private struct SalesReportReader<Row: SalesReportRow> {
         return .totals
     }
 
-    /// The number of rows, and then the sums of each country and currency.
+    /// Checks the number of rows, and then the sums of each country and currency.
     private func finishByCountry() throws(SalesReportFailure) {
         let count = SalesReportTotal(
             name: SalesReportTotal.rowsName, value: Int64(rows.count), isAmount: false)
@@ -138,7 +138,7 @@ private struct SalesReportReader<Row: SalesReportRow> {
         try sums.check(totals[2...], after: totals[1].number)
     }
 
-    /// A total is a name and a number. Editors may fill up the line with blank cells.
+    /// Checks that a total is a name and a number. Editors may fill up the line with blank cells.
     private func check(
         _ line: SalesReportLine, _ total: SalesReportTotal
     ) throws(SalesReportFailure) {

@@ -1,9 +1,9 @@
 extension SalesReport {
     /// The file: Apple's spelling of days, amounts and blank cells, one LF after each line.
     ///
-    /// - Throws: if a value cannot be written without a change, because a cell of a file with tabs
-    ///   cannot contain a tab or a line break, because a text consists of one space, which means
-    ///   blank, or because the version of the report has no column for a value.
+    /// - Throws: if a value cannot be written unchanged: a cell of a file with tabs cannot contain
+    ///   a tab or a line break, a text of one space means blank, and the version of the report may
+    ///   have no column for a value.
     package func bytes() throws(SalesReportFailure) -> [UInt8] {
         let last = try lastLines()
         var file: [UInt8] = []
@@ -19,7 +19,7 @@ extension SalesReport {
         return file
     }
 
-    /// What follows the rows.
+    /// The lines after the rows.
     private func lastLines() throws(SalesReportFailure) -> [[String]] {
         let tooLarge = SalesReportFailure(
             .limit, found: "a sum of more than 64 bits", expected: "a smaller sum",
@@ -34,7 +34,7 @@ extension SalesReport {
         }
     }
 
-    /// Reads back what it writes, so that no value can be lost.
+    /// Reads back each cell that it writes, so that no value can be lost.
     private func cells(
         of row: Row, at place: Int, _ columns: [SalesReportColumn<Row>?]
     ) throws(SalesReportFailure) -> [String] {

@@ -1,20 +1,20 @@
 /// The contents of one of Apple's report files: its columns and rows.
 ///
-/// A file is read completely or refused. What was read is written with the same columns in the same
-/// order, so `SalesReport(parsing: report.bytes())` equals the report.
+/// A file is read completely or refused. A report that was read is written with the same columns in
+/// the same order, so `SalesReport(parsing: report.bytes())` equals the report.
 package struct SalesReport<Row: SalesReportRow>: Hashable, Sendable {
-    /// The file itself does not say it: it follows from the columns.
+    /// The version, which the columns show. The file itself does not contain it.
     package let version: SalesReportVersion
     package let form: SalesReportForm
     /// The columns in the order and spelling of the file.
     package let header: [String]
     package let rows: [Row]
-    /// Columns that have no meaning here, as texts: those of a data loader, and those of a newer
-    /// version.
+    /// Columns that have no meaning here, as texts: those that data loaders add, and those of a
+    /// newer version.
     package let additional: [SalesReportAddition]
     package let ending: SalesReportEnding
 
-    /// A report in Apple's form, or that of data loaders.
+    /// Creates a report in Apple's form, or in that of data loaders.
     ///
     /// - Parameter version: by default the newest one; must be one of the row's versions.
     package init(
@@ -42,16 +42,16 @@ package struct SalesReport<Row: SalesReportRow>: Hashable, Sendable {
     }
 }
 
-/// What follows the rows of a file.
+/// The lines after the rows of a file.
 package enum SalesReportEnding: Hashable, Sendable {
-    /// The sums of all rows; nothing if the report has none.
+    /// The sums of all rows; none if the report has no totals.
     case totals
     /// The number of rows, and the sums of each country and currency. A financial report of all
-    /// regions ends so, because amounts of several currencies have no sum.
+    /// regions ends like this, because amounts in several currencies have no sum.
     case countries
 }
 
-/// Whether unknown columns of a report are read as those of a newer version, and kept as texts.
+/// Whether unknown columns of a report are read as those of a newer version, and stored as texts.
 package enum SalesReportNewerColumns: Hashable, Sendable {
     case refused
     /// Anywhere in the header.
@@ -63,11 +63,11 @@ package enum SalesReportNewerColumns: Hashable, Sendable {
 /// A column that has no meaning here.
 package struct SalesReportAddition: Hashable, Sendable {
     package let name: String
-    /// One for each row; blank cells are empty.
+    /// One cell for each row; blank cells are empty.
     package internal(set) var cells: [String]
 }
 
-/// A row of a report. The table of its columns is all that reading and writing need.
+/// A row of a report. Reading and writing need only the table of its columns.
 package protocol SalesReportRow: Hashable, Sendable {
     init()
     static var kind: SalesReportKind { get }
@@ -78,7 +78,7 @@ package protocol SalesReportRow: Hashable, Sendable {
     static var newerColumns: SalesReportNewerColumns { get }
     /// The totals that end a file. Empty if its report has none. Nil if they are too large.
     static func totals(of rows: [Self]) -> [SalesReportTotal]?
-    /// The sums of each country and currency, for a file that ends in these. Nil if its report
+    /// The sums of each country and currency, for a file that ends with them. Nil if its report
     /// never does, or if they are too large.
     static func countrySums(of rows: [Self]) -> SalesReportCountrySums?
     /// The column of an amount that, multiplied by the row's count, exceeds
@@ -92,8 +92,8 @@ extension SalesReportRow {
     package static func countrySums(of rows: [Self]) -> SalesReportCountrySums? { nil }
     package var uncountableColumn: String? { nil }
 
-    /// Whether files of a version can be read: of a known one, or of a newer one as far as its
-    /// columns are known.
+    /// Whether files of a version can be read. True for known versions, and for newer ones as far
+    /// as their columns are known.
     package static func canRead(_ version: SalesReportVersion) -> Bool {
         if layouts.contains(where: { $0.version == version }) { return true }
         guard newerColumns != .refused, let newest = layouts.last?.version else { return false }
@@ -108,11 +108,11 @@ extension SalesReportRow {
 
 /// A line at the end of a file that sums up its rows.
 package struct SalesReportTotal: Hashable, Sendable {
-    /// Of the line with the number of rows.
+    /// The name of the line with the number of rows.
     static let rowsName = "Total_Rows"
 
     package let name: String
-    /// Of an amount, in thousandths.
+    /// The total; in thousandths if it is an amount.
     package let value: Int64
     package let isAmount: Bool
 

@@ -1,27 +1,27 @@
-/// The values of cells: their texts, read and written.
+/// Converts the values of cells from text and to text.
 enum SalesReportCell {
-    /// Digits before the decimal point of an amount.
+    /// The maximum number of digits before the decimal point of an amount.
     static let wholeDigitsMax = 12
-    /// Digits after it. Only the first three may be other than zero.
+    /// The maximum number of digits after it. Only the first three may be other than zero.
     static let decimalsMax = 6
-    /// Digits before the decimal point of a count times an amount.
+    /// The maximum number of digits before the decimal point of a count times an amount.
     static let productDigitsMax = 14
     /// The largest product of a count and an amount, in thousandths.
     static let productMax: UInt64 = 99_999_999_999_999_999
-    /// Digits of a count, such as units.
+    /// The maximum number of digits of a count, such as units.
     static let countDigitsMax = 12
-    /// Digits of an identifier.
+    /// The maximum number of digits of an identifier.
     static let identifierDigitsMax = 18
 
     private static let minus = UInt8(ascii: "-")
     private static let zero = UInt8(ascii: "0")
 
-    /// Apple writes what is blank as one space or as nothing, in the same file.
+    /// Apple writes a blank cell as one space or as nothing, both in the same file.
     static func isBlank(_ cell: ArraySlice<UInt8>) -> Bool {
         cell.isEmpty || cell.count == 1 && cell.first == UInt8(ascii: " ")
     }
 
-    /// Checked for UTF-8 when the line was split.
+    /// The cell as text. It was checked for UTF-8 when the line was split.
     static func text(_ cell: ArraySlice<UInt8>) -> String {
         isBlank(cell) ? "" : String(decoding: cell, as: UTF8.self)
     }
@@ -29,8 +29,8 @@ enum SalesReportCell {
     // MARK: - Numbers
 
     /// An amount in thousandths of its unit, exactly. The zero before the point may be missing:
-    /// Apple's page "Summary Sales Report" writes `.99`. Returns nil for more than three decimals
-    /// that count, an exponent, a separator of thousands, and anything else.
+    /// Apple's page "Summary Sales Report" writes `.99`. Returns nil if a decimal after the third
+    /// is not zero, and for an exponent, a separator of thousands, or anything else.
     static func amount(_ cell: ArraySlice<UInt8>) -> Int64? {
         let isNegative = cell.first == minus
         let parts = (isNegative ? cell.dropFirst() : cell).split(
@@ -57,7 +57,8 @@ enum SalesReportCell {
         return value
     }
 
-    /// A whole number, also with decimals that are all zero: Apple's type of units has decimals.
+    /// A whole number. Decimals are allowed if they are all zero: Apple's type for units has
+    /// decimals.
     static func count(_ cell: ArraySlice<UInt8>) -> Int64? {
         let isNegative = cell.first == minus
         let parts = (isNegative ? cell.dropFirst() : cell).split(
@@ -72,7 +73,7 @@ enum SalesReportCell {
         number(cell, digitsMax: identifierDigitsMax)
     }
 
-    /// Digits only, without leading zeros, so that a number has one spelling.
+    /// A number of digits only, without leading zeros, so that a number has one spelling.
     private static func number(_ digits: ArraySlice<UInt8>, digitsMax: Int) -> Int64? {
         guard (1...digitsMax).contains(digits.count), digits.count == 1 || digits.first != zero
         else { return nil }

@@ -1,15 +1,16 @@
 /// One column of a report: its name, and how its cells are read into a row and written from it.
 package struct SalesReportColumn<Row>: Sendable {
     package let name: String
-    /// The names under which it is found, as they are compared: other versions spell it otherwise.
+    /// The names under which it is found, in the form in which names are compared. Versions spell a
+    /// column differently.
     private(set) var keys: [String]
     /// How Apple writes a blank cell: as one space, or as nothing.
     private(set) var blank = ""
-    /// What a cell holds, for messages.
+    /// What a cell contains, for messages.
     package let expected: String
-    /// Returns false if the cell does not hold what it should.
+    /// Returns false if the cell does not contain a valid value.
     let read: @Sendable (ArraySlice<UInt8>, inout Row) -> Bool
-    /// Returns nil if the value is blank and may not be. The text of a blank value is empty.
+    /// Returns nil if the value is blank and must not be. The text of a blank value is empty.
     let write: @Sendable (Row) -> String?
 
     private init(
@@ -26,7 +27,7 @@ package struct SalesReportColumn<Row>: Sendable {
 }
 
 extension SalesReportColumn {
-    /// Apple writes a blank cell of this column as one space.
+    /// The same column, but Apple writes its blank cells as one space.
     var spaced: Self {
         var column = self
         column.blank = " "

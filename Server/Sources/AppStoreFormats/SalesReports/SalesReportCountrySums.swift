@@ -1,4 +1,4 @@
-/// What a file of all regions ends with after the number of its rows: a header of its own, and the
+/// The end of a file of all regions, after the number of its rows: a header of its own, and the
 /// sums of each country and currency.
 package struct SalesReportCountrySums: Hashable, Sendable {
     /// The names of its columns in Apple's order.
@@ -18,7 +18,8 @@ package struct SalesReportCountrySums: Hashable, Sendable {
 
     struct Sum: Hashable, Sendable {
         var quantity: Int64 = 0
-        /// Of the quantity: what cost nothing. Apple does not document whether its sums have it.
+        /// The part of the quantity that cost nothing. Apple does not document whether its sums
+        /// include it.
         var freeQuantity: Int64 = 0
         /// In thousandths of the currency's unit.
         var amount: Int64 = 0
@@ -33,7 +34,7 @@ package struct SalesReportCountrySums: Hashable, Sendable {
         let (total, isOver) = sum.amount.addingReportingOverflow(amount)
         guard !areUnitsOver, !isOver else { return false }
         (sum.quantity, sum.amount) = (units, total)
-        // Within the sum of all: it cannot exceed 64 bits.
+        // This is part of the total sum, so it cannot exceed 64 bits.
         if isFree { sum.freeQuantity &+= quantity }
         sums[key] = sum
         return true
@@ -62,8 +63,8 @@ package struct SalesReportCountrySums: Hashable, Sendable {
 
     /// Compares the lines after the header with the sums of the rows.
     ///
-    /// - Throws: if a line has other sums than the rows, or is about a country without rows, or if
-    ///   a country has rows that cost something, but no line.
+    /// - Throws: if a line's sums differ from those of the rows, if a line is about a country
+    ///   without rows, or if a country has paid rows but no line.
     func check(_ lines: ArraySlice<SalesReportLine>, after header: Int) throws(SalesReportFailure) {
         var left = sums
         for line in lines {

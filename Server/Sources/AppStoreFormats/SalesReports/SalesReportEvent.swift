@@ -61,7 +61,7 @@ package struct SalesReportEvent: OpenEnumeration {
         case renewalExtension
     }
 
-    /// How the names of a family begin, in lower case. The first match counts.
+    /// The beginnings of the names in each family, in lower case. The first match counts.
     private static let beginnings: [(String, Family)] = [
         ("start ", .start), ("subscribe", .start), ("opt-in", .start),
         ("renewal extension", .renewalExtension), ("renew", .renewal),
@@ -74,7 +74,7 @@ package struct SalesReportEvent: OpenEnumeration {
         ("offer code from", .offer), ("win-back offer from", .offer),
     ]
 
-    /// By the beginning of the name. Returns nil for a name of no known family.
+    /// The family, by the beginning of the name. Returns nil for a name of no known family.
     package var family: Family? {
         let name = rawValue.lowercased()
         return Self.beginnings.first { name.hasPrefix($0.0) }?.1

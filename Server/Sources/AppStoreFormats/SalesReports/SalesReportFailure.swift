@@ -1,18 +1,18 @@
-/// Why a report file cannot be used, and where the problem is. Nothing of such a file is used.
+/// Why a report file cannot be used, and where the problem is. No part of such a file is used.
 package struct SalesReportFailure: Error, Hashable, Sendable, CustomStringConvertible {
-    /// What a program distinguishes. Codes are never reused.
+    /// The kind of failure, for programs. Codes are never reused.
     package enum Code: String, Hashable, Sendable, CaseIterable {
         /// The bytes are not UTF-8, or are compressed.
         case encoding
         /// The file ends in the middle.
         case incomplete
-        /// The first line is not the header of a report that is read here.
+        /// The first line is not the header of a supported report.
         case header
-        /// The columns are those of no known version.
+        /// The columns match no known version.
         case version
         /// A line has more or fewer cells than the header.
         case cellCount = "cell_count"
-        /// A cell does not hold what its column is for.
+        /// A cell does not contain a valid value of its column.
         case cell
         /// The rows do not add up to the totals at the end of the file.
         case totals
@@ -23,11 +23,11 @@ package struct SalesReportFailure: Error, Hashable, Sendable, CustomStringConver
     }
 
     package var code: Code
-    /// Counted from 1; the header is line 1. Nil if the whole file is concerned.
+    /// The line, counted from 1; the header is line 1. Nil if the failure is about the whole file.
     package var line: Int?
-    /// Counted from 1. Nil if the whole line is concerned.
+    /// The column, counted from 1. Nil if the failure is about the whole line.
     package var column: Int?
-    /// As the file spells it.
+    /// The column's name as the file spells it.
     package var columnName: String?
     package var found: String
     package var expected: String

@@ -1,13 +1,13 @@
 /// The first line of a report file, from which its kind and its version are recognised.
 struct SalesReportHeader {
     let form: SalesReportForm
-    /// As the file spells them.
+    /// The names as the file spells them.
     let names: [String]
-    /// As they are compared.
+    /// The names in the form in which they are compared.
     let keys: [String]
 
-    /// The part of a report's columns that must be there to recognise its kind, in percent. Two of
-    /// the smallest report's nine columns are lost if one tab is.
+    /// The minimum share of a report's columns, in percent, by which its kind is recognised. If one
+    /// tab is missing, two of the smallest report's nine columns are lost.
     static let recognisedPercentMin = 75
 
     init(removingFrom lines: inout SalesReportLines) throws(SalesReportFailure) {
@@ -47,7 +47,8 @@ struct SalesReportHeader {
         }
     }
 
-    /// How much of a report's columns is here, of the version of which that is most.
+    /// The share of a report's columns that the header contains, for the version with the largest
+    /// share.
     private func share<Row: SalesReportRow>(
         _: Row.Type
     ) -> (kind: SalesReportKind, percent: Int) {
@@ -70,10 +71,11 @@ struct SalesReportHeader {
 
     // MARK: - Versions
 
-    /// What each column of the file is (nil for one without meaning), and which version that makes.
+    /// The meaning of each column of the file (nil for one without meaning), and the version that
+    /// follows from them.
     ///
-    /// Of the known versions, the one with the fewest missing and foreign columns is meant; of
-    /// equals, the one whose spellings are used; of those, the newest.
+    /// Of the known versions, the one with the fewest missing and foreign columns is chosen; of
+    /// equal ones, the one whose spellings are used; of those, the newest.
     func columns<Row: SalesReportRow>(
         for _: Row.Type
     ) throws(SalesReportFailure) -> (
@@ -102,7 +104,7 @@ struct SalesReportHeader {
         return (version, known.indices.map { $0.map { Row.columns[$0] } })
     }
 
-    /// What data loaders add.
+    /// Whether data loaders add this column.
     private static func isLoaders(_ key: String) -> Bool {
         key.hasPrefix("_") || key == "vendor_number" || key == "date"
     }
@@ -126,13 +128,13 @@ struct SalesReportHeader {
     private func shortName(_ place: Int) -> String { String(names[place].prefix(60)) }
 }
 
-/// Which of a report's columns are in a header.
+/// Compares a header with a report's columns.
 private struct ReportColumns<Row: SalesReportRow> {
-    /// For each column of the header, its place in `Row.columns`.
+    /// For each column of the header, its index in `Row.columns`.
     let indices: [Int?]
     private let form: SalesReportForm
     private let headerKeys: [String]
-    /// The places in `Row.columns` by all names.
+    /// The index in `Row.columns` for every name.
     private let places: [String: Int]
 
     init(for header: SalesReportHeader) {
@@ -146,8 +148,8 @@ private struct ReportColumns<Row: SalesReportRow> {
         indices = header.keys.map { places[$0] }
     }
 
-    /// The names of the version's columns that are not in the header, without those that files of
-    /// earlier years lack at their end.
+    /// The names of the version's columns that the header lacks, except those that files of earlier
+    /// years lack at their end.
     func missing(in layout: SalesReportLayout) -> [String] {
         let absent = layout.keys.indices.filter { !hasColumn(layout.keys[$0]) }
         var end = layout.keys.count
@@ -155,7 +157,8 @@ private struct ReportColumns<Row: SalesReportRow> {
         return absent.filter { $0 < end }.map { layout.header[$0] }
     }
 
-    /// Data loaders mix the spellings of versions. In Apple's own form each version has its own.
+    /// Whether the version has the column. Data loaders mix the spellings of versions; in Apple's
+    /// own form each version has its own spelling.
     private func hasColumn(_ key: String) -> Bool {
         if headerKeys.contains(key) { return true }
         guard form == .commas, let place = places[key] else { return false }
@@ -179,7 +182,7 @@ private struct ReportColumns<Row: SalesReportRow> {
         return keys.contains { layout.keys.contains($0) }
     }
 
-    /// The version that is meant.
+    /// The version that fits best.
     var layout: SalesReportLayout {
         let newestFirst = Row.layouts.reversed()
         guard let layout = newestFirst.min(by: { cost($0) < cost($1) }) else {
@@ -188,8 +191,8 @@ private struct ReportColumns<Row: SalesReportRow> {
         return layout
     }
 
-    /// The number of missing columns and of columns of other versions, and that of names that are
-    /// spelled in another way.
+    /// The number of missing columns and of columns of other versions, and the number of names with
+    /// another spelling.
     private func cost(_ layout: SalesReportLayout) -> (Int, Int) {
         let absent = layout.keys.count { !hasColumn($0) }
         let foreign = indices.count { $0 != nil } - (layout.keys.count - absent)

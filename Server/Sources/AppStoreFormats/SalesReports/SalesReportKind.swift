@@ -1,4 +1,4 @@
-/// The reports that are read and written here, by Apple's name for the type.
+/// The supported reports, by Apple's name for the type.
 package enum SalesReportKind: String, Hashable, Sendable, CaseIterable {
     case sales = "SALES"
     case subscription = "SUBSCRIPTION"
@@ -73,11 +73,11 @@ package struct SalesReportLayout: Hashable, Sendable {
     package let header: [String]
     /// The names as they are compared.
     let keys: [String]
-    /// The columns that every file has. Files of earlier years end before the others.
+    /// The number of columns that every file has. Files of earlier years end after them.
     let requiredCount: Int
 
     /// - Parameters:
-    ///   - names: the columns' names, separated by `", "`, which is in no name.
+    ///   - names: the columns' names, separated by `", "`, which no name contains.
     ///   - later: the names of columns that files of earlier years lack at their end.
     init(_ version: SalesReportVersion, _ names: String, later: String = "") {
         let required = names.split(separator: ", ").map(String.init)
@@ -98,8 +98,9 @@ package struct SalesReportLayout: Hashable, Sendable {
         return Self(version, header: header, requiredCount: header.count)
     }
 
-    /// The form of a name in which columns are compared: lower case, with one underscore for
-    /// whatever is no letter or digit. `Marketing Opt-Ins` and `marketing_opt_ins` are equal in it.
+    /// The form in which names of columns are compared: lower case, with one underscore in place of
+    /// all other characters than letters and digits. `Marketing Opt-Ins` and `marketing_opt_ins`
+    /// are equal in it.
     static func key(_ name: String) -> String {
         let underscore = UInt8(ascii: "_")
         var key: [UInt8] = []

@@ -1,15 +1,15 @@
 /// One line of a report file, split into its cells.
 struct SalesReportLine {
-    /// Counted from 1.
+    /// The number of the line, counted from 1.
     var number: Int
     var cells: [ArraySlice<UInt8>]
 }
 
-/// Splits the bytes of a report file into lines and cells. Knows nothing of what is in them.
+/// Splits the bytes of a report file into lines and cells. It does not interpret the cells.
 ///
-/// Lines end in LF or CRLF, also the last one: without that a file that was cut within its last
-/// cell would look complete. Refuses what is not UTF-8, and control characters within a cell, which
-/// are traces of another encoding or of other line ends.
+/// Every line ends in LF or CRLF, including the last one: otherwise a file that was cut within its
+/// last cell would look complete. Refuses invalid UTF-8, and control characters within a cell,
+/// which result from another encoding or other line ends.
 struct SalesReportLines {
     /// The maximum size of a decompressed file, in bytes.
     static let bytesMax = 268_435_456
@@ -22,7 +22,7 @@ struct SalesReportLines {
     let form: SalesReportForm
     private let bytes: [UInt8]
     private var offset: Int
-    /// Lines ended so far.
+    /// The number of lines so far.
     private var count = 0
 
     private static let newline = UInt8(ascii: "\n")
@@ -112,7 +112,7 @@ struct SalesReportLines {
             expected: "a comma after the closing quotation mark", line: line, column: column)
     }
 
-    /// Up to the next separator or end of line, without a CR before LF.
+    /// The cell up to the next separator or end of line, without a CR before LF.
     private mutating func bareCell() -> ArraySlice<UInt8> {
         let start = offset
         let separator = form.separator

@@ -62,7 +62,8 @@ package struct SalesReportOffer: OpenEnumeration {
         return name.hasPrefix("pay up front") ? .payUpFront : nil
     }
 
-    /// What kind of offer it is, which only sales reports say. Returns nil if the text does not.
+    /// The kind of offer, which only sales reports contain. Returns nil if the text does not say
+    /// it.
     package var type: OfferType? {
         let name = rawValue.lowercased()
         if name.contains("intro") { return .introductory }
@@ -77,7 +78,7 @@ package struct SalesReportDuration: OpenEnumeration {
     package let rawValue: String
     package init(rawValue: String) { self.rawValue = rawValue }
 
-    /// As Apple writes it in reports: a week is `7 Days`, two are `2 Weeks`.
+    /// The period as Apple writes it in reports: a week is `7 Days`, two are `2 Weeks`.
     package init(_ period: BillingPeriod) {
         let isWeek = period == BillingPeriod(1, .week)
         let count = isWeek ? 7 : period.count
@@ -120,8 +121,8 @@ package struct SalesReportCancellationReason: OpenEnumeration {
     package static let other = Self(rawValue: "Other")
 }
 
-/// Why the proceeds are higher than usual. The rate of the App Store Small Business Program is not
-/// named: it shows only in the amounts.
+/// Why the proceeds are higher than usual. The rate of the App Store Small Business Program has no
+/// name: it shows only in the amounts.
 package struct SalesReportProceedsReason: OpenEnumeration {
     package let rawValue: String
     package init(rawValue: String) { self.rawValue = rawValue }

@@ -1,12 +1,12 @@
 /// A request for a sales and trends report (`GET /v1/salesReports` of the App Store Connect API,
-/// "Download Sales and Trends Reports"): what is asked for, and when it can exist.
+/// "Download Sales and Trends Reports"): its parameters, and when the report can exist.
 package struct SalesReportRequest: Hashable, Sendable {
     package let kind: SalesReportKind
     package let period: Period
     package let version: SalesReportVersion
     package let vendorNumber: String
 
-    /// The time that a report is about. Standard calendar, not Apple's fiscal one.
+    /// The time that a report is about, in the standard calendar, not Apple's fiscal one.
     package enum Period: Hashable, Sendable {
         case day(CivilDate)
         /// Monday to Sunday, named by its Sunday.
@@ -54,7 +54,7 @@ package struct SalesReportRequest: Hashable, Sendable {
         .offerCodeRedemption: SalesReportVersion(1, 0), .preOrder: SalesReportVersion(1, 0),
     ]
 
-    /// The others exist only for single days.
+    /// The other reports exist only for single days.
     private static let hasAllFrequencies: Set<SalesReportKind> = [.sales, .preOrder]
 
     /// Not percent-encoded.
@@ -69,12 +69,13 @@ package struct SalesReportRequest: Hashable, Sendable {
 
     // MARK: - Availability
 
-    /// Before this moment the report cannot exist: its period is not over. For agreements of which
-    /// the day is the one of Pacific time, as it is for worldwide agreements.
+    /// The report cannot exist before this moment, because its period is not over. This assumes
+    /// days of Pacific time, as in worldwide agreements.
     package var earliest: AppStoreDate { PacificTime.moment(daysAfter: period.last, 1, hour: 0) }
 
-    /// When Apple usually has it ("Sales and Trends reports availability"): at 8:00 Pacific time,
-    /// of a day or week on the next day, of a month 5 days and of a year 6 days after its end.
+    /// When Apple usually has the report ("Sales and Trends reports availability"): at 8:00 Pacific
+    /// time, for a day or week on the next day, for a month 5 days and for a year 6 days after its
+    /// end.
     package var expected: AppStoreDate {
         let days: Int64 =
             switch period {
@@ -85,8 +86,8 @@ package struct SalesReportRequest: Hashable, Sendable {
         return PacificTime.moment(daysAfter: period.last, days, hour: 8)
     }
 
-    /// After this moment Apple no longer has it: a year after its end, ten years for reports of
-    /// years. Apple does not generate reports again.
+    /// After this moment Apple no longer has the report: a year after its end, ten years for yearly
+    /// reports. Apple does not generate reports again.
     package var end: AppStoreDate {
         let last = period.last
         let years = if case .year = period { 10 } else { 1 }
@@ -181,10 +182,11 @@ package struct FinanceReportRequest: Hashable, Sendable {
         ]
     }
 
-    /// Before this moment the report cannot exist: its fiscal month is not over in Pacific time.
+    /// The report cannot exist before this moment, because its fiscal month is not over in Pacific
+    /// time.
     package var earliest: AppStoreDate { PacificTime.moment(daysAfter: month.last, 1, hour: 0) }
 
-    /// When Apple usually has it: after the first Friday of the next fiscal month.
+    /// When Apple usually has the report: after the first Friday of the next fiscal month.
     package var expected: AppStoreDate { PacificTime.moment(daysAfter: month.last, 7, hour: 0) }
 
     package func canExist(at now: AppStoreDate) -> Bool { earliest <= now }

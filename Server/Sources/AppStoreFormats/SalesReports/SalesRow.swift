@@ -1,5 +1,5 @@
-/// A row of the sales report (SALES): units of one product in one territory, alike in all columns.
-/// All amounts are in thousandths of the currency's unit.
+/// A row of the sales report (SALES): units of one product in one territory that are equal in all
+/// columns. All amounts are in thousandths of the currency's unit.
 package struct SalesRow: SalesReportRow {
     package var provider = "APPLE"
     package var providerCountry = "US"
@@ -8,9 +8,9 @@ package struct SalesRow: SalesReportRow {
     package var title = ""
     package var appVersion = ""
     package var productType = SalesReportProductType(rawValue: "")
-    /// Negative for refunds; 0 for a refund of a part of the price.
+    /// Negative for refunds; 0 for a partial refund.
     package var units: Int64 = 0
-    /// For one unit; positive also for refunds.
+    /// The proceeds of one unit; positive for refunds, too.
     package var developerProceeds: Int64 = 0
     package var begin = CivilDate(year: 1970, month: 1, day: 1)
     package var end = CivilDate(year: 1970, month: 1, day: 1)
@@ -19,7 +19,8 @@ package struct SalesRow: SalesReportRow {
     /// Blank in rows of free downloads.
     package var proceedsCurrency = ""
     package var appleID: Int64 = 0
-    /// For one unit; negative for refunds. Of a partial refund, what was paid back.
+    /// The price of one unit; negative for refunds. For a partial refund, the amount that was paid
+    /// back.
     package var customerPrice: Int64 = 0
     package var promoCode = ""
     /// The SKU of the app to which an in-app purchase belongs.
@@ -40,7 +41,7 @@ package struct SalesRow: SalesReportRow {
     // MARK: - What the numbers mean
 
     package var isRefund: Bool { units < 0 || customerPrice < 0 }
-    /// A part of the price was paid back.
+    /// Whether it is a partial refund.
     package var isPartialRefund: Bool { units == 0 && customerPrice < 0 }
     package var isRenewal: Bool { subscription == .renewal }
 

@@ -1,6 +1,5 @@
 /// A row of the subscriber report (SUBSCRIBER): one payment, or one refund, of one subscriber whose
-/// number means nothing outside these reports. All amounts are in thousandths of the currency's
-/// unit.
+/// number is used only in these reports. All amounts are in thousandths of the currency's unit.
 package struct SubscriberRow: SalesReportRow {
     package var eventDate = CivilDate(year: 1970, month: 1, day: 1)
     package var appName = ""
@@ -14,10 +13,10 @@ package struct SubscriberRow: SalesReportRow {
     package var offerType: SalesReportOffer?
     package var offerDuration: SalesReportDuration?
     package var marketingOptInDuration: SalesReportDuration?
-    /// Negative for refunds. Of a partial refund, what was paid back.
+    /// Negative for refunds. For a partial refund, the amount that was paid back.
     package var customerPrice: Int64 = 0
     package var customerCurrency = ""
-    /// For one unit; positive also for refunds.
+    /// The proceeds of one unit; positive for refunds, too.
     package var developerProceeds: Int64 = 0
     package var proceedsCurrency = ""
     package var isPricePreserved = false
@@ -25,14 +24,14 @@ package struct SubscriberRow: SalesReportRow {
     package var client = ""
     package var device: SalesReportDevice?
     package var country = ""
-    /// Random; another one after 180 days without a subscription.
+    /// A random number. It changes after 180 days without a subscription.
     package var subscriberID: Int64 = 0
     package var isSubscriberIDReset = false
     /// `Yes` in the file.
     package var isMarkedAsRefund = false
-    /// Of the purchase that was refunded; nil in rows of payments.
+    /// The date of the purchase that was refunded; nil in rows of payments.
     package var purchaseDate: CivilDate?
-    /// Negative for refunds; 0 for a refund of a part of the price.
+    /// Negative for refunds; 0 for a partial refund.
     package var units: Int64 = 0
 
     package init() {}
@@ -40,7 +39,7 @@ package struct SubscriberRow: SalesReportRow {
     // MARK: - What the numbers mean
 
     package var isRefund: Bool { isMarkedAsRefund || units < 0 || customerPrice < 0 }
-    /// A part of the price was paid back.
+    /// Whether it is a partial refund.
     package var isPartialRefund: Bool { units == 0 && customerPrice < 0 }
 
     /// What the developer receives, in thousandths of ``proceedsCurrency``: units times proceeds

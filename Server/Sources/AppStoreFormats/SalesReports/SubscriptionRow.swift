@@ -2,7 +2,7 @@
 /// and territory were in which state at the end of the day. All amounts are in thousandths of the
 /// currency's unit.
 ///
-/// Of the files that are read, only this one counts active subscriptions.
+/// Of the supported files, only this one counts active subscriptions.
 package struct SubscriptionRow: SalesReportRow {
     package var appName = ""
     package var appAppleID: Int64 = 0
@@ -14,14 +14,14 @@ package struct SubscriptionRow: SalesReportRow {
     package var promotionalOfferID = ""
     package var customerPrice: Int64 = 0
     package var customerCurrency = ""
-    /// For one subscription.
+    /// The proceeds of one subscription.
     package var developerProceeds: Int64 = 0
     package var proceedsCurrency = ""
     package var isPricePreserved = false
     package var proceedsReason: SalesReportProceedsReason?
     package var client = ""
     package var device: SalesReportDevice?
-    /// Of the customer's address; not verified by Apple.
+    /// The state in the customer's address; not verified by Apple.
     package var state = ""
     package var country = ""
 
@@ -39,7 +39,7 @@ package struct SubscriptionRow: SalesReportRow {
     package var marketingOptIns: Int64 = 0
     package var billingRetry: Int64 = 0
     package var gracePeriod: Int64 = 0
-    /// Nil before version 1_3, and where Apple leaves it out because it is small.
+    /// Nil before version 1_3, and if Apple leaves it out because it is small.
     package var subscribers: Int64?
     /// Nil in files without these columns. Apple added them to version 1_3 in 2024.
     package var winBackFreeTrial: Int64?
@@ -50,10 +50,11 @@ package struct SubscriptionRow: SalesReportRow {
 
     // MARK: - What the numbers mean
 
-    /// Subscriptions that are open, in their grace period or not. Those in billing retry are not.
+    /// The number of open subscriptions, including those in their grace period, without those in
+    /// billing retry.
     package var active: Int64 { paid + freeTrials + marketingOptIns + gracePeriod }
 
-    /// Subscriptions that were paid for, at the standard price or at an offer's price, without
+    /// The number of paid subscriptions, at the standard price or at an offer's price, without
     /// those in their grace period.
     package var paid: Int64 {
         let offers = [

@@ -91,7 +91,7 @@ private struct StoreKitFileReader {
         return nil
     }
 
-    /// A product that is not renewed, with its codes.
+    /// Reads a product that does not renew, with its codes.
     private mutating func soldOnce(
         _ json: JSON, id: String, type: ProductType
     ) -> StoreKitProduct? {

@@ -17,7 +17,7 @@ package struct StoreKitOffer: Hashable, Sendable {
     /// offers have none.
     package var id: String?
     package var discount: OfferDiscountType
-    /// Without meaning if the discount is `oneTime`: such an offer is not for a time.
+    /// Without meaning if the discount is `oneTime`: such an offer has no length.
     package var period: BillingPeriod
     package var periodCount: Int
     /// In thousandths of the currency unit, for each period (pay up front: for all of them); zero

@@ -13,7 +13,7 @@ package struct TransactionPayload: WireObject {
     package var purchaseDate: AppStoreDate?
     package var originalPurchaseDate: AppStoreDate?
     package var expiresDate: AppStoreDate?
-    /// Of a subscription: its seats. A member's transaction has the purchaser's number.
+    /// For a subscription, its number of seats. A member's transaction has the purchaser's number.
     package var quantity: Int64?
     package var type: ProductType?
     /// A UUID that the app chooses, usually of its own account.
@@ -36,8 +36,8 @@ package struct TransactionPayload: WireObject {
     package var storefront: String?
     package var storefrontId: String?
     package var transactionReason: TransactionReason?
-    /// In thousandths of the currency's unit, at the time of sale: of the whole quantity, or, for
-    /// the seats of a subscription, the rounded average of one.
+    /// The price in thousandths of the currency's unit, at the time of sale: of the whole quantity,
+    /// or, for the seats of a subscription, the rounded average of one.
     package var price: Int64?
     /// ISO 4217.
     package var currency: String?

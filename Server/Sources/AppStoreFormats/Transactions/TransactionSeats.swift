@@ -1,6 +1,6 @@
 /// How many seats were bought at one price (Apple: `MultiSeatPriceTier`).
 package struct SeatPriceTier: WireObject {
-    /// Of one seat, in thousandths of the currency's unit.
+    /// The price of one seat, in thousandths of the currency's unit.
     package var price: Int64?
     package var quantity: Int64?
     package var unknown: [JSON.Member] = []

@@ -2,8 +2,7 @@ import AppStoreFormats
 import Crypto
 import X509
 
-/// The root certificates of all trust. There are no others: none from the system, none from a
-/// document.
+/// The only trusted root certificates: none come from the system or from a document.
 package struct TrustRoots: Hashable, Sendable {
     let certificates: [Certificate]
     /// SHA-256 of each certificate in DER, as lower-case hexadecimal text.

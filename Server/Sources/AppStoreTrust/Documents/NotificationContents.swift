@@ -9,8 +9,8 @@ package struct NotificationContents: Hashable, Sendable {
     /// a contradiction by Apple must not cost us the rest of the notification.
     package let renewal: Verified<RenewalPayload>?
     package let appTransaction: Verified<AppTransactionPayload>?
-    /// The documents inside that this version cannot read, and what of them it expected. They are
-    /// genuine, as the notification is.
+    /// The documents inside that this version cannot read, and what it expected of each. They are
+    /// genuine, because the notification is.
     package let unread: [Refusal]
 }
 

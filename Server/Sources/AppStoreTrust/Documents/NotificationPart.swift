@@ -1,12 +1,12 @@
 import AppStoreFormats
 
-/// What a part of a notification says about the app that it is for.
+/// The app and environment that a part of a notification names.
 struct NotificationPart {
     var bundleID: String?
     var appAppleID: Int64?
     var environment: StoreEnvironment?
-    /// Whether all of this must be there, because Apple documents it. Of other parts only what is
-    /// there is compared.
+    /// Whether all fields are required, because Apple documents them. For other parts only the
+    /// fields that exist are compared.
     var isDocumented = true
 }
 
@@ -33,15 +33,15 @@ extension NotificationPart {
     /// The names of the known parts, for people.
     static let names = known.map(\.name).joined(separator: ", ")
 
-    /// The parts of a notification that this version knows. If none is documented to name its app,
-    /// all others that do, too; the payload itself is one if it does.
+    /// The parts of a notification that this version knows. If no documented part names the app,
+    /// these are all other parts that do, including the payload itself.
     static func all(of payload: NotificationPayload) -> [Self] {
         let parts = known.compactMap { $0.read(payload) }
         guard !parts.contains(where: \.isDocumented) else { return parts }
         return parts + unknown(in: payload.unknown)
     }
 
-    /// How deep a part may be within others, and how many are compared.
+    /// The maximum depth of nested parts, and the maximum number of compared parts.
     private static let depthMax = 4
     private static let countMax = 64
 
@@ -52,7 +52,7 @@ extension NotificationPart {
         return parts
     }
 
-    /// Adds what a value and all values within it name, signed ones too.
+    /// Adds the parts in a value and in all values within it, including signed ones.
     private static func add(_ json: JSON, to parts: inout [Self], depth: Int) {
         guard depth <= depthMax, parts.count < countMax else { return }
         switch json {
@@ -70,7 +70,7 @@ extension NotificationPart {
         }
     }
 
-    /// Returns nil if it is no object, or if it names neither an app nor an environment.
+    /// Returns nil if the value is not an object, or if it names neither an app nor an environment.
     init?(unknown json: JSON) {
         guard json.members != nil else { return nil }
         self.init(
@@ -88,7 +88,7 @@ extension NotificationPart {
             isDocumented: isDocumented)
     }
 
-    /// Those whose names mean the same everywhere.
+    /// The environments whose names are the same everywhere.
     private static let environments: Set<StoreEnvironment> = [
         .production, .sandbox, .xcode, .localTesting,
     ]

@@ -57,11 +57,11 @@ extension NotificationPayload: SignedPayload {
 
     /// Apple sends one part. If there are ever two, each must be for this app and from the same
     /// environment. If no part names an environment, the app's usual one counts: the notification
-    /// is genuine, and a later version that knows its parts reads it again.
+    /// is genuine, and a later version that knows its parts will read it again.
     func requireBinding(to app: AppIdentity) throws(Refusal) -> StoreEnvironment {
         var bound: StoreEnvironment?
         let parts = NotificationPart.all(of: self)
-        // Nothing else that Apple signs has both.
+        // No other signed document of Apple has both fields.
         let isNotification = notificationType != nil && notificationUUID != nil
         guard isNotification || parts.contains(where: \.isDocumented) else {
             throw .missing(NotificationPart.names)

@@ -6,7 +6,7 @@ import _CryptoExtras
 extension Verifier {
     /// Verifies an app receipt: the file that an app has on its device.
     ///
-    /// In this order: the file is parsed; its signer's certificates must lead to a root; the
+    /// The steps in order: the file is parsed; its signer's certificates must lead to a root; the
     /// signature must match; then the payload is read. The certificates must have been valid when
     /// the receipt was created; the receipt must be for the app and from an accepted environment
     /// and, if the device's identifier is given, for that device.

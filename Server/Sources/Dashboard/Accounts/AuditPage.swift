@@ -1,11 +1,11 @@
 import PerennialContract
 
-/// The page `/audit`: who did what by hand.
+/// The page `/audit`: the manual actions of operators.
 package struct AuditPage: Sendable {
     package var entries: [AuditEntry]
     /// The cursor of the next page. Nil on the last one.
     package var next: String?
-    /// Whether these are the acts about the server, and not about the app.
+    /// Whether these are the actions about the server, and not about the app.
     package var isOfServer: Bool
 
     package init(entries: [AuditEntry], next: String? = nil, isOfServer: Bool = false) {

@@ -1,6 +1,6 @@
-/// The short name of a browser and its system, such as `Firefox on Windows`, out of what it sends
-/// as `User-Agent`. That says the names of many browsers, for the sake of old servers: the first
-/// one in the lists below that occurs is the browser's own.
+/// The short name of a browser and its system, such as `Firefox on Windows`, from its `User-Agent`.
+/// For compatibility with old servers, that text contains the names of many browsers: the first one
+/// in the lists below that occurs is the browser's own.
 struct BrowserName: Hashable, Sendable {
     let text: String
 

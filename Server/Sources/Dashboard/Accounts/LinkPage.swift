@@ -1,15 +1,15 @@
 import PerennialContract
 
-/// The page of a link that works once: it makes an account, or sets another password.
+/// The page of a link that works once: it creates an account, or sets another password.
 package struct LinkPage: Sendable {
-    /// The server's host, so that one sees where one is.
+    /// The server's host, which tells the visitor where they are.
     package var host: String
-    /// The part of the path that is the link's own.
+    /// The part of the path that identifies the link.
     package var token: String
     package var kind: Kind
-    /// What was typed as name.
+    /// The typed name.
     package var name: String
-    /// Why it was not done, as a sentence.
+    /// Why the action failed, as a sentence.
     package var trouble: String?
 
     package enum Kind: Sendable, Hashable {
@@ -92,17 +92,17 @@ package struct LinkPage: Sendable {
     }
 }
 
-/// A page without navigation, for somebody who has not signed in.
+/// A page without navigation, for a visitor who has not signed in.
 package struct Card: Sendable {
     var title: String
     var host: String
     var content: Markup
-    /// Whether the page stands for one that cannot be shown now.
+    /// Whether the page replaces one that cannot be shown now.
     var loadsAgain = false
 
     /// The page of a link that does not work.
     ///
-    /// - Parameter isFirst: whether there is no account yet, so that there is no name to give.
+    /// - Parameter isFirst: whether there is no account yet, so that no name can be given.
     package static func linkEnded(host: String, isFirst: Bool = false) -> Card {
         let name: Markup = isFirst ? "" : " NAME"
         let admin: Markup = isFirst ? "Make" : "Ask an admin for another one, or make"
@@ -131,7 +131,7 @@ package struct Card: Sendable {
             content: "<p>Ask an admin for a role for an app.</p>")
     }
 
-    /// What everybody sees while it cannot be found out who they are.
+    /// The page while the visitor's identity cannot be determined.
     ///
     /// - Parameter wasAct: whether a form was sent.
     package static func problem(_ problem: Problem, host: String, wasAct: Bool) -> Card {

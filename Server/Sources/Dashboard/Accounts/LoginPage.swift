@@ -2,9 +2,9 @@ import PerennialContract
 
 /// The page `/login`.
 package struct LoginPage: Sendable {
-    /// The server's host, so that one sees where one signs in.
+    /// The server's host, which tells the visitor where they sign in.
     package var host: String
-    /// What was typed.
+    /// The typed name.
     package var name: String
     /// The path to go to afterwards.
     package var next: String
@@ -13,9 +13,9 @@ package struct LoginPage: Sendable {
     package enum State: Sendable {
         case ready
         case wrong(triesLeft: Int)
-        /// Too many tries.
+        /// Too many attempts.
         case shut(by: Limit, until: Timestamp)
-        /// Too many others are signing in.
+        /// Too many other visitors are signing in.
         case busy
         /// There is no account yet: the program printed a link that works once.
         case firstRun

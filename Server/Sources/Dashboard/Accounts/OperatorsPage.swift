@@ -1,11 +1,11 @@
 import PerennialContract
 
-/// The page `/operators`: who may use the dashboard, and as what.
+/// The page `/operators`: who may use the dashboard, and with which role.
 package struct OperatorsPage: Sendable {
     package var operators: [Operator]
     /// The links that wait to be used.
     package var links: [Link]
-    /// The apps for which one can have a role.
+    /// The apps for which an operator can have a role.
     package var apps: [String]
     /// A link that was just made, and is shown once.
     package var made: MadeLink?
@@ -37,7 +37,7 @@ package struct OperatorsPage: Sendable {
 
     package struct Link: Sendable {
         package var name: String
-        /// The roles of the account that it makes. Nil if it sets another password of one.
+        /// The roles of the account that it creates. Nil if it sets another password of an account.
         package var roles: [Role]?
         package var author: String
         package var until: Timestamp
@@ -168,7 +168,7 @@ package struct OperatorsPage: Sendable {
         return account.isBlocked ? [roles, block] : [roles, link, sessions, block]
     }
 
-    /// What a form says for every app. No app has this name.
+    /// The value that stands for every app in a form. No app has this name.
     package static let everyApp = "*"
 
     private func roleFields(_ id: Markup, _ chosen: Role?) -> Markup {

@@ -1,5 +1,5 @@
-/// Parts of a number over time, stacked: what came above zero, what went below. The movement of MRR
-/// is one with its net drawn across.
+/// The parts of a number over time, stacked: increases above zero, decreases below. A movement of
+/// MRR also has a line with its net.
 package struct BarChart: Sendable {
     package var unit: ChartUnit
     package var name: String
@@ -8,7 +8,7 @@ package struct BarChart: Sendable {
     package var columns: [Column]
     package var showsNet: Bool
 
-    /// Five at most, then “other”: who makes the chart adds up the rest.
+    /// At most five, then “other”: the code that makes the chart adds up the rest.
     package static let seriesMax = 6
 
     package struct Series: Sendable {
@@ -44,8 +44,8 @@ package struct BarChart: Sendable {
         package var values: [Int64]
         /// The purchases behind each value.
         package var purchases: [DashboardPath?]
-        /// The number before the period and after it, each counted on its own. The table shows
-        /// them, and what the values do not explain.
+        /// The number before the period and after it, each counted independently. The table shows
+        /// both, and the difference that the values do not explain.
         package var opening: Int64?
         package var closing: Int64?
 
@@ -62,7 +62,7 @@ package struct BarChart: Sendable {
             self.closing = closing
         }
 
-        /// What the values do not explain. Nil if opening or closing is not known.
+        /// The difference that the values do not explain. Nil if opening or closing is not known.
         package var difference: Int64? {
             guard let opening, let closing else { return nil }
             return closing - opening - net
@@ -188,8 +188,8 @@ package struct BarChart: Sendable {
     // MARK: - Table
 
     /// The same numbers, newest first, with their sum; with opening, closing and difference if
-    /// those are known.
-    /// The difference has a column only if it is not zero somewhere; else one line says so.
+    /// those are known. The difference has a column only if it is not zero in some row; otherwise
+    /// one line says so.
     package func table(period: String, in frame: Frame) -> Markup {
         let closes = columns.contains { $0.difference != nil }
         let differs = closes && columns.contains { $0.difference != 0 }

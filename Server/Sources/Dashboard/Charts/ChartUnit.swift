@@ -1,7 +1,7 @@
 import PerennialContract
 
-/// What the numbers of a chart are. Each is a whole number of the smallest step, so that picture,
-/// table and sum are the same number.
+/// The unit of a chart's numbers. Each number is a whole number of the smallest step, so that
+/// picture, table and sum show the same number.
 package enum ChartUnit: Hashable, Sendable {
     /// Thousandths of the currency's unit, as the App Store counts.
     case money(currency: String)
@@ -19,7 +19,7 @@ package enum ChartUnit: Hashable, Sendable {
         }
     }
 
-    /// With a plus, too: `+ $9.99`. Money is rounded to the currency's smallest unit.
+    /// With a sign: `+ $9.99`. Money is rounded to the currency's smallest unit.
     package func signedText(_ value: Int64) -> String {
         switch self {
         case .money(let currency):
@@ -29,7 +29,7 @@ package enum ChartUnit: Hashable, Sendable {
         }
     }
 
-    /// Amounts of so many thousandths and more are shown without cents.
+    /// Amounts from this number of thousandths on are shown without cents.
     private static let roughFrom: UInt64 = 1_000_000
 
     /// For tiles: large amounts without cents.
@@ -41,7 +41,7 @@ package enum ChartUnit: Hashable, Sendable {
         }
     }
 
-    /// Beside the axis: `$5k`. A tick's value is a round number of few digits.
+    /// The label of the axis: `$5k`. A tick's value is a round number of few digits.
     func tick(_ value: Int64, isSigned: Bool) -> String {
         let sign = value < 0 ? Figures.minus : isSigned && value > 0 ? "+" : ""
         let size = value.magnitude
@@ -71,15 +71,15 @@ package enum ChartUnit: Hashable, Sendable {
     }
 }
 
-/// The axis of values: round steps from zero, and where a value stands.
+/// The axis of values: round steps from zero, and the position of a value.
 struct ChartScale {
     let ticks: [Int64]
     let top: Double
     let height: Double
 
     /// - Parameters:
-    ///   - top: where the highest tick stands, from above.
-    ///   - height: between the lowest and the highest tick.
+    ///   - top: the position of the highest tick, from above.
+    ///   - height: the distance between the lowest and the highest tick.
     init(low: Int64, high: Int64, top: Double, height: Double) {
         let (low, high) = (min(low, 0), max(high, 0))
         let step = Self.step(for: max(high - low, 1))
@@ -134,7 +134,7 @@ struct ChartScale {
 }
 
 extension Double {
-    /// With two decimals at most, as SVG reads it. What is no number is zero.
+    /// With at most two decimals, as SVG reads it. Zero if it is not a number.
     var svg: Markup {
         guard isFinite else { return "0" }
         let hundredths = Int64((Swift.max(-1e12, Swift.min(1e12, self)) * 100).rounded())
@@ -156,8 +156,8 @@ struct ChartColumns {
     func left(_ index: Int) -> Double { Double(index) / Double(count) * 100 }
     var width: Double { 100 / Double(count) }
 
-    /// The label under a column. Every label of three stays on a phone; of many columns fewer
-    /// labels are written at all.
+    /// The label under a column. On a phone only every third label is shown; if there are many
+    /// columns, fewer labels are written at all.
     func label(_ index: Int, _ text: String, y: Double) -> Markup {
         let every = Swift.max(1, (count + 15) / 16)
         guard index % every == 0 else { return "" }
@@ -167,7 +167,7 @@ struct ChartColumns {
             """
     }
 
-    /// The value that shows while one points at a column.
+    /// The value that is shown while the pointer is over a column.
     func tip(_ index: Int, _ text: String, y: Double) -> Markup {
         let isFirst = index < 3
         let isLast = !isFirst && index >= count - 3
@@ -178,8 +178,8 @@ struct ChartColumns {
             """
     }
 
-    /// What is drawn in a column, as a link if there is a page behind it. The table has the same
-    /// link for the keyboard.
+    /// The drawing of a column, as a link if there is a page for it. The table has the same link
+    /// for the keyboard.
     func column(_ index: Int, link: Markup?, height: Double, content: Markup) -> Markup {
         let hit: Markup = """
             <rect class="hit" x="\(left(index).svg)%" width="\(width.svg)%" y="14" \

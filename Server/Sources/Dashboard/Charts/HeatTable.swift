@@ -1,15 +1,15 @@
-/// Cohorts: how many of those who began in a period did something in each later one. The picture is
-/// the table.
+/// Cohorts: how many of the people who began in a period did something in each later one. The
+/// picture is the table.
 package struct HeatTable: Sendable {
-    /// Names the table: `Retention by month of first payment, pro.monthly`.
+    /// The name of the table: `Retention by month of first payment, pro.monthly`.
     package var name: String
-    /// Heads the first column: `First paid`.
+    /// The heading of the first column: `First paid`.
     package var cohortName: String
-    /// What a column is: `Renewal`. Columns are numbered from 1.
+    /// The meaning of a column: `Renewal`. Columns are numbered from 1.
     package var columnName: String
     package var cohorts: [Cohort]
 
-    /// Fewer people get no shade, so that chance does not look like a pattern.
+    /// Cohorts with fewer people have no shade, so that chance does not look like a pattern.
     package static let peopleMin = 20
 
     package struct Cohort: Sendable {
@@ -91,7 +91,7 @@ package struct HeatTable: Sendable {
         return "<td\(Table.attribute("class", classes))>\(content)</td>"
     }
 
-    /// Adds up only the cohorts that have come as far.
+    /// Adds up only the cohorts that are old enough.
     private func sum(width: Int, deepest: Double) -> Markup {
         let cells = (0..<width).map { index -> Markup in
             let reached = cohorts.filter { $0.cells.count > index }

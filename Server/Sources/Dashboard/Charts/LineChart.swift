@@ -1,12 +1,12 @@
-/// A number over time, as a line over its area: as known now, as it was shown then, and a year
-/// before.
+/// A number over time, as a line over its area: by present knowledge, as it was shown then, and a
+/// year before.
 package struct LineChart: Sendable {
     package var unit: ChartUnit
-    /// What the number is called: `MRR`.
+    /// The name of the number: `MRR`.
     package var name: String
     /// Oldest first.
     package var points: [Point]
-    /// What the compared line is called: `a year before`.
+    /// The name of the compared line: `a year before`.
     package var comparison: String
 
     package struct Point: Sendable {
@@ -15,13 +15,13 @@ package struct LineChart: Sendable {
         /// In the table: `November 2025`.
         package var name: String
         package var value: Int64
-        /// False where there is no number, such as a share of nothing.
+        /// False if there is no number, such as a percentage of nothing.
         package var hasValue: Bool
-        /// As it was shown when the period had just ended. Nil if it was not recorded.
+        /// The number shown when the period had just ended. Nil if it was not recorded.
         package var then: Int64?
-        /// What made the difference to `then`: `1 refund, reported 12 Nov`.
+        /// The reason of the difference to `then`: `1 refund, reported 12 Nov`.
         package var learned: String?
-        /// The same in the period that it is compared with.
+        /// The number in the period that it is compared with.
         package var before: Int64?
         /// Whether the period has ended. If not, its line is dashed.
         package var isOver: Bool
@@ -60,7 +60,7 @@ package struct LineChart: Sendable {
 
     // MARK: - Picture
 
-    /// A sentence instead if there are fewer than two points.
+    /// A sentence instead of the picture if there are fewer than two points.
     package func picture(height: Double, in frame: Frame) -> Markup {
         guard points.count > 1 else { return tooFew }
         let plot = height - 52
@@ -229,7 +229,7 @@ extension LineChart {
         ]
     }
 
-    /// In whole per cent. Nothing if there was nothing before.
+    /// In whole percent. Empty if there was nothing before.
     static func growth(from before: Int64, to now: Int64) -> String {
         guard before > 0 else { return "" }
         let share = (Double(now) / Double(before) - 1) * 100

@@ -1,4 +1,4 @@
-/// The shape of a number over time, without an axis. The page that it leads to has the numbers.
+/// The shape of a number over time, without an axis. The linked page has the numbers.
 package struct Sparkline: Sendable {
     package var values: [Int64]
 
@@ -21,15 +21,15 @@ package struct Sparkline: Sendable {
     }
 }
 
-/// Counts by the hour, as bars: what went well in green, above it what waits in amber, and what
-/// failed in red.
+/// Counts by the hour, as bars: successes in green, above them the waiting ones in amber, and
+/// failures in red.
 package struct Strip: Sendable {
     /// Oldest first.
     package var hours: [Hour]
 
     package struct Hour: Hashable, Sendable {
         package var good: Int
-        /// May still go well.
+        /// The number of those that wait: they may still succeed.
         package var waiting: Int
         package var bad: Int
 
@@ -72,7 +72,7 @@ package struct Strip: Sendable {
             """
     }
 
-    /// The same in words, as the bars are only drawn.
+    /// The same in words, because the bars are only a picture.
     package var sentence: String {
         func sum(_ part: (Hour) -> Int) -> Int { hours.map(part).reduce(0, +) }
         let waiting = sum(\.waiting)

@@ -1,14 +1,14 @@
 /// How one number becomes another by parts that add up: opening, parts, closing, and the
-/// difference, also where that is zero.
+/// difference, even if that is zero.
 package struct SumPicture: Sendable {
     package var unit: ChartUnit
-    /// Names the table: `MRR movement of November 2026 so far`.
+    /// The name of the table: `MRR movement of November 2026 so far`.
     package var name: String
     package var opening: Int64
     /// Beside “Opening”: `1 November`.
     package var openingRemark: String
     package var parts: [Part]
-    /// As it was counted on its own, not by adding up.
+    /// Counted independently, not by adding up.
     package var closing: Int64
     package var closingName: String
 
@@ -16,7 +16,7 @@ package struct SumPicture: Sendable {
         package var name: String
         package var remark: String
         package var color: BarChart.Color
-        /// Negative if it went.
+        /// Negative for a decrease.
         package var value: Int64
         package var purchases: DashboardPath?
 
@@ -45,7 +45,7 @@ package struct SumPicture: Sendable {
         self.closingName = closingName
     }
 
-    /// What the parts do not explain.
+    /// The difference that the parts do not explain.
     package var difference: Int64 { closing - opening - parts.map(\.value).reduce(0, +) }
 
     package func table(in frame: Frame) -> Markup {
@@ -94,8 +94,8 @@ package struct SumPicture: Sendable {
         """
     }
 
-    /// The stretch of values that is drawn. The bars of opening and closing are cut off at its
-    /// beginning, and show it; a stretch that begins near zero is drawn whole.
+    /// The drawn range of values. The bars of opening and closing are cut off at its beginning,
+    /// which is marked; a range that begins near zero is drawn from zero.
     private struct Range {
         var low: Double
         var high: Double

@@ -1,7 +1,7 @@
 import PerennialContract
 
 /// A customer's purchases over time: a lane for each group of subscriptions, each term and each
-/// thing kept.
+/// product that is owned permanently.
 package struct TimelinePicture: Sendable {
     package var lanes: [Lane]
 
@@ -130,11 +130,11 @@ package struct TimelinePicture: Sendable {
             """
     }
 
-    /// What is behind the end of the bars stands beside them, the rest above. A mark that would
-    /// cover the one before it is left out: the history has it.
+    /// Marks after the end of the bars are drawn beside the bars, and other marks above the bars.
+    /// A mark that would cover the previous mark is left out: the history contains it.
     private func marks(of lane: Lane, top: Double, _ axis: Axis) -> Markup {
         let end = lane.spans.map { axis.x($0.until ?? axis.last) }.max() ?? 0
-        // On the right stands the lane's name.
+        // The lane's name is on the right.
         let right = 98 - Double(min(lane.name.count, 24)) * 1.15
         var taken = 0.0
         var drawn = Markup.empty
@@ -197,8 +197,7 @@ package struct TimelinePicture: Sendable {
 
 // MARK: - Axis
 
-/// The stretch of time that is drawn: from the first span to some time after the last one and after
-/// now.
+/// The drawn range of time: from the first span to some time after the last one and after now.
 private struct Axis {
     let first: Timestamp
     let last: Timestamp
@@ -221,7 +220,8 @@ private struct Axis {
         return min(max(share * 100, 0), 100)
     }
 
-    /// A line for the first day of each month, or of fewer, so that there are fifteen at most.
+    /// A line for the first day of each month, or of fewer months, so that there are at most
+    /// fifteen.
     func months(height: Int, today: Timestamp) -> Markup {
         let (from, to) = (CivilTime(first), CivilTime(last))
         let count = (to.year - from.year) * 12 + to.month - from.month
@@ -236,7 +236,7 @@ private struct Axis {
             }
             let civil = CivilTime(at)
             let showsYear = number == 1 || step >= 12
-            // January has the year's name, and no more room than any month.
+            // January is labelled with the year, and has no more room than other months.
             let text = number == 1 ? "\(year)" : civil.shortMonth + (showsYear ? " \(year)" : "")
             lines += """
                 <line class="grid" x1="\(x(at).svg)%" x2="\(x(at).svg)%" y1="22" \
@@ -249,7 +249,7 @@ private struct Axis {
         return lines
     }
 
-    /// The flag stands in the middle of its line, but not outside of the picture.
+    /// The flag is in the middle of its line, but not outside of the picture.
     func now(_ now: Timestamp, height: Int) -> Markup {
         let shift = x(now) < 7 ? 18 : 0
         return """

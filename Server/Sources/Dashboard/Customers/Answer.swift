@@ -1,15 +1,15 @@
 import PerennialContract
 
-/// What a customer may use now and why, in one sentence that can be sent to them.
+/// What a customer may use now and why, in one sentence that support can send to them.
 struct Answer {
     /// The text, with the names of entitlements in bold.
     private(set) var markup = Markup.empty
     /// The same without markup, to copy.
     private(set) var text = ""
-    /// The class of the panel: nothing if something is open and safe.
+    /// The class of the panel: empty if something is open and not at risk.
     private(set) var look: Markup = ""
 
-    /// Entitlements that one sentence names.
+    /// The maximum number of entitlements in one sentence.
     static let namedMax = 3
 
     private let customer: Customer
@@ -54,8 +54,8 @@ struct Answer {
         if open.count > Self.namedMax { add(" and \(open.count - Self.namedMax) more") }
     }
 
-    /// Open ones first: what may be lost soonest, as that is what somebody asks about. Of the
-    /// others the one whose payment is still being collected, then the one that ended last.
+    /// Open ones first: the one that may be lost soonest, because people usually ask about that. Of
+    /// the closed ones, one whose payment is still being collected, then the one that ended last.
     private static func rank(_ entry: (key: String, value: Entitlement)) -> (Int, Int64, String) {
         let until = entry.value.until?.milliseconds ?? Int64.max
         if entry.value.active { return (0, until, entry.key) }
@@ -79,7 +79,7 @@ struct Answer {
 // MARK: - Words
 
 extension Answer {
-    /// What follows “cleo has access to pro”.
+    /// The text after “cleo has access to pro”.
     private func clause(_ entitlement: Entitlement, in frame: Frame) -> String {
         let until = entitlement.until.map { " until \(frame.longTime($0))" } ?? ""
         return switch entitlement.state {
@@ -132,7 +132,7 @@ extension Answer {
         }
     }
 
-    /// When the renewal was due that was not paid: ` on 1 March 2026`.
+    /// When the unpaid renewal was due: ` on 1 March 2026`.
     private func refusal(_ entitlement: Entitlement, in frame: Frame) -> String {
         subscription(of: entitlement)?.period.until.map { " on \(CivilTime($0).longDate)" } ?? ""
     }

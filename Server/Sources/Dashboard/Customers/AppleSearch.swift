@@ -1,18 +1,18 @@
-/// What Apple said of a number that was searched for. It is asked about numbers of its own, of
-/// which nothing is known here.
+/// Apple's answer about a searched number. Apple is only asked about numbers of its own that are
+/// unknown here.
 package enum AppleSearch: Hashable, Sendable {
-    /// Something was found here, or the text is no number of Apple's.
+    /// Something was found here, or the text is not a number of Apple.
     case notAsked
-    /// Apple knows none either.
+    /// Apple does not know the number either.
     case unknown
     /// Apple knows it, but the purchase is not recorded here.
     case known(originalTransactionID: String)
-    /// The server has no key with which it could ask.
+    /// The server has no key to ask Apple with.
     case noKey
     /// Apple did not answer.
     case away
 
-    /// What there is to say if nothing was found.
+    /// The sentence to show if nothing was found.
     var sentence: Markup {
         switch self {
         case .notAsked: ""

@@ -1,6 +1,6 @@
 import PerennialContract
 
-/// Between “Add” to a wallet and the credit: what there is now, and what there will be.
+/// The confirmation before a credit to a wallet: the present balance, and the new one.
 package struct CreditPage: Sendable {
     package var customerID: String
     package var currency: String
@@ -8,7 +8,8 @@ package struct CreditPage: Sendable {
     package var reason: String
     /// The balance now.
     package var balance: Int64
-    /// From the form of the customer's page: what is confirmed twice is added once.
+    /// The key from the form of the customer's page: an amount that is confirmed twice is added
+    /// once.
     package var formKey: String
 
     package init(

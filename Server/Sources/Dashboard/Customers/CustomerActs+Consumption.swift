@@ -1,12 +1,12 @@
 import PerennialContract
 
 extension CustomerActs {
-    /// The words for how something was delivered.
+    /// The words for how a purchase was delivered.
     private static let deliveries = [
         "delivered", "quality_issue", "wrong_product", "server_outage", "other",
     ]
 
-    /// One dialog for all questions of Apple that wait: a consent answers all of them.
+    /// One dialog for all waiting questions of Apple: a consent answers all of them.
     var consumption: Dialog {
         let purchases = askedPurchases
         let fields = purchases.enumerated().map { use(of: $1, number: $0 + 1, purchases.count) }
@@ -31,14 +31,14 @@ extension CustomerActs {
                 """, submit: "Answer Apple")
     }
 
-    /// The questions that wait, one for each purchase.
+    /// The waiting questions, one for each purchase.
     private var askedPurchases: [ConsumptionQuestion] {
         var seen: Set<String> = []
         return page.waitingQuestions.filter { seen.insert($0.transactionID).inserted }
     }
 
-    /// The fields about a purchase. Those that are left as they are say nothing, so that what the
-    /// app's server has reported stays. The fields of the first have plain names, and those of the
+    /// The fields about a purchase. Fields that are left unchanged are empty, so that reports of
+    /// the app's server stay. The fields of the first purchase have plain names, and those of the
     /// others end with their number: `delivery_2`.
     private func use(
         of question: ConsumptionQuestion, number: Int, _ count: Int

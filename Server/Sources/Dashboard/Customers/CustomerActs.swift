@@ -1,13 +1,13 @@
 import PerennialContract
 
-/// What one can do for a customer: buttons, and the dialogs that they open.
+/// The actions of support for a customer: buttons, and the dialogs that they open.
 struct CustomerActs {
     var page: CustomerPage
 
     var id: String { page.id }
     var name: Markup { page.name }
 
-    /// Days that a new grant lasts, unless one says something else.
+    /// The default length of a new grant, in days.
     private static let grantDaysDefault: Int64 = 30
 
     func markup(in frame: Frame) -> Markup {
@@ -59,7 +59,7 @@ struct CustomerActs {
                 """, submit: "Find the purchase")
     }
 
-    /// Purchases that can be kept with the customer and are not yet.
+    /// Purchases that can be blocked in favour of the customer and are not blocked yet.
     private var keepable: [(product: String, transaction: String)] {
         page.purchases.flatMap { line in
             line.originalTransactionIDs.map { (line.productID, $0) }

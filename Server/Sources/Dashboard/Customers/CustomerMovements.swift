@@ -1,6 +1,6 @@
 import PerennialContract
 
-/// What came to a customer and went, what is kept with them, and what was given by hand.
+/// A customer's transfers, blocks, and manual grants.
 struct CustomerMovements {
     var page: CustomerPage
 

@@ -1,6 +1,6 @@
 import PerennialContract
 
-// What happened, newest first: the events, or everything that is known, line by line.
+// The history, newest first: the events, or everything that is known, line by line.
 
 extension CustomerPage {
     func historyLinks(in frame: Frame) -> Markup {

@@ -78,7 +78,7 @@ extension CustomerPage {
             """
     }
 
-    /// Only of a statement that is here as a whole: sums of one page would say something wrong.
+    /// Only for a statement that is complete here: sums of one page would be wrong.
     private func summary(of statement: WalletStatement, in frame: Frame) -> Markup {
         guard let last = statement.items.first else { return "" }
         let about: Markup = last.reason.map { ", “\(.bdi($0))”" } ?? ""

@@ -1,6 +1,6 @@
 import PerennialContract
 
-/// The page `/customers/{id}`: what they may use, why, and what one can do.
+/// The page `/customers/{id}`: what they may use, why, and what support can do.
 package struct CustomerPage: Sendable {
     package var customer: Customer
     /// Whether a customer has this id. If not, there is nothing to erase.
@@ -17,7 +17,7 @@ package struct CustomerPage: Sendable {
     /// A statement for each wallet.
     package var wallets: [WalletStatement]
     package var transfers: [Transfer]
-    /// Original transactions that are kept with this customer.
+    /// Original transactions of purchases that are blocked in favour of this customer.
     package var blocked: [String]
     package var grants: [Grant]
     /// The groups that they pay for, newest first, and whether there are more.
@@ -28,11 +28,11 @@ package struct CustomerPage: Sendable {
     package var consumption: ConsumptionOverview?
     /// The newest events, newest first.
     package var happened: [Event]
-    /// How many lines the whole history has.
+    /// The number of lines of the whole history.
     package var linesCount: Int
     /// A piece of the whole history, oldest first; shown instead of the events, newest first.
     package var history: History?
-    /// Entitlements that can be given by hand.
+    /// Entitlements that can be granted by hand.
     package var entitlements: [String]
     /// How many purchases, in both environments, lose their customer when this one is erased.
     package var erasedPurchases: Int
@@ -163,12 +163,12 @@ package struct CustomerPage: Sendable {
         consumption?.requests.filter { $0.state == "waiting" } ?? []
     }
 
-    /// The entitlement that a warning advises to give by hand.
+    /// The entitlement that a warning suggests to grant by hand.
     var failingEntitlement: String? {
         failing.flatMap { $0.isShut ? $0.name : nil }
     }
 
-    /// What a payment that could not be collected is for: an entitlement; or the product, if the
+    /// The subject of a payment that could not be collected: an entitlement; or the product, if the
     /// customer has the entitlement from elsewhere.
     private var failing: (name: String, isShut: Bool)? {
         let troubled: [AccessState] = [.grace, .retry]
@@ -253,7 +253,7 @@ package struct CustomerPage: Sendable {
     }
 
     private var ids: Markup {
-        // Apple's notifications know them by the token, so that it is an alias, too.
+        // Apple's notifications identify the customer by the token, so the token is an alias, too.
         let others = customer.aliases.filter { $0 != customer.accountToken }.map {
             alias -> Markup in
             "<dt>Also</dt><dd class=\"mono\">\(.id(alias))</dd>"

@@ -1,17 +1,17 @@
 import PerennialContract
 
-/// The page `/customers`: search, and the list, those with the latest events first.
+/// The page `/customers`: search, and the list, beginning with the latest events.
 package struct CustomersPage: Sendable {
-    /// What was searched for. Empty for the whole list.
+    /// The searched text. Empty for the whole list.
     package var query: String
     /// A word of ``AccessState``, or empty.
     package var state: String
     package var rows: [Row]
-    /// How many customers there are, and how many of them have something open. Nil while that is
-    /// being counted.
+    /// The number of customers, and how many of them have something open. Nil while that is being
+    /// counted.
     package var total: Int?
     package var open: Int?
-    /// The cursor of the page with older news.
+    /// The cursor of the page with older events.
     package var olderCursor: String?
     /// Whether it is the page with the newest events.
     package var isFirstPage: Bool
@@ -25,7 +25,7 @@ package struct CustomersPage: Sendable {
         package var customerID: String?
         /// How a search found it: `id`, `id_prefix`, `transaction_id` or `order_id`.
         package var by: String?
-        /// The state that matters most. Nil if they never had anything.
+        /// The most important state. Nil if they never had anything.
         package var state: AccessState?
         /// The end of what is open, or when it ended.
         package var until: Timestamp?
@@ -104,7 +104,7 @@ package struct CustomersPage: Sendable {
         ).markup
     }
 
-    /// What was found may not be all.
+    /// The results may be incomplete.
     private var trouble: Markup {
         switch apple {
         case .notAsked, .unknown, .known: ""
@@ -186,7 +186,7 @@ package struct CustomersPage: Sendable {
     // MARK: - Table
 
     private func table(in frame: Frame) -> Markup {
-        // What was found has no news.
+        // Search results have no events.
         let hasNews = rows.contains { $0.newsAt != nil }
         return Table(
             name: query.isEmpty ? "Customers, latest event first" : "Customers that were found",
@@ -229,7 +229,7 @@ package struct CustomersPage: Sendable {
         }
     }
 
-    /// Amounts of different currencies stand side by side; they are never added.
+    /// Amounts of different currencies are shown side by side; they are never added.
     static func sum(_ paid: [Money]) -> Markup {
         paid.isEmpty ? "–" : paid.map { Markup(text: Figures.money($0)) }.joined(by: ", ")
     }

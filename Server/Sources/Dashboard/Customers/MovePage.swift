@@ -1,10 +1,10 @@
 import PerennialContract
 
-/// Between “Move a purchase here” and the move: whose the purchase is, and what will happen.
+/// The confirmation before a purchase is moved: its owner, and what will happen.
 package struct MovePage: Sendable {
-    /// To whom it would be moved.
+    /// The customer to whom it would be moved.
     package var customerID: String
-    /// What was typed.
+    /// The typed text.
     package var query: String
     package var reason: String
     package var found: [Found]
@@ -13,10 +13,10 @@ package struct MovePage: Sendable {
     package struct Found: Sendable {
         package var originalTransactionID: String
         package var productID: String?
-        /// Nil if it belongs to nobody.
+        /// Nil if it has no owner.
         package var owner: String?
         package var state: AccessState?
-        /// Whether support has said that it stays with its owner.
+        /// Whether support has blocked it in favour of its owner.
         package var isBlocked: Bool
 
         package init(

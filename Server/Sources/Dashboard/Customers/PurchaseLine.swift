@@ -6,7 +6,7 @@ package struct PurchaseLine: Hashable, Sendable {
     /// How many purchases the line stands for: consumables of one product are one line.
     package var count: Int
     package var kind: Kind
-    /// Nil for what gives no access by itself.
+    /// Nil for a purchase that gives no access by itself.
     package var state: AccessState?
     package var from: Timestamp
     package var until: Timestamp?
@@ -15,7 +15,7 @@ package struct PurchaseLine: Hashable, Sendable {
     /// After refunds. Nil if it is not known.
     package var paid: Money?
     package var originalTransactionIDs: [String]
-    /// Whether it is a seat in somebody else's group: it has no transaction that is the customer's.
+    /// Whether it is a seat in another person's group: then the customer has no transaction of it.
     package var isSeat = false
 
     package enum Kind: Sendable { case subscription, term, kept, consumable }
@@ -37,8 +37,8 @@ package struct PurchaseLine: Hashable, Sendable {
         self.originalTransactionIDs = originalTransactionIDs
     }
 
-    /// What the API says of a customer, which knows neither sums nor the transactions of one-time
-    /// purchases.
+    /// The lines that the API's customer contains, which has neither sums nor the transactions of
+    /// one-time purchases.
     package static func lines(of customer: Customer) -> [PurchaseLine] {
         customer.subscriptions.map {
             var line = PurchaseLine(

@@ -189,7 +189,7 @@ extension NotificationsPage {
     }
 
     private func retry(_ forward: Forward, in frame: Frame) -> Markup {
-        // What was left out has no body any more.
+        // A forward that was left out no longer has a body.
         guard frame.viewer.mayConfigure, forward.state == .givenUp else { return "" }
         return """
             <form method="post" action="\(frame.link(.retry(forward.documentID)))">\(frame.csrf)\

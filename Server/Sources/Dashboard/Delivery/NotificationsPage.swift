@@ -1,9 +1,10 @@
 import PerennialContract
 
-/// The pages `/notifications`, `…/forwarded` and `…/asked`: did Apple's news arrive, and go on?
+/// The pages `/notifications`, `…/forwarded` and `…/asked`: did Apple's notifications arrive, and
+/// were they forwarded?
 package struct NotificationsPage: Sendable {
     package var content: Content
-    /// How many wait to be sent on.
+    /// How many notifications wait to be forwarded.
     package var waiting: Int
 
     package enum Content: Sendable {
@@ -14,9 +15,10 @@ package struct NotificationsPage: Sendable {
 
     package struct CameIn: Sendable {
         package var day: Day?
-        /// The last 24 hours, oldest first. What Apple had to be asked for is bad.
+        /// The last 24 hours, oldest first. Notifications that had to be requested from Apple count
+        /// as failures.
         package var hours: [Strip.Hour]
-        /// Those that Apple signed last come first.
+        /// The latest signature comes first.
         package var items: [Incoming]
         package var olderCursor: String?
         /// Whether this is the page with the newest ones, on which new ones come in.
@@ -37,12 +39,12 @@ package struct NotificationsPage: Sendable {
     /// The numbers of the last 24 hours, and of this server.
     package struct Day: Hashable, Sendable {
         package var received: Int
-        /// Of these: Apple was asked for them, because they had not arrived.
+        /// How many of these were requested from Apple, because they had not arrived.
         package var asked: Int
-        /// From Apple's signature until they came: the middle, and 99 of 100.
+        /// The time from Apple's signature to the arrival: the median, and 99 of 100.
         package var milliseconds: Int64
         package var slowMilliseconds: Int64
-        /// Since this server began.
+        /// Since this server started.
         package var repeated: Int
         package var refused: Int
 
@@ -71,14 +73,15 @@ package struct NotificationsPage: Sendable {
         package var documentID: String
         /// The first transaction of the purchase that it is about.
         package var transaction: String?
-        /// How many addresses it was sent on to have accepted it, and how many have not.
+        /// How many of the addresses that it is forwarded to have accepted it, and how many have
+        /// not.
         package var accepted: Int
         package var waiting: Int
 
         /// How it came here.
         package enum Way: Sendable {
             case sent
-            /// Apple was asked for it, because it had not arrived.
+            /// It was requested from Apple, because it had not arrived.
             case asked
             case imported
         }
@@ -111,11 +114,11 @@ package struct NotificationsPage: Sendable {
         }
     }
 
-    /// An address that notifications are sent on to.
+    /// An address that notifications are forwarded to.
     package struct Address: Sendable {
         package var url: String
         package var environments: [StoreEnvironment]
-        /// Nil if it accepts. Otherwise what it answers: `answers 500`.
+        /// Nil if it accepts. Otherwise its answer: `answers 500`.
         package var trouble: String?
         package var waiting: Int
         package var oldestWaiting: Timestamp?
@@ -137,21 +140,21 @@ package struct NotificationsPage: Sendable {
         }
     }
 
-    /// What Apple is asked: for notifications that had not arrived, and how purchases stand.
+    /// The requests to Apple: for notifications that had not arrived, and about purchases.
     package struct Asked: Sendable {
-        /// In the last week: how many there were, and how many of them had not arrived.
+        /// The number of notifications in the last week, and how many of them had not arrived.
         package var notifications: Int
         package var missed: Int
         package var latestMilliseconds: Int64
-        /// When they are asked for again.
+        /// When they are requested again.
         package var nextAt: Timestamp?
         /// When Apple answered last.
         package var respondedAt: Timestamp?
         /// Why Apple cannot be asked. Nil if it can.
         package var trouble: String?
-        /// Purchases that are due to be asked about now.
+        /// The number of purchases that are due for a check now.
         package var due: Int
-        /// Those that Apple is asked about next.
+        /// The purchases that are checked next.
         package var next: [Check]
 
         package init(
@@ -170,13 +173,13 @@ package struct NotificationsPage: Sendable {
         }
     }
 
-    /// When Apple is asked about a purchase.
+    /// When a purchase is checked with Apple.
     package struct Check: Sendable {
         /// The first transaction of the purchase.
         package var transaction: String
         package var dueAt: Timestamp
         package var askedAt: Timestamp?
-        /// Questions since then that Apple did not answer.
+        /// The number of checks since then that Apple did not answer.
         package var failures: Int
 
         package init(

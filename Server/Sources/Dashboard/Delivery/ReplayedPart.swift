@@ -1,13 +1,13 @@
 import PerennialContract
 
-/// What was sent again of a span of time, and a form that goes on with the rest.
+/// The part of a span of time that was delivered again, and a form to continue with the rest.
 package struct ReplayedPart: Hashable, Sendable {
     package var count: Int
     /// Where the rest begins. Nil if there is none.
     package var rest: Rest?
 
     package struct Rest: Hashable, Sendable {
-        /// The fields of the form, with the cursor after which it goes on.
+        /// The fields of the form, with the cursor after which it continues.
         package var fields: [Field]
         /// The last event that was read, and when it became known.
         package var event: Int64

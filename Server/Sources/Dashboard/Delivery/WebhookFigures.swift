@@ -1,13 +1,13 @@
 import PerennialContract
 
-/// What is known of a webhook's deliveries.
+/// The figures of a webhook's deliveries.
 package struct WebhookFigures: Hashable, Sendable {
-    /// The last 48 hours, or those of them that were read whole, oldest first.
+    /// The last 48 hours, or those of them that were read completely, oldest first.
     package var hours: [Strip.Hour]
     package var waiting: Int
     /// Whether more wait than ``waiting``.
     package var waitingIsMore: Bool
-    /// Of how many customers. Nil if unknown.
+    /// The number of their customers. Nil if unknown.
     package var waitingCustomers: Int?
     package var oldestWaiting: Timestamp?
     package var delivered: Int
@@ -16,10 +16,10 @@ package struct WebhookFigures: Hashable, Sendable {
     package var lastStatus: Int?
     package var lastTrouble: String?
     package var nextAttemptAt: Timestamp?
-    /// Until when the oldest delivery is tried at least. Nil if none waits.
+    /// The earliest time at which attempts for the oldest delivery end. Nil if none waits.
     package var triedUntil: Timestamp?
 
-    /// Within this time a receiver must answer. The sender has the same limit.
+    /// The time within which a receiver must answer. The sender has the same limit.
     package static let answerSeconds = 15
 
     package init(
@@ -113,7 +113,7 @@ struct WebhookCard {
 
     private func list(_ words: [String]) -> Markup { words.map(Markup.bdi).joined(by: ", ") }
 
-    /// What the receiver answered, or why it did not.
+    /// The receiver's answer, or why there was none.
     static func response(_ status: Int?, _ trouble: String?) -> Markup? {
         switch (status, trouble) {
         case (let status?, let trouble?): "\(status) <span class=\"muted\">\(.bdi(trouble))</span>"

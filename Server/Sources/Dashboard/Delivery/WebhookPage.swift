@@ -1,6 +1,6 @@
 import PerennialContract
 
-/// The page `/webhooks/{webhook_id}`: its deliveries, their attempts, and sending again.
+/// The page `/webhooks/{webhook_id}`: its deliveries, their attempts, and replays.
 package struct WebhookPage: Sendable {
     package var webhook: Webhook
     package var figures: WebhookFigures
@@ -9,9 +9,9 @@ package struct WebhookPage: Sendable {
     package var state: String
     /// The delivery that was opened, with its log.
     package var opened: WebhookDelivery?
-    /// Says which secret the form for a new one replaces.
+    /// Identifies the secret that the form replaces.
     package var secretMark: String
-    /// What was sent again just now.
+    /// The events that were just delivered again.
     package var replayed: ReplayedPart?
 
     package init(

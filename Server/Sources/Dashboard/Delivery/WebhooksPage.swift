@@ -5,9 +5,9 @@ package struct WebhooksPage: Sendable {
     package var webhooks: [Entry]
     /// The formats that a new one may have.
     package var formats: [Webhook.Format]
-    /// Makes the form one act, however often it is sent.
+    /// An idempotency key: the form is one action, however often it is sent.
     package var formKey: String
-    /// The form of an endpoint that could not be added.
+    /// The form of a webhook that could not be added.
     package var draft: Draft?
 
     package struct Entry: Sendable {
@@ -20,7 +20,7 @@ package struct WebhooksPage: Sendable {
         }
     }
 
-    /// What was typed into the form of a new endpoint, and why it could not be added.
+    /// The values typed into the form of a new webhook, and why it could not be added.
     package struct Draft: Hashable, Sendable {
         package var trouble: String
         package var url: String
@@ -103,7 +103,7 @@ package struct WebhooksPage: Sendable {
             submit: "Add the endpoint", buttonClasses: "btn go")
     }
 
-    /// The form once more, with what was typed.
+    /// The form again, with the typed values.
     private func form(_ draft: Draft, in frame: Frame) -> Markup {
         """
         <section class="panel"><header><h2>Add an endpoint</h2></header>\

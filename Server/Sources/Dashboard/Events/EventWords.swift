@@ -1,10 +1,11 @@
 import PerennialContract
 
-/// What an event says, in words.
+/// The words for an event.
 struct EventWords {
     var event: Event
 
-    /// A few words for the feed: `Renewed`. Of a type that this version does not know, its word.
+    /// A few words for the feed: `Renewed`. For a type that this version does not know, the type
+    /// itself.
     var headline: String {
         Self.headlines[event.type] ?? Self.sentence(event.type.rawValue)
     }
@@ -33,7 +34,7 @@ struct EventWords {
         .seatClaimed: "Joined a group", .seatReleased: "Seat released",
     ]
 
-    /// The product, and what belongs to it.
+    /// The product and its details.
     func detail(in frame: Frame) -> Markup {
         var parts: [Markup] = []
         if let wallet = event.wallet { parts.append(Self.wallet(wallet)) }
@@ -58,7 +59,7 @@ struct EventWords {
         return parts.joined(by: ", ")
     }
 
-    /// Whether the state of the purchase says nothing about the customer, who has no seat any more.
+    /// Whether the state of the purchase does not apply to the customer, who no longer has a seat.
     var isOfOthers: Bool { event.type == .seatReleased }
 
     private var otherWord: Markup {

@@ -1,15 +1,15 @@
 import PerennialContract
 
-/// The page `/events`: everything that changed, in one order.
+/// The page `/events`: all changes, in order.
 package struct EventsPage: Sendable {
     package var filter: Filter
     /// Newest first.
     package var events: [Event]
-    /// The day's numbers. Nil while they are being counted.
+    /// The numbers of the day. Nil while they are being counted.
     package var day: Day?
     /// The cursor of the page with older ones.
     package var olderCursor: String?
-    /// Whether this is the page with the newest ones, on which new ones come in.
+    /// Whether it is the page with the newest events, to which new ones are added.
     package var isFirstPage: Bool
     /// Whether the events are still being read.
     package var isWaiting: Bool

@@ -1,9 +1,10 @@
-/// A file that pages load. Its path changes with its content, so browsers may keep it for good.
+/// A file that pages load. Its path changes with its content, so browsers may cache it permanently.
 package struct Asset: Hashable, Sendable {
     package let path: String
     package let bytes: [UInt8]
     package let contentType: String
-    /// 16 hexadecimal digits. Distinguishes versions of our own files; proves nothing.
+    /// 16 hexadecimal digits that distinguish versions of our own files. They have no security
+    /// purpose.
     package let hash: String
 
     package init(name: String, fileExtension: String, contentType: String, bytes: [UInt8]) {

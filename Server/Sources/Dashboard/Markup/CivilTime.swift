@@ -1,6 +1,6 @@
 import PerennialContract
 
-/// A moment by the calendar in UTC, and the ways in which pages write it.
+/// A moment in the UTC calendar, and the ways in which pages write it.
 package struct CivilTime: Hashable, Sendable {
     let year: Int
     let month: Int
@@ -85,7 +85,7 @@ extension Frame {
         return civil.year == today.year ? "\(civil.day) \(civil.shortMonth)" : civil.date
     }
 
-    /// How long it is since then, in one unit: `12 s`, `12 min`, `5 h`, `3 days`.
+    /// The time since then, in one unit: `12 s`, `12 min`, `5 h`, `3 days`.
     func span(since timestamp: Timestamp) -> String {
         Duration.short(milliseconds: max(0, now.milliseconds - timestamp.milliseconds))
     }
@@ -97,7 +97,7 @@ extension Frame {
 }
 
 extension Duration {
-    /// In one unit, cut off: `12 s`, `12 min`, `5 h`, `3 days`.
+    /// The span in one unit, truncated: `12 s`, `12 min`, `5 h`, `3 days`.
     static func short(milliseconds: Int64) -> String {
         let seconds = milliseconds / 1000
         switch seconds {
@@ -108,7 +108,7 @@ extension Duration {
         }
     }
 
-    /// The next longer span in the same unit, one second at least: what it is under.
+    /// The next longer span in the same unit, at least one second, for sentences with “under”.
     static func longer(milliseconds: Int64) -> String {
         let unit: Int64 =
             switch milliseconds {

@@ -1,4 +1,4 @@
-/// An act: a button, and the dialog that it opens, which says what will happen.
+/// An action: a button, and the dialog that it opens, which describes the effect.
 struct Dialog {
     /// Unique on the page.
     var id: Markup
@@ -10,7 +10,7 @@ struct Dialog {
     var fields: Markup = ""
     /// Repeats verb and name.
     var submit: Markup
-    /// An act that cannot be undone.
+    /// Whether the action cannot be undone.
     var isGrave = false
     /// The classes of the button.
     var buttonClasses: Markup = "btn s"
@@ -34,9 +34,9 @@ struct Dialog {
         """
     }
 
-    /// Why one does it, kept with one's name.
+    /// The field for the operator's reason, which is stored with the operator's name.
     ///
-    /// - Parameter note: who else reads it.
+    /// - Parameter note: who else can read it.
     static func reasonField(
         _ id: Markup, _ note: Markup = "stored with your name; the customer never sees it"
     ) -> Markup {
@@ -52,7 +52,7 @@ struct Choice {
     var id: Markup
     var name: Markup
     var label: Markup
-    /// Values with their labels. The empty value is everything.
+    /// Values with their labels. The empty value means all.
     var options: [(value: String, label: String)]
     var selected: String
 

@@ -2,7 +2,7 @@ import PerennialContract
 
 /// How pages write numbers.
 package enum Figures {
-    /// A minus, not a hyphen.
+    /// A minus sign, not a hyphen.
     static let minus = "\u{2212}"
     private static let space = "\u{A0}"
 
@@ -24,13 +24,13 @@ package enum Figures {
     }
 
     /// `$9.99`, `−$9.99`, `¥4,500`, `CHF 4.00`: rounded to the currency's smallest unit, half of it
-    /// away from zero. What is not nothing is never written as nothing.
+    /// away from zero. An amount other than zero is never written as zero.
     package static func money(_ money: Money) -> String {
         let amount = Amount(money)
         return (amount.isNegative ? minus : "") + amount.text
     }
 
-    /// `+ $9.99`, `− $9.99`; nothing has no sign.
+    /// `+ $9.99`, `− $9.99`; zero has no sign.
     package static func signedMoney(_ money: Money) -> String {
         let amount = Amount(money)
         if amount.isZero { return amount.text }
@@ -59,11 +59,11 @@ package enum Figures {
     }
 }
 
-/// An amount of money, taken apart.
+/// An amount of money, split into its parts.
 private struct Amount {
-    /// A code has three letters. What is longer is none, and is cut.
+    /// The length of a currency code. Longer texts are invalid, and are cut.
     private static let currencyLettersMax = 8
-    /// Currencies whose sign is not mistaken for another's.
+    /// Currencies whose symbol is unambiguous.
     private static let symbols = [
         "USD": "$", "EUR": "€", "GBP": "£", "JPY": "¥", "CAD": "CA$", "AUD": "A$", "INR": "₹",
         "KRW": "₩", "BRL": "R$", "MXN": "MX$", "NZD": "NZ$", "ILS": "₪", "VND": "₫", "TRY": "₺",
@@ -106,7 +106,7 @@ private struct Amount {
 }
 
 extension Money {
-    /// In thousandths of the currency's unit. Nil if the text is no such amount.
+    /// In thousandths of the currency's unit. Nil if the text is not such an amount.
     var milliunits: Int64? {
         let parts = amount.drop { $0 == "-" }.split(
             separator: ".", maxSplits: 1, omittingEmptySubsequences: false)

@@ -1,6 +1,6 @@
-/// The document around a page's content: head, navigation, the line of the app, heading, news.
+/// The document around a page's content: head, navigation, app menu, heading, notices.
 package struct Layout: Sendable {
-    /// What stands in the browser's tab, before the app.
+    /// The title in the browser's tab, before the app.
     package var title: String
     package var section: Section
     /// The heading. Empty if the content has its own.
@@ -8,11 +8,12 @@ package struct Layout: Sendable {
     package var lede: Markup = ""
     /// Buttons beside the heading.
     package var actions: Markup = ""
-    /// The way to this page, above the heading.
+    /// The breadcrumb above the heading.
     package var trail: Markup = ""
-    /// Whether the page changes while one looks at it.
+    /// Whether the page is updated while it is open.
     package var isLive: Bool
-    /// Whether the page stands for one that cannot be shown now: it is loaded again once it can be.
+    /// Whether the page replaces one that cannot be shown now: it is reloaded once that is
+    /// possible.
     package var loadsAgain = false
     package var isWide = true
     package var scripts: [Asset] = []
@@ -72,7 +73,8 @@ package struct Layout: Sendable {
         return Template.layout.markup(fields).html
     }
 
-    /// By which the script knows whether the page has a stream, or waits to be shown.
+    /// The attribute by which the script knows whether the page has a stream, or waits to be
+    /// reloaded.
     private func bodyAttribute(in frame: Frame) -> Markup {
         if loadsAgain { return " data-again" }
         return isLive && frame.isLive ? " data-source=\"\(frame.source)\"" : ""
@@ -94,7 +96,7 @@ package struct Layout: Sendable {
 
     // MARK: - The line of the app
 
-    /// The app's name, and the others that one may look at.
+    /// The app's name, and the other apps that the operator may see.
     private func app(in frame: Frame) -> Markup {
         guard frame.apps.count > 1 else { return "<strong>\(.bdi(frame.app))</strong>" }
         let links = frame.apps.map { app -> Markup in
@@ -150,7 +152,7 @@ package struct Layout: Sendable {
         "<p><a href=\"\(frame.link(.account))\">Password and sessions</a></p>"
     }
 
-    /// The line of the sandbox first, then what acts have said.
+    /// The notice about the sandbox first, then the notices of actions.
     private func news(in frame: Frame) -> Markup {
         var notices = frame.notices.map { $0.markup(in: frame) }
         if frame.environment == .sandbox {

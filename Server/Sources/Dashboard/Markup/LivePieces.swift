@@ -1,15 +1,15 @@
-/// The parts of a page that change while one looks at it, cut out of its HTML.
+/// The parts of a page that are updated while it is open, cut out of its HTML.
 ///
-/// The stream of a page renders the page again when something has happened, and sends what differs
-/// from the last time. So what is live is always what the page itself would show. Our HTML is
-/// well-formed, and no text or attribute has an unescaped `<` or `>`: that is all this relies on.
+/// The page's stream renders the page again when something has happened, and sends the differences
+/// from the last time. So live parts always equal what the page itself would show. This relies only
+/// on our HTML being well-formed, without an unescaped `<` or `>` in texts and attributes.
 package struct LivePieces: Sendable {
     /// Elements, in the order of the page.
     private var elements: [Message] = []
-    /// Rows of tables onto which new ones come, by the id of the table's body.
+    /// Rows of tables to which new ones are added, by the id of the table's body.
     private var tables: [(id: String, rows: [Message])] = []
 
-    /// Replaces the element with this id; or, if that is the body of a table, adds rows on top.
+    /// Replaces the element with this id or, if that is the body of a table, adds rows at the top.
     package struct Message: Hashable, Sendable, Encodable {
         package var id: String
         package var html: String
@@ -20,7 +20,7 @@ package struct LivePieces: Sendable {
         "tiles", "mrr", "movement", "feed", "left", "answer", "story", "purchases", "groups",
         "history", "rights", "day", "webhook", "checks",
     ]
-    /// One for each webhook.
+    /// The prefix of ids that are live, one for each webhook.
     private static let prefix = "webhook-"
     private static let idMark = Array(" id=\"".utf8)
     private static let rowMark = Array("<tr id=\"".utf8)
@@ -98,8 +98,8 @@ package struct LivePieces: Sendable {
 
     // MARK: - Messages
 
-    /// What differs from the pieces of an earlier time; all of it if there are none. The page
-    /// leaves out rows that it has already.
+    /// The differences from earlier pieces; all pieces if there are none. The page skips rows that
+    /// it already has.
     package func messages(since earlier: LivePieces?) -> [Message] {
         let known = Dictionary((earlier?.all ?? []).map { ($0.id, $0.html) }) { one, _ in one }
         var messages = elements.filter { known[$0.id] != $0.html }

@@ -3,9 +3,9 @@ import PerennialContract
 
 /// HTML that is safe to send.
 ///
-/// A value is made from literals in our source, from templates, and from text that is escaped while
-/// it goes in. A text from outside cannot become markup unescaped: literals are `StaticString`s,
-/// which no program can make from a customer's id.
+/// A value is made from literals in our source, from templates, and from text that is escaped when
+/// it is inserted. A text from outside cannot become markup unescaped: literals are
+/// `StaticString`s, which cannot be made at run time.
 package struct Markup: Hashable, Sendable {
     package private(set) var html: String
 
@@ -20,17 +20,18 @@ package struct Markup: Hashable, Sendable {
         html = Self.escaped(VisibleText.encoded(text, keepsSpaces: true))
     }
 
-    /// Text as the value of an attribute that comes back to us or is copied: nothing of it changes.
+    /// Text as the value of an attribute that is sent back to us or copied: no character is
+    /// changed.
     package static func value(_ text: String) -> Markup { Markup(trusted: escaped(text)) }
 
-    /// Text from outside, as content: isolated, so that its direction does not reach what stands
-    /// beside it. Not for attributes.
+    /// Text from outside, as content: isolated, so that its direction does not affect adjacent
+    /// text. Not for attributes.
     package static func bdi(_ text: String) -> Markup {
         Markup(trusted: "<bdi>\(Markup(text: text).html)</bdi>")
     }
 
-    /// A customer's id, as content: also each kind of space has its number, because two ids may
-    /// differ by nothing else.
+    /// A customer's id, as content. Each kind of space is shown by its number, too, because two ids
+    /// may differ only in that.
     package static func id(_ id: String) -> Markup {
         Markup(trusted: "<bdi>\(escaped(VisibleText.encoded(id)))</bdi>")
     }
@@ -73,8 +74,8 @@ extension Markup: ExpressibleByStringInterpolation {
         /// Nothing for nil.
         package mutating func appendInterpolation(_ markup: Markup?) { html += markup?.html ?? "" }
 
-        /// Escaped, for people to read. Text from outside belongs into ``Markup/bdi(_:)`` where
-        /// elements can stand, and into ``Markup/value(_:)`` where it comes back to us.
+        /// Escaped, for people to read. Use ``Markup/bdi(_:)`` for text from outside where elements
+        /// are allowed, and ``Markup/value(_:)`` where it is sent back to us.
         ///
         /// Disfavoured, so that a literal in an interpolation is markup, not text.
         @_disfavoredOverload
@@ -90,8 +91,8 @@ extension Markup: ExpressibleByStringInterpolation {
 // MARK: - Escaping
 
 extension Markup {
-    /// Scalar by scalar, not character by character: in `"` with a combining mark behind it, a
-    /// browser still sees the quotation mark.
+    /// Scalar by scalar, not character by character: a browser recognises a quotation mark even if
+    /// a combining mark follows it.
     fileprivate static func escaped(_ text: String) -> String {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(text.utf8.count + 16)
@@ -103,7 +104,7 @@ extension Markup {
             case UInt8(ascii: "\""): bytes += Array("&quot;".utf8)
             case UInt8(ascii: "'"): bytes += Array("&#39;".utf8)
             case UInt8(ascii: "`"): bytes += Array("&#96;".utf8)
-            // HTML has no place for the other control characters.
+            // HTML does not allow the other control characters.
             case 0..<9, 11, 12, 14..<32, 127: bytes += Array("\u{FFFD}".utf8)
             default: bytes.append(byte)
             }
@@ -125,14 +126,14 @@ extension Markup: MustacheParent {
 }
 
 extension Markup {
-    /// What a template made of markup alone.
+    /// The markup that a template produces.
     init(rendered template: MustacheTemplate, _ fields: Fields, library: MustacheLibrary) {
         html = template.render(fields, library: library)
     }
 }
 
-/// What a template may show. It holds markup, flags and lists of fields and nothing else, so that
-/// no template can show a text that was not escaped.
+/// The fields that a template may show. They consist only of markup, flags and lists of fields, so
+/// that no template can show unescaped text.
 package struct Fields: MustacheParent, Sendable {
     private var children: [String: Field]
 

@@ -1,13 +1,13 @@
-/// News above a page's content: what an act has done, what needs somebody, why something was not
-/// done.
+/// A notice above a page's content: the result of an action, a problem that needs attention, or why
+/// something was not done.
 package struct Notice: Hashable, Sendable {
     package var kind: Kind
     /// What happened, in one sentence with its full stop.
     package var title: String
-    /// What that means and what to do.
+    /// What it means and what to do.
     package var text: String
     package var link: Link?
-    /// An act that takes back what was done.
+    /// An action that undoes it.
     package var undo: Link?
     /// The problem's code, and the id of the request.
     package var code: String?
@@ -81,7 +81,7 @@ package struct Notice: Hashable, Sendable {
     }
 }
 
-/// What a page or a panel shows while it has nothing.
+/// The content of a page or a panel that has no data.
 struct Empty {
     var title: Markup
     var text: Markup
@@ -95,7 +95,7 @@ struct Empty {
     }
 }
 
-/// What a page or a panel shows while it waits.
+/// The content of a page or a panel while it waits.
 enum Bones {
     static func markup(_ sentence: Markup, remark: Markup = "") -> Markup {
         """

@@ -12,14 +12,14 @@ struct Table {
         static func number(_ title: Markup) -> Column { Column(title, "num") }
     }
 
-    /// Names the region for people who do not see it.
+    /// The name of the region, for screen readers.
     var name: Markup
     var columns: [Column]
     /// Rows, as `Row` makes them.
     var rows: [Markup]
     var foot: Markup = ""
-    /// `fold`: entries of some lines on a phone. `roomy`: scrolls there. `dense`: has so many
-    /// columns that they stand closer in a window of medium width.
+    /// `fold`: entries of several lines on a phone. `roomy`: scrolls there. `dense`: has so many
+    /// columns that they are narrower in a window of medium width.
     var classes: Markup = "fold"
     /// The id of the table's body, whose rows are live.
     var bodyID: Markup = ""

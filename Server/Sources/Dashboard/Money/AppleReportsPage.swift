@@ -1,6 +1,6 @@
 import PerennialContract
 
-/// The page `/reports/{month}/{report}`: does Apple say the same?
+/// The page `/reports/{month}/{report}`: do our numbers equal Apple's?
 package struct AppleReportsPage: Sendable {
     package var filters: [ChartFilter]
     /// Nil if there is nothing to compare.
@@ -15,9 +15,9 @@ package struct AppleReportsPage: Sendable {
         package var linesEqual: Int
         /// Lines of Apple's files: one for each day, product, country and currency.
         package var linesTotal: Int
-        /// How many numbers differ, also those that are not shown.
+        /// How many numbers differ, including those that are not shown.
         package var differencesTotal: Int
-        /// How many of them have no cause but that money may be missing.
+        /// How many of them have no explanation, so that money may be missing.
         package var unexplained: Int
         package var differences: [Difference]
         package var sums: [Residual]
@@ -37,8 +37,8 @@ package struct AppleReportsPage: Sendable {
             self.days = days
         }
 
-        /// The part of Apple's lines that are equal, in hundredths of a per cent, cut off: 9951 is
-        /// 99.51 %.
+        /// The share of Apple's lines that are equal, in hundredths of a percent, truncated: 9951
+        /// is 99.51 %.
         var agreement: Int { linesTotal == 0 ? 10_000 : linesEqual * 10_000 / linesTotal }
     }
 
@@ -94,7 +94,7 @@ package struct AppleReportsPage: Sendable {
         }
     }
 
-    /// A sum of the month in one currency, and what of its difference is explained.
+    /// A sum of the month in one currency, and the explained part of its difference.
     package struct Residual: Sendable {
         /// `USD, refunded`
         package var name: String
@@ -125,7 +125,7 @@ package struct AppleReportsPage: Sendable {
         package var hasFile: Bool
         package var appleUnits: Int64
         package var ourUnits: Int64
-        /// Numbers that differ.
+        /// The number of differences.
         package var differences: Int
 
         package init(

@@ -1,4 +1,4 @@
-/// The charts that one can choose from. Their names are those of the API's reports.
+/// The charts to choose from. Their names are those of the API's reports.
 package struct ChartMenu: Sendable {
     package var groups: [Group]
 
@@ -157,7 +157,7 @@ package struct Breakdown: Sendable {
     }
 }
 
-/// How a number is made. Its version changes when the number would.
+/// How a number is computed. Its version changes when the number would.
 package struct ChartDefinition: Sendable {
     package var version: Int
     package var sentence: String

@@ -1,4 +1,4 @@
-/// The pages `/charts/{name}`: a picture, its finding, its definition, and the same as a table.
+/// The pages `/charts/{name}`: a picture, its summary, its definition, and the same as a table.
 package struct ChartPage: Sendable {
     package var menu: ChartMenu
     /// The name in the path.
@@ -9,29 +9,29 @@ package struct ChartPage: Sendable {
     /// The first and the last day that were chosen, such as `2026-01-31`; empty for those of the
     /// last twelve periods.
     package var days: (from: String, to: String)
-    /// The number that matters, and what it is of: `$16,288.59`, `now, November so far`.
+    /// The main number, and its meaning: `$16,288.59`, `now, November so far`.
     package var headline: String
     package var headlineRemark: String
-    /// On the right of the headline: `twice the $8,214.16 of a year ago`.
+    /// The remark to the right of the headline: `twice the $8,214.16 of a year ago`.
     package var aside: String
-    /// What the picture shows, in words.
+    /// A summary of the picture in words.
     package var finding: String
-    /// Heads the table's first column: `Month`.
+    /// The heading of the table's first column: `Month`.
     package var period: String
     package var content: Content
     package var definition: ChartDefinition?
     package var breakdowns: [Breakdown]
-    /// What is not in the numbers, such as a currency without a rate.
+    /// What the numbers do not include, such as a currency without a rate.
     package var gaps: [Notice]
 
     package enum Content: Sendable {
         case line(LineChart)
-        /// The movement has its sum, with the difference, under it.
+        /// Under a movement is its sum, with the difference.
         case bars(BarChart, sum: SumPicture?)
         case cohorts(HeatTable)
         /// Nothing in the range. The link leads to the first day with numbers.
         case empty(String, String, first: DashboardPath?)
-        /// Longer than a second: how much is being counted, and how long that takes.
+        /// Counting takes longer than a second: what is being counted, and how long it takes.
         case counting(String)
     }
 

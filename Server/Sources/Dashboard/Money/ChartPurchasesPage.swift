@@ -1,26 +1,26 @@
 import PerennialContract
 
-/// The page `/charts/{name}/purchases`: what a number is made of. Their sum, at the foot, is that
-/// number.
+/// The page `/charts/{name}/purchases`: the purchases behind a number. Their sum, at the foot, is
+/// that number.
 package struct ChartPurchasesPage: Sendable {
     package var chart: ChartMenu.Entry
-    /// What the number is of: `November 2026 so far`, `Contraction`.
+    /// What the number is about: `November 2026 so far`, `Contraction`.
     package var period: String
     package var part: String
     /// What the part means: `The same subscription pays less a month.`
     package var sentence: String
     package var unit: ChartUnit
-    /// The number that one came from.
+    /// The number on the previous page.
     package var number: Int64
-    /// Whether it is what came and went. If not, it is how much there was, and has no plus.
+    /// Whether it is a flow. If not, it is a total at one time, and has no plus sign.
     package var isFlow: Bool
     package var rows: [Row]
-    /// How many there are in all; nil if more than ``countedMax``.
+    /// The total count; nil if more than ``countedMax``.
     package var total: Int?
     package var olderCursor: String?
     /// The view, for links.
     package var path: DashboardPath
-    /// Where the rates come from. Empty if nothing was converted.
+    /// The source of the rates. Empty if nothing was converted.
     package var ratesSentence: String
 
     package struct Row: Sendable {
@@ -31,7 +31,7 @@ package struct ChartPurchasesPage: Sendable {
         package var at: Timestamp
         package var priceBefore: Money?
         package var price: Money?
-        /// What counts, in its own currency.
+        /// The counted amount, in its own currency.
         package var amount: Money?
         /// The rate of the day, as decimal text.
         package var rate: String?
@@ -77,17 +77,17 @@ package struct ChartPurchasesPage: Sendable {
         self.ratesSentence = ratesSentence
     }
 
-    /// So many are counted, at most.
+    /// The maximum number that is counted.
     package static let countedMax = 1_000
 
-    /// What the rows of this page add up to.
+    /// The sum of the rows on this page.
     package var sum: Int64 { rows.map(\.value).reduce(0, +) }
 
     private var isWhole: Bool { olderCursor == nil && rows.count == total }
 
     package func html(in frame: Frame) -> String {
         let verb: Markup = total == 1 ? "makes" : "make"
-        // As the chart shows it. The rows and their sum have the thousandths.
+        // As the chart shows it. The rows and their sum are exact to thousandths.
         let sum = isFlow ? unit.signedText(number) : unit.text(number)
         let count =
             total.map { Figures.count($0, "purchase") }
@@ -140,7 +140,7 @@ package struct ChartPurchasesPage: Sendable {
     private var hasPrices: Bool { rows.contains { $0.price != nil || $0.priceBefore != nil } }
     private var hasRates: Bool { rows.contains { $0.rate != nil } }
 
-    /// The columns before the one that is added up.
+    /// The number of columns before the one that is added up.
     private var columnsBefore: Int { 3 + (hasPrices ? 1 : 0) + (hasRates ? 2 : 0) }
 
     private func text(_ value: Int64) -> String {

@@ -1,7 +1,7 @@
 import PerennialContract
 
-/// What a configuration would change, which somebody has pasted at `/products`. The text itself is
-/// not shown: it may hold secrets.
+/// What a configuration that was pasted at `/products` would change. The text itself is not shown:
+/// it may contain secrets.
 package struct ConfigurationPage: Sendable {
     package var preview: ConfigurationPreview
 
@@ -77,7 +77,7 @@ package struct ConfigurationPage: Sendable {
         ).markup
     }
 
-    /// The form in which one pastes a configuration.
+    /// The form for pasting a configuration.
     static func form(in frame: Frame) -> Markup {
         guard frame.viewer.mayConfigure else { return "" }
         return Panel(

@@ -1,6 +1,6 @@
 import PerennialContract
 
-/// The page `/products`: what is sold, and what does it open?
+/// The page `/products`: what is sold, and what each product opens.
 package struct ProductsPage: Sendable {
     package var offerings: Offerings
     package var figures: [String: Sold]
@@ -10,12 +10,12 @@ package struct ProductsPage: Sendable {
     package var unlisted: [Unlisted]
     /// Whether ``figures`` has the kind of each subscription, from the `.storekit` file.
     package var listsSubscriptions: Bool
-    /// Whether one can paste a configuration, to see what it would change.
+    /// Whether a configuration can be pasted, to see what it would change.
     package var takesConfiguration: Bool
 
-    /// What is known of a product beside the configuration.
+    /// What is known about a product besides the configuration.
     package struct Sold: Sendable {
-        /// As the `.storekit` file or App Store Connect has it.
+        /// From the `.storekit` file or App Store Connect.
         package var displayName: String?
         /// `subscription, 1 month`
         package var kind: String?

@@ -1,16 +1,16 @@
 import PerennialContract
 
-/// The page `/checks`: what needs me?
+/// The page `/checks`: what needs attention?
 package struct ChecksPage: Sendable {
     package var checks: [Check]
     package var requests: Requests?
-    /// Who did what, newest first. Only for those who may configure.
+    /// The latest actions, newest first. Only for operators who may configure.
     package var log: [Entry]
 
     package struct Check: Sendable {
         package var name: String
         package var state: State
-        /// What was found, in one sentence.
+        /// The result, in one sentence.
         package var sentence: String
         package var link: Notice.Link?
         /// A command or a line of the configuration that fixes it.
@@ -30,7 +30,7 @@ package struct ChecksPage: Sendable {
         }
     }
 
-    /// How the server is doing.
+    /// The state of the server.
     package struct Requests: Sendable {
         package var perMinute: Int
         package var minutes: [Strip.Hour]

@@ -1,10 +1,10 @@
 import PerennialContract
 
-/// A signed document, by the first digits of its id. Leads to it for those who may see it.
+/// A signed document, shown as the first digits of its id. It is a link for operators who may see
+/// the document.
 struct DocumentLink {
     var id: String
-    /// By what it is found: the first transaction of a purchase that it is about, and when it was
-    /// known.
+    /// How to find it: the first transaction of a purchase that it is about, and when it was known.
     var transaction: String?
     var knownAt: Timestamp?
 

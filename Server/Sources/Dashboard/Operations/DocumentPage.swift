@@ -3,21 +3,22 @@ import PerennialContract
 /// The page `/documents/{document_id}`: what Apple signed, byte for byte.
 package struct DocumentPage: Sendable {
     package var document: DocumentLine
-    /// Why it would not be accepted now, as of the time when it came. Nil if it would.
+    /// Why it would not be accepted now, by the time of its arrival. Nil if it would be.
     package var refusal: String?
     package var customerID: String?
     /// The first transactions of the purchases that it is about.
     package var transactions: [String]
     /// The payload, decoded and indented. Nil for a receipt, which is not JSON.
     package var payload: String?
-    /// As it came, or the beginning of it.
+    /// The document in its original form, or the beginning of it.
     package var signed: String
-    /// Set if `signed` is not all of it: its size in bytes.
+    /// Set if `signed` is incomplete: its full size in bytes.
     package var bytesCount: Int?
-    /// The file as it came.
+    /// The file with the original document.
     package var file: DashboardPath
 
-    /// More of a document is not written into the page, in bytes. A file has all of it.
+    /// The maximum size of a document that is written into the page, in bytes. The file has all of
+    /// it.
     package static let shownBytesMax = 14_000
 
     package init(
@@ -96,7 +97,7 @@ package struct DocumentPage: Sendable {
     }
 }
 
-/// What a list says of a document.
+/// The description of a document in a list.
 package struct DocumentLine: Hashable, Sendable {
     package var id: String
     /// `transaction`, `notification`, `renewal info`
@@ -121,7 +122,7 @@ package struct DocumentLine: Hashable, Sendable {
 package struct DocumentsPage: Sendable {
     /// The first transaction of the purchase.
     package var transaction: String
-    /// Those signed last first.
+    /// The latest signature comes first.
     package var documents: [DocumentLine]
     /// The cursor of the page with older ones.
     package var olderCursor: String?

@@ -1,14 +1,14 @@
 import PerennialContract
 
-/// The page `/`: is all well, how much, who left?
+/// The page `/`: is everything in order, how much revenue is there, and who left?
 package struct OverviewPage: Sendable {
     /// How money is converted, in one sentence. Empty if there is one currency.
     package var conversion: String
-    /// What needs somebody, worst first.
+    /// What needs attention, worst first.
     package var warnings: [Notice]
     package var tiles: [Tile]
     package var chart: LineChart?
-    /// What the chart shows, in words.
+    /// A summary of the chart, in words.
     package var chartFinding: String
     package var movement: SumPicture?
     /// Newest first.
@@ -16,16 +16,16 @@ package struct OverviewPage: Sendable {
     package var left: [Leaving]
     package var leftTotal: Int
 
-    /// Warnings on the page. The checks have all of them.
+    /// The maximum number of warnings on the page. The checks page has all of them.
     package static let warningsMax = 3
 
-    /// A number, with its change and its shape.
+    /// A number, with its change and its sparkline.
     package struct Tile: Sendable {
         package var name: String
         package var value: Int64
         package var unit: ChartUnit
         package var change: Int64?
-        /// Behind the change, or alone: `since 1 Nov`.
+        /// The text after the change, or alone: `since 1 Nov`.
         package var remark: String
         package var isAtRisk: Bool
         package var shape: Sparkline
@@ -50,7 +50,7 @@ package struct OverviewPage: Sendable {
         }
     }
 
-    /// Somebody whose access ended today.
+    /// A customer whose access ended today.
     package struct Leaving: Sendable {
         package var customerID: String?
         package var productID: String

@@ -1,6 +1,6 @@
 import PerennialContract
 
-/// The page in place of one that cannot be shown: not found, refused, or wrong.
+/// The page that replaces one that cannot be shown: not found, refused, or failed.
 package struct ProblemPage: Sendable {
     package var problem: Problem
     /// Whether a form was sent: then it says that nothing has changed.
@@ -31,13 +31,13 @@ package struct ProblemPage: Sendable {
         }
     }
 
-    /// What to do. The problem's own remedy is for programs; of what a form can cause there is one
-    /// for the person who sent it.
+    /// What to do. The problem's own remedy is for programs. For the problems that a form can
+    /// cause, there is another remedy for the person who sent the form.
     private var remedy: String {
         wasAct ? Self.remediesOfActs[problem.code] ?? problem.remedy : problem.remedy
     }
 
-    /// The remedies of what the forms of pages can cause.
+    /// The remedies of problems that the forms of pages can cause.
     static let remediesOfActs: [ProblemCode: String] = [
         .requestNotUnderstood: "Go back, and fill in the form again.",
         .bodyNotUnderstood: "Go back, and fill in the form again.",
@@ -62,7 +62,7 @@ package struct ProblemPage: Sendable {
     ]
 
     private func content(in frame: Frame) -> Markup {
-        // Of a form the detail says all. What else there is to say is for programs.
+        // For a form, the detail is sufficient. The rest is for programs.
         let isForm =
             wasAct && [.requestNotUnderstood, .bodyNotUnderstood].contains(problem.code)
         let title = isForm ? problem.detail ?? problem.title : problem.title

@@ -1,8 +1,8 @@
-/// What one can do on the phone's page: the value of the button `act` in its form.
+/// The actions on the phone's page: the values of the button `act` in its form.
 package enum PhoneAct: Hashable, Sendable {
     /// Lets time pass.
     case pass(PhonePeriod)
-    /// Goes to the next thing that happens by itself.
+    /// Moves to the next event that happens automatically.
     case goToDue
     case startOver
     /// Opens the payment sheet of a product.
@@ -16,7 +16,7 @@ package enum PhoneAct: Hashable, Sendable {
     case switchGroup
     /// Makes an invitation to the group.
     case invite
-    /// Somebody else joins the group with the invitation.
+    /// Another person joins the group with the invitation.
     case join
     /// The purchaser ends the claim of a member.
     case remove(String)
@@ -24,14 +24,14 @@ package enum PhoneAct: Hashable, Sendable {
     case leave(String)
     /// Switches renewal on or off.
     case switchRenewal
-    /// The card works, or is refused.
+    /// Whether the card works, or is refused.
     case switchCard
     /// Opens the screen with the choices about family and privacy, or closes it.
     case switchScreen
     /// Whether a parent is asked before each purchase.
     case switchParent
     case switchFamily
-    /// Whether the app may tell Apple how purchases were used.
+    /// Whether the app may report to Apple how purchases were used.
     case switchConsumption
     case requestRefund
     case restoreElsewhere

@@ -1,12 +1,12 @@
 import PerennialContract
 
-/// What the customer may use, in one sentence, and whether the App Store's books say the same.
+/// What the customer may use, in one sentence, and whether the App Store's books agree.
 struct PhoneAnswer: Hashable, Sendable {
     var line: Markup
     /// The class of the panel: empty, `warn`, `bad` or `shut`.
     var look: Markup
     var chip: Chip
-    /// Nil if the books say the same.
+    /// Nil if the books agree.
     var contradiction: String?
 
     init(_ state: PhoneState) {

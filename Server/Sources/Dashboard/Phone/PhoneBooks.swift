@@ -1,6 +1,6 @@
 import PerennialContract
 
-/// What the customer adds to the charts: recurring revenue, revenue, and whether she counts.
+/// The customer's contribution to the charts: recurring revenue, revenue, and whether she counts.
 /// Computed from her events.
 struct PhoneBooks: Hashable, Sendable {
     struct Point: Hashable, Sendable {
@@ -47,15 +47,15 @@ struct PhoneBooks: Hashable, Sendable {
         }
     }
 
-    /// What a subscription adds to recurring revenue after an event.
+    /// A subscription's contribution to recurring revenue after an event.
     ///
-    /// - Parameter before: what it added before.
+    /// - Parameter before: its contribution before.
     private static func monthly(
         after event: Event, of product: PhoneProduct?, _ before: Int64?
     ) -> Int64 {
         guard let product else { return 0 }
         guard product.isSoldInSeats else { return product.monthlyMilliunits }
-        // A period costs what its seats cost; seats that are added or refunded change that.
+        // The price of a period is that of its seats; added or refunded seats change it.
         guard let money = event.money?.milliunits else {
             return before ?? product.monthlyMilliunits
         }
@@ -90,7 +90,7 @@ struct PhoneBooks: Hashable, Sendable {
 
     private static let (width, floor, height): (Int64, Int64, Int64) = (1000, 260, 240)
 
-    /// Steps, because nothing happens between two events. Heights are in tenths.
+    /// Drawn as steps, because nothing happens between two events. Heights are in tenths.
     private func line(_ value: KeyPath<Point, Int64>) -> Markup {
         guard let first = points.first else { return "" }
         let length = max(1, now.milliseconds - first.at.milliseconds)

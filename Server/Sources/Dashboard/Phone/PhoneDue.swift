@@ -1,12 +1,12 @@
 import PerennialContract
 
-/// The next thing that happens by itself, by the App Store's own books.
+/// The next event that happens automatically, by the App Store's own books.
 package struct PhoneDue: Hashable, Sendable {
     /// Days after the end of a paid period during which Apple tries to collect a payment.
     package static let retryDays: Int64 = 60
 
     package var at: Timestamp
-    /// What happens, as the end of a sentence.
+    /// The event, as the end of a sentence.
     package var what: String
 
     /// Returns nil if nothing is due.

@@ -1,14 +1,14 @@
 import PerennialContract
 
-/// The group whose seats the customer pays for, as the server answers her app.
+/// The group whose seats the customer pays for, as the server's answer to her app contains it.
 package struct PhoneGroup: Hashable, Sendable {
-    /// How many people are paid for, the purchaser among them.
+    /// The number of people that are paid for, including the purchaser.
     package var seats: Int
     /// How many more members can join.
     package var free: Int
     /// In the order in which they get seats.
     package var members: [Member]
-    /// Who joins next, by the phone of somebody else. Nil if all of them are in the group.
+    /// The person who joins next, on another phone. Nil if all of them are in the group.
     package var nextFriend: String?
 
     package struct Member: Hashable, Sendable {
@@ -36,7 +36,8 @@ extension PhoneState {
     /// Whether the screen shows the group instead of the app.
     var showsGroup: Bool { device.showsGroup && group != nil }
 
-    /// How many seats of a product the customer pays for now. Nil if she has not subscribed to it.
+    /// The number of seats of a product that the customer pays for now. Nil if she has not
+    /// subscribed to it.
     func presentSeats(of product: String) -> Int? {
         guard let running = subscription, !running.isOver, running.productID == product else {
             return nil
@@ -44,14 +45,15 @@ extension PhoneState {
         return running.seats ?? 1
     }
 
-    /// The numbers of seats for which the payment sheet of a product can be: more than there are.
+    /// The numbers of seats that the payment sheet of a product offers: more than the present
+    /// number.
     package func seatChoices(of productID: String) -> ClosedRange<Int> {
         guard let product = product(productID), asksForSeats(of: product) else { return 1...1 }
         let least = presentSeats(of: productID).map { $0 + 1 } ?? 1
         return least...max(least, PhoneDevice.seatsMax)
     }
 
-    /// Whether the sheet of a product asks for how many people it is.
+    /// Whether the sheet of a product asks for the number of people.
     func asksForSeats(of product: PhoneProduct) -> Bool {
         guard product.isSoldInSeats else { return false }
         guard let running = subscription, !running.isOver else { return true }

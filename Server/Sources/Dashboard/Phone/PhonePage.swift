@@ -1,12 +1,12 @@
 import PerennialContract
 
-/// The page of `perennial dev` with an iPhone beside what the App Store and the server say.
+/// The page of `perennial dev` with an iPhone beside the answers of the App Store and the server.
 package struct PhonePage: Sendable {
     package var state: PhoneState
 
     package init(_ state: PhoneState) { self.state = state }
 
-    /// What the page loads beside the assets of every page.
+    /// The file that the page loads in addition to the assets of every page.
     package static let script = Asset(
         name: "phone", fileExtension: "js", contentType: "text/javascript; charset=utf-8",
         bytes: PackageResources.phone_js)

@@ -1,6 +1,6 @@
 import PerennialContract
 
-// The picture as SVG. Only shapes stretch: places on the axis of time are percentages.
+// The picture as SVG. Only shapes stretch: positions on the time axis are percentages.
 
 extension PhonePicture {
     private static let laneHeight = 52
@@ -77,7 +77,7 @@ extension PhonePicture {
     private func months(_ axis: Axis, _ height: Int) -> Markup {
         let count = (axis.end - axis.start) / (30 * 86_400_000)
         let every = max(1, Int(count + 5) / 6)
-        // A first of the month a day before the purchase is still named.
+        // The first of a month is labelled if it is at most a day before the purchase.
         let day: Int64 = 86_400_000
         var month = Timestamp(milliseconds: axis.first.milliseconds - day).nextMonth
         var (lines, index) = (Markup.empty, 0)
@@ -95,7 +95,7 @@ extension PhonePicture {
     ) -> Markup {
         let (place, civil) = (axis.percent(month), CivilTime(month))
         let year = showsYear ? " \(civil.year)" : ""
-        // January has the year's name, and no more room than any month.
+        // January is labelled with the year, and has no more room than other months.
         let name = civil.month == 1 ? "\(civil.year)" : civil.shortMonth + year
         let label: Markup = "<text x=\"\(place)\" y=\"\(height - 4)\">\(name)</text>"
         return """
@@ -113,11 +113,11 @@ extension PhonePicture {
             """
     }
 
-    /// The newest words, without those that would stand on another.
+    /// The newest labels, without those that would cover another.
     private func words(_ axis: Axis) -> Markup {
         var (shown, near) = (Markup.empty, 19_900)
         for flag in flags.suffix(Self.flagsMax).reversed() {
-            // The name of the lane stands at the left.
+            // The name of the lane is on the left.
             let place = max(1_200, axis.place(flag.at))
             guard near - place > 1_300 else { continue }
             near = place

@@ -1,7 +1,8 @@
 import PerennialContract
 
 /// The customer's purchases over time: a lane for the subscriptions, and one for each product that
-/// is kept. It is drawn from the server's events alone, as any client of the API could draw it.
+/// is owned permanently. It is drawn from the server's events alone, as any client of the API could
+/// draw it.
 struct PhonePicture: Hashable, Sendable {
     /// A stretch of time in one state.
     struct Span: Hashable, Sendable {
@@ -49,8 +50,8 @@ struct PhonePicture: Hashable, Sendable {
         }
     }
 
-    /// By time. What is of one second is in the order of the log: a payment that came after all has
-    /// the second of the refusal, and may have an earlier millisecond.
+    /// Sorted by time. Events of one second are in the order of the log: a payment that succeeded
+    /// after all has the second of the refusal, and may have an earlier millisecond.
     static func order(_ event: Event) -> (Int64, Int64) {
         (event.at.milliseconds / 1000, Int64(event.sequence))
     }
@@ -58,9 +59,9 @@ struct PhonePicture: Hashable, Sendable {
     /// Later than anything that is drawn.
     static let openEnd = Timestamp(milliseconds: .max)
 
-    /// Algorithm: each event says the state from its moment on, and until when. A state lasts until
-    /// the next event, or until its own end. A refunded period is drawn until the end that it would
-    /// have had.
+    /// Algorithm: each event contains the state from its moment on, and its end. A state lasts
+    /// until the next event, or until its own end. A refunded period is drawn until the end that it
+    /// would have had.
     private static func spans(of events: [Event]) -> [Span] {
         var spans: [Span] = []
         for (index, event) in events.enumerated() {
@@ -68,7 +69,7 @@ struct PhonePicture: Hashable, Sendable {
             let next = index + 1 < events.count ? events[index + 1].at : nil
             let own = after.until ?? finish(of: event, look, among: events[...index])
             let until = [next, own].compactMap { $0 }.min() ?? event.at
-            // Events that change neither state nor end, such as a link, go on with the last one.
+            // Events that change neither state nor end, such as a link, extend the last span.
             if let last = spans.last, last.look == look, last.until == event.at,
                 !startsPeriod(event)
             {

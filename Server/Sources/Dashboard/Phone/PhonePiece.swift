@@ -97,7 +97,7 @@ extension PhonePiece.Name {
             """
     }
 
-    /// Where to go after the last step.
+    /// Links for after the last step.
     private static func whatNext(_ state: PhoneState) -> Markup {
         func link(_ path: DashboardPath, _ words: Markup) -> Markup {
             "<a href=\"\(path.text)\">\(words)</a>"
@@ -128,7 +128,7 @@ extension PhonePiece.Name {
             """
     }
 
-    /// What other people do, who have phones of their own.
+    /// The actions of other people, who have their own phones.
     private static func others(_ state: PhoneState, _ hint: PhoneAct?) -> Markup {
         var parts: [Markup] = []
         func add(_ act: PhoneAct, _ label: Markup) {

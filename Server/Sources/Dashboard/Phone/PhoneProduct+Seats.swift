@@ -1,11 +1,11 @@
 import PerennialContract
 
 extension PhoneProduct {
-    /// From which seat on a seat has a price.
+    /// The number of the first seat with a price.
     package struct SeatTier: Hashable, Sendable {
         /// The first seat is 1.
         package var from: Int
-        /// Of one seat, in thousandths of the currency's unit.
+        /// The price of one seat, in thousandths of the currency's unit.
         package var milliunits: Int64
 
         package init(from: Int, milliunits: Int64) {
@@ -17,7 +17,7 @@ extension PhoneProduct {
     /// Whether several people can use one subscription to it.
     var isSoldInSeats: Bool { !seatTiers.isEmpty }
 
-    /// How many of some seats, by their numbers, have which price.
+    /// How many of the seats with these numbers have each price.
     private func lines(of seats: Range<Int>) -> [(count: Int, milliunits: Int64)] {
         seatTiers.indices.compactMap { place in
             let end = place + 1 < seatTiers.count ? seatTiers[place + 1].from : Int.max
@@ -26,7 +26,7 @@ extension PhoneProduct {
         }
     }
 
-    /// What some seats cost together, by their numbers, of which the first is 1.
+    /// The total price of the seats with these numbers, of which the first is 1.
     func cost(of seats: Range<Int>) -> Money {
         let sum = lines(of: seats).reduce(0) { $0 + Int64($1.count) * $1.milliunits }
         return Money(milliunits: sum, currency: currency)

@@ -7,7 +7,7 @@ package struct PhoneProduct: Hashable, Sendable {
     /// In thousandths of the currency's unit.
     package var milliunits: Int64
     package var currency: String
-    /// The length of a subscription's period. Nil for what is bought once.
+    /// The length of a subscription's period. Nil for a one-time product.
     package var period: PhonePeriod?
     package var isConsumable: Bool
     package var isFamilyShareable: Bool
@@ -36,7 +36,7 @@ package struct PhoneProduct: Hashable, Sendable {
 
     var price: String { Figures.money(Money(milliunits: milliunits, currency: currency)) }
 
-    /// What a month of it costs, in thousandths of the currency's unit; 0 for what is bought once.
+    /// The price of a month, in thousandths of the currency's unit; 0 for a one-time product.
     var monthlyMilliunits: Int64 { monthly(of: milliunits) }
 
     /// The part of a period's price that falls on a month.
@@ -89,7 +89,7 @@ package struct PhonePeriod: Hashable, Sendable {
         }
     }
 
-    /// Such as `month` or `3 months`: what follows “a” or “every”.
+    /// Such as `month` or `3 months`: the text after “a” or “every”.
     var length: String { count == 1 ? unit.rawValue : "\(count) \(unit.rawValue)s" }
     /// Such as `a month`, `every 3 months`.
     var rate: String { count == 1 ? "a \(unit.rawValue)" : "every \(length)" }

@@ -150,7 +150,7 @@ struct PhoneScreen {
             """
     }
 
-    /// For how many people the sheet is, if there is a choice.
+    /// The number of people for the sheet, if there is a choice.
     private func people(_ product: PhoneProduct) -> Markup {
         guard state.asksForSeats(of: product) else { return "" }
         return """
@@ -162,7 +162,7 @@ struct PhoneScreen {
             """
     }
 
-    /// What several seats cost.
+    /// The price of several seats.
     private func seatTerms(_ product: PhoneProduct, _ period: PhonePeriod) -> Markup? {
         let seats = state.device.seats
         guard state.asksForSeats(of: product), seats > 1 else { return nil }
@@ -193,7 +193,7 @@ struct PhoneScreen {
         return "\(product.price) \(period.rate), until cancelled."
     }
 
-    /// It sings while the app is unlocked.
+    /// The bird sings while the app is unlocked.
     private static let bird: Markup = """
         <svg viewBox="0 0 300 131" class="bird" aria-hidden="true"><path class="wood" \
         d="M-5 112Q70 98 150 108T305 100" fill="none" stroke-width="7" stroke-linecap="round"/>\

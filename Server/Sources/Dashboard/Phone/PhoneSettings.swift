@@ -1,6 +1,6 @@
 import PerennialContract
 
-/// The part of the screen where the customer changes what happens: renewal, card, refund, family.
+/// The part of the screen with the customer's settings: renewal, card, refund, family.
 struct PhoneSettings {
     let state: PhoneState
     let hint: PhoneAct?
@@ -23,7 +23,7 @@ struct PhoneSettings {
             """
     }
 
-    /// The choices of which another screen of the phone consists.
+    /// The choices that fill another screen of the phone.
     var choicesMarkup: Markup {
         let device = state.device
         return """
@@ -40,7 +40,7 @@ struct PhoneSettings {
             """
     }
 
-    /// Which of the choices are on.
+    /// The choices and whether they are on.
     private var choices: Markup {
         let device = state.device
         let words: [Markup] = [
@@ -62,7 +62,7 @@ struct PhoneSettings {
             ? "nothing here can be shared" : "\(names.joined(separator: " and ")) can be shared"
     }
 
-    /// Leads to the screen with the group.
+    /// A link to the screen with the group.
     private var group: Markup {
         guard let group = state.group else { return "" }
         let taken = "\(group.seats - group.free) of \(Figures.count(group.seats, "seat")) taken"
@@ -90,7 +90,7 @@ struct PhoneSettings {
             isDisabled: decided != nil || state.refundableID == nil)
     }
 
-    /// Whether there will be something to give back once the payment is collected.
+    /// Whether a refund will be possible once the payment is collected.
     private var mustPayFirst: Bool { state.refundableID == nil && running?.isRetried == true }
 
     private var restore: Markup {

@@ -1,9 +1,9 @@
 import PerennialContract
 
-/// Everything that the phone's page shows, as it was read from the App Store and from the server.
-/// What the page says about it is computed from these values alone.
+/// Everything that the phone's page shows, as read from the App Store and from the server. The
+/// page's texts are computed from these values alone.
 package struct PhoneState: Hashable, Sendable {
-    /// The customer whose phone it is, as the server answers their app.
+    /// The customer whose phone it is, as the server's answer to their app contains it.
     package var customer: Customer
     /// The virtual time.
     package var now: Timestamp
@@ -11,11 +11,11 @@ package struct PhoneState: Hashable, Sendable {
     package var entitlement: String
     /// What the app on the phone sells.
     package var products: [PhoneProduct]
-    /// What the customer has according to the App Store's own books.
+    /// The customer's purchases according to the App Store's own books.
     package var books: [BookedPurchase] = []
-    /// A purchase about which a parent is asked.
+    /// A purchase that waits for a parent's decision.
     package var pending: PendingOrder?
-    /// A refund that was asked for and is not decided.
+    /// A requested refund that is not decided.
     package var refund: AskedRefund?
     /// The customer's events, oldest first.
     package var events: [Event] = []
@@ -24,10 +24,11 @@ package struct PhoneState: Hashable, Sendable {
     package var device = PhoneDevice()
     /// The group that the customer pays for. Nil if she has bought no seats.
     package var group: PhoneGroup?
-    /// A member of the customer's family, as the server answers their app. Nil without a family.
+    /// A member of the customer's family, as the server's answer to their app contains it. Nil
+    /// without a family.
     package var relative: Customer?
-    /// What the customer's app gets, as far as the page speaks of it, and how a developer gets all
-    /// of it.
+    /// The response to the customer's app, as far as the page shows it, and how a developer gets
+    /// all of it.
     package var json = ""
     package var curl = ""
 
@@ -41,30 +42,30 @@ package struct PhoneState: Hashable, Sendable {
     }
 }
 
-/// What a customer has chosen on the phone, and what the phone shows at the moment.
+/// The customer's choices on the phone, and what the phone shows at the moment.
 package struct PhoneDevice: Hashable, Sendable {
     package var cardWorks = true
     package var asksParent = false
     package var sharesWithFamily = false
-    /// Whether the app may tell Apple how purchases were used.
+    /// Whether the app may report to Apple how purchases were used.
     package var allowsConsumption = false
     /// Whether the screen shows the choices about family and privacy instead of the app.
     package var showsChoices = false
     /// The product whose payment sheet is open.
     package var sheet: String?
-    /// For how many people the open sheet is.
+    /// The number of people for the open sheet.
     package var seats = 1
     /// The maximum number of people that a sheet offers.
     package static let seatsMax = 12
     /// Whether the screen shows the group instead of the app.
     package var showsGroup = false
-    /// The code of an invitation that nobody has used.
+    /// The code of an unused invitation.
     package var invitation: String?
     /// Other devices on which the purchases were restored.
     package var restoredCount = 0
-    /// Whether Apple has decided about a refund, in whichever way.
+    /// Whether Apple has decided about a refund, in either way.
     package var hasRefundDecision = false
-    /// What was not done, and why. Nil if the last act succeeded.
+    /// Why the last action failed. Nil if it succeeded.
     package var trouble: String?
 
     package init() {}
@@ -138,7 +139,7 @@ extension PhoneState {
 }
 
 extension BookedPurchase {
-    /// Whether nothing follows by itself any more.
+    /// Whether nothing more happens automatically.
     package var isOver: Bool { state == "expired" || state == "refunded" }
     /// Whether a payment failed and is tried again.
     package var isRetried: Bool { state == "grace" || state == "retry" }

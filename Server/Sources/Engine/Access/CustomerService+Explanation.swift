@@ -5,8 +5,8 @@ extension CustomerService {
     /// Explains what a customer may use, why, and which documents that is based on: text for a
     /// person, a few lines per purchase.
     ///
-    /// - Parameter isForApp: whether it is for the customer's own app. Then it names no other
-    ///   customer, no anonymous id, and no decision of support, whose reasons are for support.
+    /// - Parameter isForApp: whether it is for the customer's own app. Then it contains no other
+    ///   customer, no anonymous id, and no decision of support.
     /// - Parameter hasReasons: whether decisions of support are shown with their reasons.
     package func explain(
         _ id: CustomerID, app appID: AppID, environment: Environment, isForApp: Bool = false,
@@ -236,7 +236,7 @@ private enum Explanation {
         return lines
     }
 
-    /// Names the document that counts: later ones take nothing from it.
+    /// Names the document that counts: later documents do not change the result.
     private static func line(
         of proof: Timeline.Attested<AppPurchase>, among facts: [FactWithSource]
     ) -> String {

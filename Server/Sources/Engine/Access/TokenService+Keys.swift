@@ -19,8 +19,8 @@ package struct PublishedKeySet: Hashable, Sendable {
 }
 
 extension TokenService {
-    /// A retired key stays published until the longest `offline_until` of what it signed, plus a
-    /// margin for other servers, which may sign with it for another minute.
+    /// How long a retired key stays published: until the latest `offline_until` of its tokens, plus
+    /// a margin for other servers, which may sign with it for another minute.
     fileprivate static let publishedAfterRetiring =
         Duration.days(TokenRules.offlineDaysMax) + .hours(1)
     /// The maximum number of an app's links in the chain. The oldest are left out.
@@ -75,15 +75,15 @@ extension TokenService {
         return id
     }
 
-    /// Reads the key for each token that is signed, so that one that another process made counts at
-    /// once. For development.
+    /// Reads the key again for each token that is signed, so that a key that another process made
+    /// takes effect at once. For development.
     package func rememberNoKeys() { mint.rememberNoKeys() }
 
     /// Publishes the next key without signing with it; the next rotation uses it. Returns its id.
     /// Idempotent: if a key is prepared, it stays the next one.
     package func prepareKey(of appID: AppID) async throws(EngineFailure) -> String {
         _ = try context.app(appID)
-        // The first key has nobody to introduce it, so it cannot be the prepared one.
+        // No key can introduce the first key, so the first key cannot be the prepared one.
         _ = try await signingKey(of: appID)
         var fresh = StoredTokenKey.fresh(of: appID, at: context.now())
         fresh.isPrepared = true
@@ -141,7 +141,7 @@ extension TokenMint.SigningKey {
     /// Appended to the app's name. No app's name contains a slash.
     private static let introductionSuffix = "/keys"
 
-    /// The key that follows, in the form of the key set, signed by this one.
+    /// The introduction of the next key: that key in the form of the key set, signed by this one.
     fileprivate func introduction(of next: StoredTokenKey) throws -> String {
         let key = PublishedKey(try next.signing())
         let claims: JSON = [
@@ -168,7 +168,8 @@ extension StoredTokenKey {
             id: String(id), app: app, privateKey: [UInt8](key.rawRepresentation), createdAt: now)
     }
 
-    /// The key, created after another one, whatever the clock says: the chain goes by that order.
+    /// The key with a creation time after another key's, whatever the clock says: the chain uses
+    /// that order.
     fileprivate func following(_ former: StoredTokenKey?) -> StoredTokenKey {
         guard let former else { return self }
         var key = self
@@ -178,7 +179,7 @@ extension StoredTokenKey {
 
     fileprivate var isSigning: Bool { retiredAt == nil && !isPrepared }
 
-    /// Whether nothing that the key signed is valid any more, not even offline.
+    /// Whether everything that the key signed has expired, including its offline time.
     fileprivate func isOver(at now: Instant) -> Bool {
         retiredAt.map { now >= $0 + TokenService.publishedAfterRetiring } ?? false
     }

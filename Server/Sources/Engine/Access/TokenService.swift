@@ -10,7 +10,7 @@ package struct TokenRules: Hashable, Sendable {
     package var life: Duration
     /// The `iss` of production tokens.
     package var issuer: String
-    /// The days from `iat` to `offline_until`: how long a device without a network may go by the
+    /// The days from `iat` to `offline_until`: how long a device without a network may rely on the
     /// token.
     package var offlineDays: Int
 
@@ -32,7 +32,7 @@ package struct TokenRules: Hashable, Sendable {
         self.offlineDays = offlineDays
     }
 
-    /// The end of a token for devices without a network. Never before `exp`.
+    /// Until when devices without a network may rely on the token. Never before `exp`.
     func offlineEnd(from issued: Instant) -> Instant {
         issued + max(life, .days(offlineDays))
     }
@@ -42,7 +42,7 @@ package struct TokenRules: Hashable, Sendable {
 final class TokenMint: Sendable {
     /// When the cache exceeds this number, it is cleared.
     static let tokensMax = 10_000
-    /// The time after which a key created by another server is used here, at most.
+    /// The maximum time until this process uses a key that another server created.
     static let keyLifeSeconds = 60
 
     struct SigningKey: Sendable {
@@ -55,7 +55,7 @@ final class TokenMint: Sendable {
         var until: ContinuousClock.Instant
     }
 
-    /// Whom a token is about.
+    /// The customer, app and environment of a token.
     struct Holder: Hashable, Sendable {
         var app: AppID
         var environment: Environment
@@ -186,7 +186,7 @@ package struct TokenService: Sendable {
     let context: Context
     let mint: TokenMint
 
-    /// - Parameter former: the service of the former configuration. This one takes over its caches.
+    /// - Parameter former: the service of the previous configuration. Its caches are reused.
     init(context: Context, former: TokenService?) {
         self.context = context
         mint = former?.mint ?? TokenMint()
@@ -247,8 +247,8 @@ extension CustomerState {
     /// The maximum number of purchases in a token.
     private static let tokenPurchasesMax = 50
 
-    /// Whose the customer's purchases are, the latest if there are many: a device without a network
-    /// knows by it which of its store's purchases are the customer's.
+    /// The customer's purchases, the latest ones if there are many. With them, a device without a
+    /// network knows which of its store's purchases belong to the customer.
     private var purchaseClaims: [JSON.Member] {
         let own = ownerships.filter { $0.purchase.appTransaction == nil }
         return own.sorted { $0.purchase < $1.purchase }.suffix(Self.tokenPurchasesMax).map {
@@ -258,8 +258,7 @@ extension CustomerState {
 }
 
 extension EntitlementStatus {
-    /// Whether a renewal may follow at `until`, so that a device that hears nothing may wait for
-    /// it.
+    /// Whether a renewal may follow at `until`, so that an offline device may wait for it.
     private var mayRenew: Bool {
         switch state {
         case .paid, .trial, .offer: until != nil && willRenew != false

@@ -1,6 +1,6 @@
 import Ledger
 
-/// What an app's developer wants to know of the app's configuration while looking for a mistake.
+/// What an app's developer needs to see of the app's configuration to find a mistake.
 package struct AppOverview: Hashable, Sendable {
     package var id: AppID
     package var bundleID: String

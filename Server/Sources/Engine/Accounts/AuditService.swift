@@ -11,17 +11,18 @@ package typealias AuditState = [String: String]
 /// A page of the audit, the newest entry first.
 package struct AuditPage: Sendable {
     package var entries: [RecordedAct]
-    /// Where the next page begins. Nil on the last one.
+    /// The position of the next page. Nil on the last one.
     package var next: RecordedAct.Position?
 }
 
-/// An act of an operator that is being done, and its entry in the audit. The entry is committed
-/// with what the act writes first, so that neither is there without the other.
+/// An operator's action in progress, and its entry in the audit. The entry is committed together
+/// with the first rows that the action writes, so that neither exists without the other.
 package final class PendingAct: Sendable {
     private enum State {
         /// No transaction was committed with the entry.
         case due
-        /// What the act asks for had been done before. A later transaction may still do something.
+        /// The requested change had been made before. A later transaction of the action may still
+        /// change something.
         case unchanged
         case appended
         case leftOut
@@ -32,14 +33,14 @@ package final class PendingAct: Sendable {
 
     fileprivate init(_ entry: RecordedAct) { self.entry = entry }
 
-    /// The act that the present task does. Transactions read it, so that no operation between the
-    /// page and the database has to pass it on.
+    /// The action that the present task carries out. Transactions read it, so that the operations
+    /// between the page and the database need not pass it on.
     @TaskLocal package static var current: PendingAct?
 
     /// For example `customers.grants`.
     package var name: String { entry.act }
 
-    /// The entry, as long as no transaction was committed with it.
+    /// The entry, until a transaction was committed with it.
     var dueEntry: RecordedAct? {
         switch state.withLock({ $0 }) {
         case .due, .unchanged: entry
@@ -47,7 +48,7 @@ package final class PendingAct: Sendable {
         }
     }
 
-    /// Whether the act has done nothing, so that it has no entry.
+    /// Whether the action has changed nothing, so that it has no entry.
     var hasNoEntry: Bool {
         switch state.withLock({ $0 }) {
         case .due, .appended: false
@@ -65,19 +66,19 @@ package final class PendingAct: Sendable {
         }
     }
 
-    /// Says that nothing is done, so that there is no entry.
+    /// Records that nothing was done, so that there is no entry.
     package func leaveOut() { state.withLock { $0 = .leftOut } }
 }
 
-/// What came of an act in a transaction.
+/// The outcome of an action in a transaction.
 enum ActOutcome: Hashable, Sendable {
     case done
-    /// It had been done before, and nothing was written: as when a form is sent twice.
+    /// It had been done before, and nothing was written: for example when a form is sent twice.
     case unchanged
     case refused
 }
 
-/// The entries about what operators and servers have done.
+/// The audit entries about the actions of operators and servers.
 package struct AuditService: Sendable {
     let context: Context
 }
@@ -88,8 +89,8 @@ extension AuditService {
     private static let entryBytes = 16
     private static let valueCharactersMax = 500
 
-    /// The entry of an act for an app, which begins now. It is appended with the first transaction
-    /// that the act commits, if it is done as ``PendingAct/current``.
+    /// The entry of an action for an app, which begins now. It is appended with the first
+    /// transaction that the action commits, if the action runs as ``PendingAct/current``.
     package func begin(
         _ act: String, by author: String, app: AppID, environment: Ledger.Environment? = nil,
         customer: CustomerID? = nil, subject: String? = nil
@@ -99,10 +100,10 @@ extension AuditService {
         return PendingAct(entry)
     }
 
-    /// Adds to the entry of an act what it has changed, and appends it if no transaction has. Does
-    /// nothing if the act has done nothing.
+    /// Adds the result to an action's entry, and appends the entry if no transaction has. Does
+    /// nothing if the action has changed nothing.
     ///
-    /// - Parameter subject: nil if it is the one with which the act began.
+    /// - Parameter subject: nil if it is still the action's first subject.
     package func complete(
         _ act: PendingAct, subject: String? = nil, before: AuditState? = nil,
         after: AuditState? = nil
@@ -120,7 +121,7 @@ extension AuditService {
     /// The entries of an app, or those about the server, the newest first.
     ///
     /// - Parameter app: nil for those about the server.
-    /// - Parameter position: where an earlier page said that the next one begins.
+    /// - Parameter position: the position that an earlier page gave for the next one.
     package func page(
         of app: AppID?, before position: RecordedAct.Position? = nil, limit: Int
     ) async throws(EngineFailure) -> AuditPage {
@@ -132,14 +133,14 @@ extension AuditService {
         return AuditPage(entries: entries, next: entries.last?.position)
     }
 
-    /// An entry about the server, of now.
+    /// A new entry about the server, with the present time.
     func entry(
         _ act: String, by author: String, subject: String? = nil, _ after: AuditState
     ) -> RecordedAct {
         entry(act, by: author, subject: subject, after: after)
     }
 
-    /// An entry about the server, of now.
+    /// A new entry about the server, with the present time.
     func entry(
         _ act: String, by author: String, subject: String? = nil, before: AuditState? = nil,
         after: AuditState? = nil
@@ -161,9 +162,9 @@ extension AuditService {
 }
 
 extension RecordedAct {
-    /// What was before the act. Nil if unknown.
+    /// The values before the action. Nil if unknown.
     package var stateBefore: AuditState? { before.flatMap(Self.state) }
-    /// What is since the act. Nil if unknown.
+    /// The values after the action. Nil if unknown.
     package var stateAfter: AuditState? { after.flatMap(Self.state) }
 
     private static func state(_ text: String) -> AuditState? {

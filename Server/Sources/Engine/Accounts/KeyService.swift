@@ -55,7 +55,7 @@ extension KeyService {
     /// Whether a moment, such as the end of a key, has come.
     package func hasPassed(_ moment: Instant) -> Bool { moment <= context.now() }
 
-    /// A use of a key now, if it is to be recorded: at most one within an hour.
+    /// The record of a use of a key now. Nil if a use within the last hour was recorded already.
     package func use(of key: StoredKey) -> KeyUse? { KeyUse(of: key, at: context.now()) }
 
     /// Records when keys were used. Idempotent.

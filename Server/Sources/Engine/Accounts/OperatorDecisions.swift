@@ -3,7 +3,7 @@ import Ledger
 import Logging
 import Storage
 
-/// Who may sign in, accept an invitation and manage operators.
+/// Decides who may sign in, accept an invitation and manage operators.
 struct OperatorDecisions {
     let tx: DatabaseSession
 
@@ -29,16 +29,16 @@ extension OperatorDecisions {
         }
     }
 
-    /// Deletes the links by which somebody who had the operator's session could come back: those
-    /// that set the operator's password, and those that the operator has made. Returns how many
-    /// there were.
+    /// Deletes the links that could give access back to someone who had the operator's session:
+    /// those that set the operator's password, and those that the operator has made. Returns how
+    /// many there were.
     @discardableResult
     func deleteLinks(thatReturn name: String) throws -> Int {
         try tx.operatorLinks.delete(.reset, for: name) + tx.operatorLinks.delete(by: name)
     }
 
-    /// In the transaction of an act on accounts: a page was asked for before it, and meanwhile its
-    /// author may have been blocked. Programs, which are no operators, may do everything.
+    /// Checked in the transaction of an action on accounts: its author may have been blocked since
+    /// the page was requested. Programs, which are not operators, may do everything.
     ///
     /// - Throws: ``EngineFailure/notManager(_:)`` if an operator is blocked or manages nobody.
     func requireMayManageOperators(_ author: String) throws {
@@ -48,7 +48,7 @@ extension OperatorDecisions {
         }
     }
 
-    /// - Parameter name: the operator who was an admin of every app until now.
+    /// - Parameter name: the operator who is no longer an admin of every app after the change.
     func requireAdmin(without name: String) throws {
         guard
             try tx.operators.all().contains(where: {
@@ -62,7 +62,7 @@ extension OperatorDecisions {
 }
 
 extension OperatorDecisions {
-    /// What is stored for an operator's password. Nil if the operator is blocked, or unknown.
+    /// The stored hash of an operator's password. Nil if the operator is blocked, or unknown.
     func usablePassword(of name: String) throws -> String? {
         guard let account = try tx.operators.named(name), account.blockedAt == nil else {
             return nil
@@ -98,15 +98,15 @@ extension OperatorDecisions {
             ?? SignInFailures(subject: subject, lastAt: now)
     }
 
-    /// Forgets all failures by a name: it has another password now.
+    /// Deletes all recorded failures of a name, because its password was changed.
     func deleteFailures(ofName attempt: SignInAttempt) throws {
         try tx.signIns.deleteFailures(of: attempt.nameFromAddress)
         try tx.signIns.deleteFailures(of: attempt.ofName)
     }
 
-    /// Forgets a try that has succeeded, and all others by the name from the address. Neither the
-    /// address nor the name begins anew: somebody with an account could otherwise try others
-    /// without end.
+    /// Removes a successful attempt from the count, and all other attempts by the name from the
+    /// address. The counts of the address and of the name alone are not reset: otherwise someone
+    /// with an account could try other accounts without limit.
     func forgive(_ attempt: SignInAttempt) throws {
         try tx.signIns.deleteFailures(of: attempt.nameFromAddress)
         let others =

@@ -17,7 +17,7 @@ extension OperatorService {
         try await context.read { tx in try tx.operators.all() }
     }
 
-    /// - Throws: ``EngineFailure/unknownOperator(_:)`` if there is none of the name.
+    /// - Throws: ``EngineFailure/unknownOperator(_:)`` if no operator has the name.
     package func named(_ name: String) async throws(EngineFailure) -> Operator {
         let canonical = OperatorName.canonical(name)
         guard let account = try await context.read({ tx in try tx.operators.named(canonical) })
@@ -27,15 +27,15 @@ extension OperatorService {
         return account
     }
 
-    /// The operator of a name, unless there is none or the operator is blocked.
+    /// The operator with a name. Nil if there is none, or if the operator is blocked.
     package func active(_ name: String) async throws(EngineFailure) -> Operator? {
         let canonical = OperatorName.canonical(name)
         return try await context.read { tx in try tx.operators.named(canonical) }.flatMap(
             \.ifActive)
     }
 
-    /// The operator whom a proxy has signed in: see ``activeOperator(_:)``. Somebody who is
-    /// invited, and has no account yet, gets it now; it has no password.
+    /// The operator whom a proxy has signed in: see ``active(_:)``. An invited person without an
+    /// account gets one now; it has no password.
     package func proxied(_ name: String) async throws(EngineFailure) -> Operator? {
         let (canonical, now) = (OperatorName.canonical(name), context.now())
         let (account, invitation) = try await context.read { tx in
@@ -47,7 +47,7 @@ extension OperatorService {
         guard account == nil, let invitation else { return account.flatMap(\.ifActive) }
         let entry = audit.entry("operators.accept", by: canonical, subject: canonical)
         try await context.transaction { tx in
-            // It may have been accepted, or taken back, a moment ago.
+            // It may have been accepted, or withdrawn, a moment ago.
             guard try tx.operatorLinks.delete(hash: invitation.hash) else { return }
             let account = Operator(name: canonical, roles: invitation.roles, createdAt: now)
             guard try tx.operators.add(account, password: "") else { return }
@@ -57,22 +57,22 @@ extension OperatorService {
         return try await active(canonical)
     }
 
-    /// Whether anybody has an account.
+    /// Whether any account exists.
     package func hasAny() async throws(EngineFailure) -> Bool {
         try await context.read { tx in try tx.operators.hasAny() }
     }
 
     // MARK: - Links
 
-    /// Makes a link that makes the first account, an admin of every app. Returns its token, or nil
-    /// if somebody has an account already.
+    /// Makes a link that creates the first account, an admin of every app. Returns its token, or
+    /// nil if an account exists already.
     package func firstLink() async throws(EngineFailure) -> String? {
         guard try await !hasAny() else { return nil }
         return try await addLink(
             .first, for: nil, roles: OperatorRoles(everywhere: .admin), by: "server")
     }
 
-    /// Makes a link that makes an account. Returns its token, which is not stored.
+    /// Makes a link that creates an account. Returns its token, which is not stored.
     ///
     /// - Parameter name: the name of the account.
     /// - Throws: ``EngineFailure/invalidOperator(_:)`` if the name is taken or not allowed, or if
@@ -104,7 +104,7 @@ extension OperatorService {
         return try await addLink(.reset, for: account.name, roles: OperatorRoles(), by: author)
     }
 
-    /// The link with a token. Returns nil if it was used, or has ended.
+    /// The link with a token. Returns nil if it was used or has expired.
     package func link(token: String) async throws(EngineFailure) -> OperatorLink? {
         let (hash, now) = (SessionService.hash(ofToken: token), context.now())
         return try await context.read { tx in
@@ -163,7 +163,7 @@ extension OperatorService {
         return token
     }
 
-    /// Uses a link: makes the account or sets the password, and begins a session. Returns the
+    /// Uses a link: creates the account or sets the password, and begins a session. Returns the
     /// session's token.
     ///
     /// - Parameter chosen: the name, if the link has none.
@@ -209,8 +209,8 @@ extension OperatorService {
 
     // MARK: - Roles and blocks
 
-    /// Replaces the roles of an operator. If the new ones do not include to manage operators, the
-    /// links that the operator has made work no longer. Idempotent.
+    /// Replaces the roles of an operator. If the new roles do not allow managing operators, the
+    /// links that the operator has made stop working. Idempotent.
     ///
     /// - Throws: ``EngineFailure/invalidOperator(_:)`` if no operator would remain who manages
     ///   operators.
@@ -223,7 +223,8 @@ extension OperatorService {
             try OperatorDecisions(tx).requireMayManageOperators(author)
             guard let account = try tx.operators.named(name), account.roles != roles else { return }
             try tx.operators.replaceRoles(of: name, with: roles)
-            // A link that the operator has made, and may have kept, would be a way back.
+            // With a link of their own, which they may still have, the operator could regain the
+            // role.
             if !roles.manageOperators { try tx.operatorLinks.delete(by: name) }
             try OperatorDecisions(tx).requireAdmin(without: name)
             try tx.audit.append(
@@ -234,7 +235,7 @@ extension OperatorService {
         }
     }
 
-    /// Blocks an operator, ends the operator's sessions and takes back the links that the operator
+    /// Blocks an operator, ends the operator's sessions and withdraws the links that the operator
     /// has made; or lifts the block. Idempotent.
     ///
     /// - Throws: ``EngineFailure/invalidOperator(_:)`` if no operator would remain who manages

@@ -1,14 +1,14 @@
 import Ledger
 
-/// How long sessions and links last, and how much work a try of a password is.
+/// How long sessions and links last, and how expensive each check of a password is.
 package struct OperatorSettings: Hashable, Sendable {
-    /// A session that is not used for so long ends.
+    /// A session ends after this time without use.
     package var idle: Duration
-    /// A session ends after so long, even if it is in use.
+    /// A session ends after this time, even if it is in use.
     package var lifetime: Duration
     package var passwordCost: PasswordHash.Cost
 
-    /// How long a link works, if it is not used.
+    /// How long an unused link works.
     package static let linkLifetime = Duration.days(3)
 
     package init(
@@ -21,7 +21,7 @@ package struct OperatorSettings: Hashable, Sendable {
     }
 }
 
-/// What is allowed as the name of an operator.
+/// The rules for the names of operators.
 enum OperatorName {
     static let charactersMax = 64
     private static let marks: Set<Character> = [".", "_", "-", "@", "+"]

@@ -2,14 +2,14 @@ import Crypto
 import Foundation
 import _CryptoExtras
 
-/// A password as it is stored: a key that is derived from it by scrypt (RFC 7914), with the salt
-/// and the cost.
+/// A password in its stored form: a key that scrypt (RFC 7914) derives from it, with the salt and
+/// the cost.
 package struct PasswordHash: Hashable, Sendable {
-    /// How much work each try is.
+    /// The cost of each attempt.
     package struct Cost: Hashable, Sendable {
         /// The binary logarithm of scrypt's N.
         package var rounds: Int
-        /// Scrypt's r. A try uses 128 · 2^rounds · blockSize bytes of memory.
+        /// Scrypt's r. An attempt uses 128 · 2^rounds · blockSize bytes of memory.
         package var blockSize: Int
         /// Scrypt's p: how many times the work is done, one after another.
         package var passes: Int
@@ -37,7 +37,7 @@ package struct PasswordHash: Hashable, Sendable {
 
     /// Derives the key of a new password. This takes a while: see ``PasswordThreads``.
     ///
-    /// - Throws: if the memory for it cannot be had.
+    /// - Throws: if the memory for it cannot be allocated.
     init(_ password: String, cost: Cost) throws {
         let salt = SymmetricKey(size: SymmetricKeySize(bitCount: Self.saltBytes * 8))
             .withUnsafeBytes { Array($0) }
@@ -50,7 +50,8 @@ package struct PasswordHash: Hashable, Sendable {
         self.key = key
     }
 
-    /// A hash of no password, so that a name without an account costs as much as any other.
+    /// A hash that matches no password, so that checking a name without an account costs as much as
+    /// any other.
     static func decoy(cost: Cost) -> Self {
         Self(
             cost: cost, salt: Array(repeating: 0, count: saltBytes),
@@ -75,17 +76,18 @@ package struct PasswordHash: Hashable, Sendable {
         ].joined(separator: ":")
     }
 
-    /// Whether a password is the one. Takes as long for any password. This takes a while: see
-    /// ``PasswordThreads``.
+    /// Whether a password matches. The time does not depend on the password. This takes a while:
+    /// see ``PasswordThreads``.
     ///
-    /// - Throws: if the memory for it cannot be had.
+    /// - Throws: if the memory for it cannot be allocated.
     func matches(_ password: String) throws -> Bool {
         let other = try Self.key(password, cost, salt)
         // Keys are compared in constant time.
         return SymmetricKey(data: key) == SymmetricKey(data: other)
     }
 
-    /// One letter can be written by different code points, so those of a keyboard do not matter.
+    /// The same letter can consist of different code points, depending on the keyboard, so the text
+    /// is normalised.
     private static func key(_ password: String, _ cost: Cost, _ salt: [UInt8]) throws -> [UInt8] {
         let text = Array(password.precomposedStringWithCanonicalMapping.utf8)
         return try KDF.Scrypt.deriveKey(

@@ -1,16 +1,17 @@
 import Dispatch
 import Synchronization
 
-/// Threads that do nothing but derive keys from passwords. Each derivation needs much time and
-/// memory on purpose, so only few run at once, and not on the threads that serve requests.
+/// Threads that only derive keys from passwords. Each derivation deliberately needs much time and
+/// memory, so only few run at once, and not on the threads that serve requests.
 final class PasswordThreads: Sendable {
     static let threadsCount = 2
-    /// The maximum number of places. Further ones are refused.
+    /// The maximum number of places for unknown people. Further requests are refused.
     static let placesMax = 32
-    /// The same for those who are known: they have a thread of their own, so that strangers cannot
-    /// keep them waiting.
+    /// The maximum number of places for known people. They have a thread of their own, so that
+    /// strangers cannot delay them.
     static let placesOfKnownMax = 8
-    /// The same for one address or network, so that nobody alone has all of them.
+    /// The maximum number of places for one address or network, so that one client cannot occupy
+    /// all of them.
     static let placesOfNetworkMax = 4
 
     private struct State {
@@ -25,10 +26,10 @@ final class PasswordThreads: Sendable {
     }
     private let state = Mutex(State())
 
-    /// Reserves a place, in which derivations run or wait. It is free again when it is released.
+    /// Reserves a place, in which derivations run or wait. It becomes free when it is released.
     ///
-    /// - Parameter isKnown: whether somebody asks who is known: by a session, by a link, or because
-    ///   the person has signed in from the network lately.
+    /// - Parameter isKnown: whether the person is known: by a session, by a link, or by a recent
+    ///   sign-in from the network.
     /// - Throws: ``EngineFailure/busy`` if too many places are taken.
     func reserve(
         for network: String, isKnown: Bool = false

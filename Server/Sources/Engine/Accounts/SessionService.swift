@@ -7,7 +7,7 @@ package struct SignInPlace: Hashable, Sendable {
     static let agentCharactersMax = 200
 
     package var address: String
-    /// What counts as one address: one household usually has a whole IPv6 network.
+    /// The network that counts as one address: one household usually has a whole IPv6 network.
     package var network: String
     /// As the browser names itself.
     package var agent: String
@@ -20,13 +20,13 @@ package struct SignInPlace: Hashable, Sendable {
     }
 }
 
-/// What comes of a name and a password.
+/// The result of a sign-in with a name and a password.
 package enum SignInResult: Hashable, Sendable {
     /// A new session has begun, with this token.
     case session(token: String)
-    /// The name and the password do not belong together. Nothing says which of them is wrong.
+    /// The name and the password do not match. The answer does not say which of them is wrong.
     case wrong(triesLeft: Int)
-    /// Too many tries have failed.
+    /// Too many attempts have failed.
     case shut(until: Instant, by: SignInLimit)
 }
 
@@ -36,7 +36,7 @@ package struct SignedInOperator: Hashable, Sendable {
     package var session: OperatorSession
 }
 
-/// Operators' sign-ins: sessions, passwords, tries that failed, and tokens of forms.
+/// Operators' sign-ins: sessions, passwords, failed attempts, and form tokens.
 package struct SessionService: Sendable {
     let context: Context
     let audit: AuditService
@@ -50,11 +50,11 @@ extension SessionService {
 
     /// Begins a session if the password is the operator's.
     ///
-    /// A name without an account takes as long, and is answered alike. Tries are counted in the
-    /// database, so that neither a restart nor another server begins anew. A try that no thread is
-    /// free for is not counted.
+    /// A name without an account takes as long, and gets the same answer. Attempts are counted in
+    /// the database, so that neither a restart nor another server resets the count. An attempt for
+    /// which no thread is free is not counted.
     ///
-    /// - Throws: ``EngineFailure/busy`` if too many passwords are being tried.
+    /// - Throws: ``EngineFailure/busy`` if too many passwords are being checked.
     package func signIn(
         as typed: String, password: String, from place: SignInPlace
     ) async throws(EngineFailure) -> SignInResult {
@@ -74,7 +74,7 @@ extension SessionService {
         let entry = audit.entry("session.sign_in", by: name, ["address": place.address])
         let (now, idle) = (context.now(), operatorSettings.idle)
         let isStillRight = try await context.transaction { tx in
-            // Meanwhile the password may have been changed, or the operator blocked.
+            // The password may have been changed meanwhile, or the operator blocked.
             guard try OperatorDecisions(tx).usablePassword(of: name) == stored else { return false }
             try OperatorDecisions(tx).forgive(attempt)
             try tx.sessions.deleteEnded(usedBefore: now - idle, at: now)
@@ -99,7 +99,7 @@ extension SessionService {
     /// The operator and the session with a token. Returns nil if it has ended, or if the operator
     /// is blocked.
     ///
-    /// - Parameter isUse: whether the session has been used by this, so that it ends later.
+    /// - Parameter isUse: whether this counts as a use of the session, so that it ends later.
     package func signedInOperator(
         token: String, isUse: Bool = true
     ) async throws(EngineFailure) -> SignedInOperator? {
@@ -133,7 +133,7 @@ extension SessionService {
     /// Ends every session of an operator, and withdraws the links that set the operator's password
     /// and those that the operator has made. Idempotent.
     ///
-    /// - Parameter token: the session that goes on. Nil ends all.
+    /// - Parameter token: the session that continues. Nil ends all of them.
     package func signOutEverywhere(
         _ name: String, except token: String? = nil, by author: String
     ) async throws(EngineFailure) {
@@ -155,21 +155,22 @@ extension SessionService {
             .filter { $0.until > now && $0.usedAt + idle > now }
     }
 
-    /// What every form of a session has about an app, so that no other site can send one.
+    /// The token in every form of a session about an app. Without it, another site could send a
+    /// form.
     package static func formToken(ofSession token: String, app: AppID) -> String {
         let key = SymmetricKey(data: Array(token.utf8))
         return Hexadecimal.text(
             Array(HMAC<SHA256>.authenticationCode(for: Array("form \(app)".utf8), using: key)))
     }
 
-    /// Whether a form was sent with its token. Takes the same time for every wrong one.
+    /// Whether a form was sent with its token. Takes the same time for every wrong token.
     package static func isFormToken(_ sent: String?, of own: String) -> Bool {
         guard let sent else { return false }
         return SymmetricKey(data: Array(sent.utf8)) == SymmetricKey(data: Array(own.utf8))
     }
 
-    /// What every form has of an operator whom a proxy has signed in. All servers of the database
-    /// make the same.
+    /// The token in every form of an operator whom a proxy has signed in. All servers of the
+    /// database make the same one.
     package func formToken(
         ofProxied name: String, app: AppID
     ) async throws(EngineFailure) -> String {
@@ -192,7 +193,7 @@ extension SessionService {
     /// Changes an operator's own password, ends all other sessions, and withdraws the links that
     /// set the operator's password and those that the operator has made.
     ///
-    /// - Returns: nil if it was changed, and else what is wrong with the former one.
+    /// - Returns: nil if it was changed; otherwise what is wrong with the former password.
     package func changePassword(
         of name: String, from former: String, to password: String, keeping token: String,
         at place: SignInPlace
@@ -231,7 +232,7 @@ extension SessionService {
         return try await thread.run { try PasswordHash(password, cost: cost).text }
     }
 
-    /// What is stored for the password of an operator who is not blocked. Nil if the password is
+    /// The stored hash of the password of an operator who is not blocked. Nil if the password is
     /// wrong or the operator unknown.
     private func storedPassword(
         of name: String, matching password: String, on thread: PasswordThreads.Place

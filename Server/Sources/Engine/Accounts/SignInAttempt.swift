@@ -2,35 +2,36 @@ import Ledger
 import Logging
 import Storage
 
-/// Which limit of tries has been reached.
+/// The limit of attempts that was reached.
 package enum SignInLimit: Hashable, Sendable {
-    /// That of a name from one address.
+    /// The limit of one name from one address.
     case nameFromAddress
-    /// That of an address, whatever the names.
+    /// The limit of one address, for all names.
     case address
-    /// That of a name, from all addresses together.
+    /// The limit of one name, from all addresses together.
     case name
 }
 
-/// One try of a password, and what it is counted for.
+/// One attempt with a password, and what it is counted for.
 ///
-/// Anybody can try any name, so few wrong tries must not keep its operator out: those are counted
-/// for the name and the address together, and an operator who is somewhere else is not concerned.
-/// For a name from all addresses the limit is loose. It is never shut for long, but gives one more
-/// try at a time, so that the guesses of a day have a limit also if somebody has many addresses. It
-/// does not concern the networks from which the operator has signed in lately, because otherwise
-/// somebody with many addresses could take every one of these tries.
+/// Anyone can try any name, so a few wrong attempts must not lock out its operator. They are
+/// counted for the name and the address together, so an operator elsewhere is not affected. The
+/// limit for a name from all addresses is loose. It never locks for long, but allows one more
+/// attempt at a time, so that the number of guesses in a day is limited even for someone with many
+/// addresses. It does not apply to networks from which the operator has signed in recently, because
+/// otherwise someone with many addresses could use up all of these attempts.
 struct SignInAttempt: Sendable {
     private static let addressCharactersMax = 64
 
     var name: String
     /// An address, or the network that counts as one: see ``SignInPlace/network``.
     var network: String
-    /// Whether the operator has signed in from the network lately. From there only the first two
-    /// limits count.
+    /// Whether the operator has signed in from the network recently. From there only the first two
+    /// limits apply.
     var isFromKnownPlace = false
 
-    // The first word says what it is, and no address contains a space: so no two are the same.
+    // The first word says what is counted, and no address contains a space, so two different keys
+    // are never equal.
     var nameFromAddress: String { "from \(cut(network)) \(ofName)" }
     var fromAddress: String { "address \(cut(network))" }
     var ofName: String { "name \(name.prefix(OperatorName.charactersMax))" }
@@ -39,13 +40,13 @@ struct SignInAttempt: Sendable {
         String(text.filter { $0 != " " }.prefix(Self.addressCharactersMax))
     }
 
-    /// What came of counting it.
+    /// The result of counting an attempt.
     enum Count: Sendable {
         case refused(SignInLimit, until: Instant)
-        /// - Parameter shutUntil: if no tries are left, when there are some again.
+        /// - Parameter shutUntil: when attempts are possible again, if none are left.
         case counted(triesLeft: Int, shutUntil: Instant)
 
-        /// What to answer if the password is wrong.
+        /// The answer if the password is wrong.
         var failure: SignInResult {
             switch self {
             case .refused(let limit, let until): .shut(until: until, by: limit)
@@ -57,23 +58,25 @@ struct SignInAttempt: Sendable {
 }
 
 extension SessionService {
-    /// Tries in a row by one name from one address, and from one address by any name.
+    /// The maximum number of attempts in a row by one name from one address, and from one address
+    /// by any name.
     package static let triesOfNameFromAddress = 5
     static let triesFromAddress = 20
-    /// Tries by one name from all addresses. One is added after each pause, up to this number.
+    /// The maximum number of attempts by one name from all addresses. One is added after each
+    /// pause, up to this number.
     static let triesOfName = 100
     static let pauseOfName = Duration.seconds(10)
-    /// How long every further try is refused.
+    /// How long every further attempt is refused.
     static let shutFor = Duration.seconds(60)
-    /// Failures are forgotten after so long without another one.
+    /// Failures are forgotten after this time without another one.
     static let failuresLast = Duration.seconds(900)
-    /// How long a network is known from which an operator has signed in.
+    /// How long a network counts as known after a sign-in from it.
     package static let placesLast = Duration.days(90)
-    /// The maximum number of networks that are known of one operator: the ones used last.
+    /// The maximum number of known networks of one operator: the ones used last.
     static let placesOfOperatorMax = 50
 
-    /// Counts a try before the password is looked at, so that many at once are no more than many
-    /// in a row. A success resets it.
+    /// Counts an attempt before the password is checked, so that concurrent attempts count like
+    /// consecutive ones. A success resets the count.
     func count(_ attempt: SignInAttempt) async throws(EngineFailure) -> SignInAttempt.Count {
         let now = context.now()
         let count = try await context.transaction { tx -> SignInAttempt.Count in
@@ -116,7 +119,8 @@ extension SignInFailures {
         return lastAt + SessionService.failuresLast <= now
     }
 
-    /// What is left if one is forgotten after each pause. The rest of the last pause is not lost.
+    /// The failures that remain if one is forgotten after each pause. The unfinished part of the
+    /// last pause is kept.
     func drained(at now: Instant) -> Self {
         let pause = SessionService.pauseOfName.wholeMilliseconds
         let pauses = max(0, (now.milliseconds - lastAt.milliseconds) / pause)

@@ -3,7 +3,7 @@ import AppStoreFormats
 import Ledger
 import Storage
 
-/// What we answer to Apple's requests for consumption information.
+/// Decides how to respond to Apple's requests for consumption information.
 struct ConsumptionDecisions {
     let tx: DatabaseSession
 
@@ -11,7 +11,7 @@ struct ConsumptionDecisions {
 }
 
 extension ConsumptionDecisions {
-    /// Returns whether the report says anything that was not known.
+    /// Saves a report. Returns whether it contains anything new.
     func save(
         _ report: ConsumptionReport, of customer: CustomerID, in app: AppID,
         environment: Environment, at now: Instant

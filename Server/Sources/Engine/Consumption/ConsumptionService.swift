@@ -8,7 +8,7 @@ package struct ConsumptionReport: Hashable, Sendable {
     package var isConsentGiven: Bool
     /// If nil, the app's configured rules apply.
     package var hadSample: Bool?
-    /// Whether what was reported about a sample stays, whatever this report says of it.
+    /// Whether an earlier report about a sample stays valid, whatever this report says.
     package var keepsSample: Bool
     package var uses: [PurchaseUsage]
 
@@ -26,7 +26,7 @@ package struct ConsumptionReport: Hashable, Sendable {
     }
 }
 
-/// What is known for the App Store's consumption inquiries about a customer's purchases.
+/// What is known for the App Store's inquiries about the consumption of a customer's purchases.
 package struct ConsumptionState: Hashable, Sendable {
     /// Nil if consent was neither given nor refused.
     package var consent: Consent?
@@ -42,8 +42,8 @@ package struct ConsumptionService: Sendable {
 
 extension ConsumptionService {
     /// Records what an app's server reports about a customer, and reschedules open inquiries. A new
-    /// consent replaces the previous one; so does each use of a purchase. Idempotent: an act that
-    /// repeats what is known has no second entry in the audit.
+    /// consent replaces the previous one; so does each use of a purchase. Idempotent: an action
+    /// that repeats known values gets no second entry in the audit.
     ///
     /// - Parameter isByApp: whether the request has an app key.
     package func record(
@@ -87,7 +87,8 @@ extension ConsumptionService {
 
     // MARK: - Responses
 
-    /// Inquiries of one app that are processed one after the other under one lease.
+    /// The maximum number of an app's inquiries that are processed one after the other under one
+    /// lease.
     private static let inquiriesMax = 8
     /// The pauses between attempts.
     private static let responseBackoff = ExponentialBackoff(first: .seconds(60), longest: .hours(1))

@@ -14,7 +14,7 @@ package struct ShelfEntry: Hashable, Sendable {
     fileprivate var isDeliverable: Bool { reading.isOpen && item.file != nil }
 }
 
-/// Temporary permission to download one file, for everybody who has the link.
+/// Temporary permission to download one file, for anyone who has the link.
 package struct ContentLink: Hashable, Sendable {
     package var app: AppID
     package var publication: PublicationID

@@ -27,9 +27,8 @@ extension CustomerFinder {
         return StoredCustomer(customer: id, ids: [id])
     }
 
-    /// The customer that a searched id identifies. This includes an id of which nothing is stored,
-    /// if purchases carry it as their account token; and a customer whose id is the same token with
-    /// different case.
+    /// The customer that a searched id identifies. This includes an unknown id that purchases have
+    /// as their account token, and a customer whose id is the same token in different case.
     func customer(sought id: CustomerID, in app: AppID) throws -> StoredCustomer? {
         if let known = try tx.customers.find(known: id, in: app) { return known }
         guard let token = id.accountToken,
@@ -45,8 +44,8 @@ extension CustomerFinder {
         return nil
     }
 
-    /// The customer who has or had a claim on a seat. Empty if the claim is unknown, or if they
-    /// were erased.
+    /// The customer who has or had a claim on a seat. Empty if the claim is unknown, or if the
+    /// customer was erased.
     func members(having claim: String, in app: AppID) throws -> [FoundCustomer] {
         let id = SeatClaimID(rawValue: claim.lowercased())
         guard let claim = try tx.seatClaims.find(id, in: app)?.claim,
@@ -73,7 +72,7 @@ extension CustomerFinder {
         return found
     }
 
-    /// The owner of a purchase, even if nothing is stored of them but the account token in it.
+    /// The owner of a purchase, even an owner who is known only by the account token in it.
     private func customer(having timeline: Timeline, in app: AppID) throws -> StoredCustomer? {
         var holder = try tx.links.find(of: timeline.purchase, in: app)?.customer
         if holder == nil, let token = timeline.accountToken {

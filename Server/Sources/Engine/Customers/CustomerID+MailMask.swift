@@ -1,8 +1,8 @@
 import Ledger
 
 extension CustomerID {
-    /// The mail address that this id is, masked so that its owner recognises it and others learn
-    /// next to nothing: `anna@example.com` gives `a…@e…`. Nil if the id is no mail address.
+    /// A mask of the mail address that this id is. Its owner recognises it, while others learn next
+    /// to nothing: `anna@example.com` gives `a…@e…`. Nil if the id is not a mail address.
     var mailMask: String? {
         let parts = rawValue.split(separator: "@", omittingEmptySubsequences: false)
         guard parts.count == 2, let name = parts[0].first, Self.isDomain(parts[1]),

@@ -55,7 +55,7 @@ extension CustomerReader {
     }
 
     /// All purchases of the customer that an id identifies. If the id is unknown, the purchases
-    /// that carry it as an account token.
+    /// that have it as an account token.
     func timelines(
         answeringFor id: CustomerID, in app: AppSettings, environment: Environment
     ) throws -> [Timeline] {

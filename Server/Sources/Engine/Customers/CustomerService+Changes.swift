@@ -3,14 +3,14 @@ import Ledger
 import Storage
 
 extension Context {
-    /// The time by which this server answers.
+    /// The present time of this server.
     package var serverTime: Instant { now() }
 
 }
 
 extension CustomerService {
-    /// What a customer may use now, for a reader that asks again and again. Unlike
-    /// ``customer(_:app:environment:)`` it counts nothing and requests no check with the App Store.
+    /// What a customer may use now, for a reader that asks repeatedly. Unlike
+    /// ``find(_:app:environment:)`` it counts nothing and requests no check with the App Store.
     package func currentState(
         of id: CustomerID, app appID: AppID, environment: Environment
     ) async throws(EngineFailure) -> CustomerState {
@@ -21,18 +21,18 @@ extension CustomerService {
         }
     }
 
-    /// Yields after this server has committed events about a customer, or about a purchase that
-    /// they share or have a seat of, until it is finished. What
-    /// other servers commit, and what time alone changes, gives no element.
+    /// Yields after this server has committed events about a customer, or about a purchase that the
+    /// customer shares or has a seat of, until it is finished. Commits of other servers, and
+    /// changes caused by time alone, yield nothing.
     package func changeSignals(
         of state: CustomerState, app: AppID
     ) -> (stream: AsyncStream<Void>, continuation: AsyncStream<Void>.Continuation) {
-        // What happens to a purchase of somebody else's is an event of theirs.
+        // Events of another customer's purchase belong to that customer.
         let others = state.purchases.filter { !$0.isOwn }.map(\.timeline.payingPurchase)
         return context.db.signals.signals(about: [state.id] + state.aliases, others, in: app)
     }
 
-    /// The number of customers' ids, and of logs, that somebody waits for on this server.
+    /// The number of customers' ids, and of logs, for which requests wait on this server.
     package var awaitedIDCount: Int { context.db.signals.topicCount }
 }
 

@@ -10,7 +10,7 @@ package struct HistoryLine: Hashable, Sendable {
     package var document: DocumentID?
     /// The id of the transfer, grant, debit, credit by hand or event.
     package var reference: String?
-    /// The sentence without the reason that support gave. Nil if there is none in it.
+    /// The sentence without the reason that support gave. Nil if it contains none.
     var sentenceWithoutReason: String?
 
     package enum Kind: String, Hashable, Sendable, CaseIterable {
@@ -29,7 +29,7 @@ package struct HistoryLine: Hashable, Sendable {
     }
 
     /// The line for readers who may not see the reasons that support gave. Reasons of debits and
-    /// credits stay: the customer can read them, too.
+    /// credits are kept, because the customer can read them, too.
     package var withoutReason: Self {
         var line = self
         line.sentence = sentenceWithoutReason ?? sentence
@@ -69,7 +69,7 @@ extension CustomerService {
     /// The maximum number of events in a history; the last ones are shown.
     package static let historyEventsMax = 500
 
-    /// Everything that is known of a customer, in order of time, with a sentence for each entry.
+    /// Everything that is known about a customer, in order of time, with a sentence for each entry.
     package func history(
         of id: CustomerID, app appID: AppID, environment: Environment
     ) async throws(EngineFailure) -> [HistoryLine] {

@@ -4,7 +4,7 @@ import Crypto
 import Ledger
 import Storage
 
-/// A customer who was found by a search, and how the query matched.
+/// A customer found by a search, and how the query matched.
 package struct FoundCustomer: Hashable, Sendable {
     /// Nil if the purchase that was found has no owner.
     package var customer: StoredCustomer?
@@ -22,7 +22,7 @@ package struct FoundCustomer: Hashable, Sendable {
     }
 }
 
-/// The customers that a search found, and what the App Store said of the query.
+/// The customers that a search found, and the App Store's answer about the query.
 package struct CustomerSearch: Hashable, Sendable {
     package var found: [FoundCustomer]
     package var store: Store
@@ -30,13 +30,15 @@ package struct CustomerSearch: Hashable, Sendable {
     package var hasMore = false
 
     package enum Store: Hashable, Sendable {
-        /// It was not queried: something was found here, or the text is none of its numbers.
+        /// The App Store was not queried: something was found here, or the text is not one of its
+        /// numbers.
         case notQueried
-        /// The original transaction ids that it knows of the number. Empty if it knows none.
+        /// The original transaction ids that the App Store has for the number. Empty if it has
+        /// none.
         case answered([String])
         /// The app has no key for queries.
         case notConfigured
-        /// It did not answer, or what it answered could not be used.
+        /// It did not answer, or its answer could not be used.
         case failed
     }
 }
@@ -141,7 +143,7 @@ extension CustomerService {
         await originals(in: app) { store in try await store.transactions(ofOrder: order) }
     }
 
-    /// Apple's codes for what it cannot read, such as an order number of the wrong form.
+    /// Apple's codes for unreadable requests, such as an order number of the wrong form.
     private static let badRequests: Range<Int64> = 4_000_000..<4_010_000
 
     private func originals(
@@ -163,7 +165,7 @@ extension CustomerService {
         } catch AppStoreFailure.unknownID {
             return .answered([])
         } catch AppStoreFailure.refused(let code, _) where Self.badRequests.contains(code) {
-            // It is no number of Apple's at all.
+            // It is not a number of Apple.
             return .answered([])
         } catch {
             context.logger.notice(
@@ -187,7 +189,7 @@ extension CustomerService {
         return try await context.decide(isErasing: true) { tx in
             guard let person = try CustomerFinder(tx).customerToErase(id, in: appID) else {
                 let nothing = ErasureResult(purchases: 0)
-                // Somebody who was invited, and never came.
+                // An invited person who never joined.
                 let wasInvited = try tx.seatInvitations.delete(naming: [id], in: appID)
                 return wasInvited ? .done(nothing) : .unchanged(nothing)
             }
@@ -201,8 +203,8 @@ extension CustomerService {
         }
     }
 
-    /// What erasing a customer would do. Returns nil if the id names nobody, so that there is
-    /// nothing to erase.
+    /// What erasing a customer would do. Returns nil if the id is unknown, so that there is nothing
+    /// to erase.
     package func erasure(
         of id: CustomerID, app appID: AppID
     ) async throws(EngineFailure) -> ErasureResult? {

@@ -1,17 +1,17 @@
 import Ledger
 import Storage
 
-/// Writes what customers may use, and what is in their wallets, as rows that operators read with
-/// SQL: see docs/sql.md. The log says whose rows to write again.
+/// Writes what customers may use, and the balances of their wallets, as rows that operators read
+/// with SQL: see docs/sql.md. The event log says which customers' rows have to be written again.
 extension CustomerService {
-    /// The number of customers that one step writes while all of them are written.
+    /// The number of customers that one step writes during a pass over all customers.
     static let shownAtOnce = 50
-    /// The number of events that one step follows.
+    /// The number of events that one step processes.
     static let followedAtOnce = 200
 
     /// Does a step of this work for every app. Returns how much was done; 0 if nothing is left.
-    /// Idempotent, and safe for several servers at once; a server that is killed leaves the rest to
-    /// the next one.
+    /// Idempotent, and safe for several servers at once. If a server is killed, the next one
+    /// continues.
     package func show() async throws(EngineFailure) -> Int {
         var count = 0
         for app in context.apps.values.sorted(by: { $0.id < $1.id }) {
@@ -31,10 +31,12 @@ extension CustomerService {
             )
         }
         let begins = showing?.rules != rules
-        // Each server begins once, so that two with different settings do not begin in turns.
+        // Each server begins a pass only once, so that two servers with different settings do not
+        // begin in turns.
         guard begins ? !shownRuleChecks.isDone(app.id) : isDue else { return 0 }
-        // It reads what many writers write, so as a serializable transaction it would conflict with
-        // most of them. Nobody relies on its rows, and two servers change the row in `showings`.
+        // The work reads rows of many writers, so as a serializable transaction it would conflict
+        // with most of them. No other code relies on its rows, and two servers conflict on the row
+        // in `showings`.
         let count = try await context.snapshotTransaction { tx in
             if begins { try tx.shown.begin(of: app.id, by: rules) }
             return try CustomerFinder(tx).showNext(of: app, at: now)
@@ -64,10 +66,10 @@ extension ShownEntitlement {
 }
 
 extension AppSettings {
-    /// Raised when rows are written differently, so that existing ones are written again.
+    /// Increased when the rows' format changes, so that existing rows are written again.
     private static let shownLayout = 2
 
-    /// The same text for the same settings of what rows say.
+    /// Describes the settings that affect the rows: equal settings give equal text.
     fileprivate var shownRules: String {
         let rights = entitlements.map { entitlement, products in
             "\(entitlement)=\(products.map(\.rawValue).sorted().joined(separator: "+"))"

@@ -7,7 +7,7 @@ package struct CustomerState: Hashable, Sendable {
     package var id: CustomerID
     /// All other ids of the same customer, oldest first.
     package var aliases: [CustomerID]
-    /// Those ids that the server made, to be set as account tokens.
+    /// Those of the ids that the server made as account tokens.
     package var accountTokens: Set<CustomerID> = []
     /// The id to set as account token (Apple: `appAccountToken`). Nil if they have none.
     package var accountToken: CustomerID?
@@ -31,8 +31,8 @@ package struct CustomerState: Hashable, Sendable {
     /// The clock by which the days of terms are counted.
     package var clock = WallClock.utc
 
-    /// The aliases that an app may see: not the anonymous ids, nor those that the server made. Such
-    /// an id is enough to act as its customer, and may be another device's.
+    /// The aliases that an app may see. Anonymous ids, and those that the server made, are left
+    /// out: such an id is enough to act as its customer, and may be another device's.
     package var aliasesForApps: [CustomerID] {
         aliases.filter { !($0.isAnonymous || accountTokens.contains($0)) }
     }
@@ -43,20 +43,20 @@ package struct PurchaseState: Hashable, Sendable {
     package var timeline: Timeline
     /// Nil if it gives no access by time or ownership, as a consumable.
     package var access: Access?
-    /// What the owner is, if that is another customer, who shares it. Nil if it is the customer's
-    /// own.
+    /// Whether the owner who shares it is a person or an anonymous customer. Nil if the purchase is
+    /// the customer's own.
     package var sharedBy: CustomerKind?
-    /// How many people it is paid for. Nil if it is no purchase of seats, or not the customer's
+    /// How many people it is paid for. Nil if it was not bought in seats, or is not the customer's
     /// own.
     package var seats: SeatCount?
-    /// Its product, if the configuration does not list it, so that the purchase gives nothing.
+    /// The product, if the configuration does not list it, so that the purchase gives nothing.
     package var unlisted: MissingListing?
 
-    /// Whether it belongs to the customer, who neither shares it nor has a seat of it.
+    /// Whether it belongs to the customer, and is neither shared nor a seat.
     package var isOwn: Bool { sharedBy == nil && timeline.seat == nil }
 }
 
-/// Whether the app has said who a customer is.
+/// Whether a customer is a person whom the app has named.
 package enum CustomerKind: String, Hashable, Sendable {
     case person
     /// A device whose user has not signed in.
@@ -65,7 +65,7 @@ package enum CustomerKind: String, Hashable, Sendable {
     init(isAnonymous: Bool) { self = isAnonymous ? .anonymous : .person }
 }
 
-/// Customers: their state, ids, history and explanation; finds and erases them.
+/// Customers: their state, ids, history and explanation, and finding and erasing them.
 package struct CustomerService: Sendable {
     let context: Context
     let verification: VerificationService
@@ -95,10 +95,10 @@ extension CustomerService {
     /// Makes another id an alias of the customer. If both ids are customers, they are merged.
     /// Idempotent.
     ///
-    /// An app's request can add only what ``AliasClaim`` allows: a merge cannot be undone, and an
-    /// id that is added in advance would belong to whoever comes later under that id.
+    /// A request of an app can add only what ``AliasClaim`` allows: a merge cannot be undone, and
+    /// an id that is added in advance would belong to a person who uses that id later.
     ///
-    /// - Parameter proofs: the identity proofs of an app's request, which needs one of each
+    /// - Parameter proofs: the identity proofs of an app's request, which needs one for each
     ///   customer that requires one; nil for a server's request.
     /// - Returns: the customer, under the id in the path unless that id was not kept.
     package func alias(
@@ -141,8 +141,8 @@ extension CustomerService {
         return state
     }
 
-    /// Removes an alias from a customer; it then identifies nobody. Everything the customer has
-    /// stays with them. The customer's primary id cannot be removed.
+    /// Removes an alias from a customer; it is then unknown. Everything the customer has stays with
+    /// them. The customer's primary id cannot be removed.
     package func removeAlias(
         _ alias: CustomerID, from id: CustomerID, app appID: AppID, environment: Environment
     ) async throws(EngineFailure) -> CustomerState {
@@ -164,7 +164,8 @@ extension CustomerID {
     /// The maximum length of an id, in bytes.
     package static let bytesMax = 255
 
-    /// What programs send when they have no id: it would merge all their users into one customer.
+    /// Values that programs send when they have no id: they would merge all users into one
+    /// customer.
     private static let placeholderWords: Set<String> = [
         "null", "(null)", "nil", "none", "undefined", "nan", "n/a", "0", "-1", "false", "true",
         "guest", "anonymous", "anon", "unknown", "user", "customer", "default", "test",

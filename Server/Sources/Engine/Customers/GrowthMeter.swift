@@ -2,21 +2,20 @@ import Ledger
 import Storage
 import Synchronization
 
-/// Limits what requests with an app key may add to the database without showing anything new: new
-/// ids, account tokens and consents of new customers, and changes of ownership by documents that
-/// are known already. An app key is public in practice, so whoever has it could otherwise fill the
-/// disk.
+/// Limits what requests with an app key may add to the database without a new document: new ids,
+/// account tokens and consents of new customers, and changes of ownership by known documents. An
+/// app key is public in practice, so without a limit anyone could fill the disk with it.
 ///
-/// A request with a new document is never refused by it, because documents have a budget of their
-/// own: otherwise a flood could keep a customer's device from showing what was bought. Nor is a
-/// customer refused who is known.
+/// A request with a new document is never refused by this limit, because documents have their own
+/// budget: otherwise a flood of requests could prevent a customer's device from posting a purchase.
+/// Requests about known customers are not refused either.
 ///
-/// The limit may be used up at once, and refills evenly within an hour. Each server counts by
-/// itself, because a row that all requests update would make them wait for each other.
+/// The limit may be used up at once, and refills evenly within an hour. Each server counts
+/// separately, because requests would wait for each other if all of them updated one row.
 final class GrowthMeter: Sendable {
     private static let hour = Duration.hours(1)
 
-    /// When the budget of each app will be full again.
+    /// When each app's budget will be full again.
     private let fullAt = Mutex<[AppID: Instant]>([:])
 
     /// Returns how long to wait until something may be added. Returns nil if it may be added now.

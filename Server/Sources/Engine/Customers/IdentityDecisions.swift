@@ -5,7 +5,7 @@ import Ledger
 import Storage
 import Synchronization
 
-/// Which ids belong to one customer, and which ids are new.
+/// Decides which ids belong to one customer, and which ids are new.
 struct IdentityDecisions {
     let tx: DatabaseSession
 
@@ -13,8 +13,8 @@ struct IdentityDecisions {
 }
 
 extension IdentityDecisions {
-    /// What an app's request to make two ids one customer is about. Its proofs have been checked
-    /// already, if the app requires any. Returns nil if the ids are one customer's already.
+    /// Describes an app's request to merge two ids. Its proofs have been checked already, if the
+    /// app requires any. Returns nil if both ids belong to the same customer already.
     func aliasClaim(
         _ other: CustomerID, to id: CustomerID, in app: AppSettings
     ) throws -> AliasClaim? {
@@ -38,13 +38,13 @@ extension IdentityDecisions {
         return id.isAnonymous && known.isAnonymous ? .anonymous : .person
     }
 
-    /// Makes two ids one customer. If an app adds an anonymous id to a customer who has as many ids
-    /// as an app may fill, everything that the anonymous customer has goes to the customer, but the
-    /// id then identifies nobody: otherwise others could fill a customer's ids, so that a person
-    /// who has logged in could not get what they bought before.
+    /// Merges two ids into one customer. If an app adds an anonymous id to a customer who has as
+    /// many ids as an app may add, the customer gets everything of the anonymous customer, but the
+    /// anonymous id becomes unknown. Otherwise others could fill a customer's ids, so that a person
+    /// who has logged in could not get their earlier purchases.
     ///
     /// - Returns: an id of the customer: the given one, if it was kept.
-    /// - Throws: `tooManyIDs` if the customer would have too many ids otherwise.
+    /// - Throws: `tooManyIDs` if the customer would otherwise have too many ids.
     func join(
         _ other: CustomerID, with id: CustomerID, isByApp: Bool, in app: AppSettings,
         at now: Instant
@@ -57,8 +57,8 @@ extension IdentityDecisions {
         let count = (first?.ids.count ?? 1) + (second?.ids.count ?? 1)
         let most = isByApp ? app.idsByAppMax : CustomerService.idsMax
         guard count > most else {
-            // The first id cannot be removed, so that an app's request must not make an anonymous
-            // id the first one of a person.
+            // The first id cannot be removed, so an app's request must not make an anonymous id the
+            // first one of a person.
             let isReversed =
                 isByApp && first?.isAnonymous ?? id.isAnonymous
                 && !(second?.isAnonymous ?? other.isAnonymous)
@@ -90,14 +90,14 @@ extension IdentityDecisions {
         }
     }
 
-    /// Gives a customer everything that an anonymous customer has, without the anonymous ids. The
-    /// account tokens that purchases carry are kept, however many there are. One that no purchase
-    /// carries yet is kept if there is room; otherwise it names nobody from now on, so that nobody
-    /// else can claim a later purchase by it.
+    /// Gives a customer everything that an anonymous customer has, without the anonymous ids.
+    /// Account tokens that purchases have are kept, however many there are. A token that no
+    /// purchase has yet is kept if there is room; otherwise it becomes unknown, so that no other
+    /// customer can claim a later purchase with it.
     private func absorb(
         _ anonymous: StoredCustomer?, into person: StoredCustomer, in app: AppID, at now: Instant
     ) throws {
-        // An id that nobody has used yet has nothing.
+        // An unused id has nothing.
         guard let anonymous else { return }
         try tx.identity.merge(anonymous.customer, into: person.customer, in: app, at: now)
         let tokens = anonymous.ids.filter { !$0.isAnonymous }
@@ -142,7 +142,7 @@ extension IdentityDecisions {
 }
 
 extension IdentityDecisions {
-    /// The ids whose proof speaks for an id. Returns an empty array if the id needs no proof.
+    /// The ids whose proof is accepted for an id. Returns an empty array if the id needs no proof.
     func provers(
         of id: CustomerID, in app: AppID
     ) throws(StorageFailure) -> [CustomerID] {

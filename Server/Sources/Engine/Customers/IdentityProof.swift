@@ -4,8 +4,8 @@ import Foundation
 import Ledger
 import Storage
 
-/// How a request from an app proves which customer it speaks for: with something that only the
-/// app's own backend can create.
+/// How a request from an app proves which customer it is for: with a value that only the app's own
+/// backend can create.
 package enum IdentityProof: Hashable, Sendable {
     /// `SECONDS.CODE`: the expiry in seconds since 1970-01-01 UTC, and the HMAC-SHA256, in
     /// hexadecimal, of the customer's id, a line break and these seconds, with a secret.
@@ -168,8 +168,8 @@ extension CustomerService {
     /// Whether requests from an app must prove which customer they speak for.
     package func requiresProof(_ app: AppID) -> Bool { context.apps[app]?.proof != nil }
 
-    /// Whether an id is anonymous, and all other ids of its customer are, too. Whoever knows such
-    /// an id speaks for its customer.
+    /// Whether an id and all other ids of its customer are anonymous. Anyone who knows such an id
+    /// may act as its customer.
     package func isOnlyAnonymous(
         _ id: CustomerID, app appID: AppID
     ) async throws(EngineFailure) -> Bool {
@@ -179,9 +179,9 @@ extension CustomerService {
         }
     }
 
-    /// Accepts an app's request if it proves that it speaks for a customer, or if the app requires
-    /// no proof. Throws `identityNotProven` otherwise. Whoever knows an anonymous id speaks for it,
-    /// until it is merged with an id that needs a proof: then a proof of that id is needed.
+    /// Accepts an app's request if it proves which customer it is for, or if the app requires no
+    /// proof. Throws `identityNotProven` otherwise. An anonymous id needs no proof until it is
+    /// merged with an id that does: then a proof of that id is needed.
     package func requireProof(
         _ proofs: [String], of id: CustomerID, app appID: AppID
     ) async throws(EngineFailure) {

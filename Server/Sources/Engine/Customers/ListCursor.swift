@@ -10,7 +10,7 @@ package struct ListCursor: Hashable, Sendable {
     let at: Instant
     let name: String
 
-    /// - Parameter words: what distinguishes the entry from all others of the same time.
+    /// - Parameter words: texts that distinguish the entry from all others of the same time.
     fileprivate init(at moment: Instant, _ words: [String]) {
         at = moment
         let digest = SHA256.hash(data: Array(words.joined(separator: "\n").utf8))
@@ -77,7 +77,7 @@ extension HistoryLine {
             ])
     }
 
-    /// Empty for entries whose sentence changes when something comes of them.
+    /// Empty for entries whose sentence changes later, when their result is known.
     private var stableSentence: String {
         switch kind {
         case .consumption, .transfer, .share: ""

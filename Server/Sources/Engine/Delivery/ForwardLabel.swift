@@ -1,22 +1,22 @@
 import Crypto
 
-/// How an address is shown: without its path, which may hold a secret, as its query may.
+/// The visible form of an address: without its path and query, which may hold a secret.
 package enum ForwardLabel {
     /// The number of hexadecimal digits that tell two addresses of one host apart.
     private static let digits = 4
 
-    /// Returns scheme, host and port of an address. If another one has the same, some digits of the
-    /// address's SHA-256 follow, which do not change: `https://old.example.com#1a2b`.
+    /// Returns scheme, host and port of an address. If another address has the same ones, some
+    /// digits of this address's SHA-256 follow, which never change: `https://old.example.com#1a2b`.
     ///
     /// - Parameter name: the address without its query.
-    /// - Parameter names: all addresses among which it is shown.
+    /// - Parameter names: all addresses that are shown together.
     package static func text(of name: String, among names: [String]) -> String {
         let origin = origin(of: name)
         let hasTwin = names.contains { $0 != name && self.origin(of: $0) == origin }
         return hasTwin ? distinct(name) : String(origin)
     }
 
-    /// Returns the label with the digits, also where no other address has the same host.
+    /// Returns the label with the digits, even if no other address has the same host.
     package static func distinct(_ name: String) -> String {
         "\(origin(of: name))#\(digest(of: name).prefix(digits))"
     }

@@ -8,7 +8,7 @@ package struct ForwardingService: Sendable {
     let forwardingSettings: ForwardingSettings
     let stateCache: ForwardingStateCache
 
-    /// - Parameter former: the service of the former configuration. This one takes over its caches.
+    /// - Parameter former: the service of the previous configuration. Its caches are reused.
     init(context: Context, forwardingSettings: ForwardingSettings, former: ForwardingService?) {
         self.context = context
         self.forwardingSettings = forwardingSettings
@@ -135,7 +135,7 @@ extension ForwardingService {
             ])
     }
 
-    // MARK: - What the App Store waits for
+    // MARK: - Forwards that the App Store waits for
 
     /// Forwards a notification at once to all addresses that have not accepted it yet.
     ///
@@ -183,10 +183,10 @@ extension ForwardingService {
         }
     }
 
-    // MARK: - How it goes
+    // MARK: - State
 
-    /// Refreshes ``forwardingStates``: how many notifications wait for each address. Also deletes
-    /// old forwards.
+    /// Refreshes ``states``: how many notifications wait for each address. Also deletes old
+    /// forwards.
     package func refreshStates() async throws {
         let now = context.now()
         let queues = queues
@@ -205,8 +205,8 @@ extension ForwardingService {
         }
     }
 
-    /// Deletes old forwards in batches, each in its own transaction, so that others do not wait
-    /// long.
+    /// Deletes old forwards in batches, each in its own transaction, so that other writers do not
+    /// wait long.
     private func deleteForwards(of app: AppID, at now: Instant) async throws {
         for _ in 0..<Self.deletionBatchesMax {
             let count = try await context.transaction { tx in
@@ -219,10 +219,10 @@ extension ForwardingService {
         }
     }
 
-    /// As of the last ``refreshForwardingStates()``.
+    /// The state of all queues, as of the last ``refreshStates()``.
     package var states: [ForwardingState] { stateCache.all }
 
-    /// How an address is shown: see ``ForwardLabel``.
+    /// The visible form of an address: see ``ForwardLabel``.
     package func forwardLabel(of target: String, in app: AppID) -> String {
         ForwardLabel.text(of: target, among: context.apps[app]?.forwards.targets.map(\.name) ?? [])
     }
@@ -263,7 +263,7 @@ extension ForwardingService {
     /// false if there is none, or the notification is no longer stored, and nil if no configured
     /// address has this label.
     ///
-    /// - Parameter label: how the address is shown, see ``forwardLabel(of:in:)``.
+    /// - Parameter label: the visible form of the address, see ``forwardLabel(of:in:)``.
     package func retry(
         of document: [UInt8], toAddress label: String, app appID: AppID
     ) async throws(EngineFailure) -> Bool? {

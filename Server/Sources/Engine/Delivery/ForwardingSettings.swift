@@ -17,14 +17,14 @@ package struct ForwardTarget: Hashable, Sendable {
     }
 }
 
-/// Where an app's notifications are forwarded, and what that means for the response to the App
-/// Store.
+/// The addresses to which an app's notifications are forwarded, and when the App Store gets its
+/// response.
 package struct ForwardRules: Hashable, Sendable {
     package var targets: [ForwardTarget]
     package var policy: Policy
 
-    /// What must be done before the App Store gets a 200 response and does not send the
-    /// notification again.
+    /// The condition for a 200 response, after which the App Store does not send the notification
+    /// again.
     package enum Policy: String, Hashable, Sendable, CaseIterable {
         /// We have recorded it.
         case own
@@ -55,8 +55,7 @@ package struct ForwardingSettings: Sendable {
     package static let concurrentAttempts = 8
     /// The pauses between attempts.
     private static let backoff = ExponentialBackoff(first: .seconds(15), longest: .hours(6))
-    /// The attempts take more than six days in all, which is as long as the App Store itself
-    /// retries.
+    /// The attempts are spread over more than six days, as long as the App Store itself retries.
     package static let attemptsMax = 36
     /// If the App Store waits for the other addresses' responses, the request makes the first
     /// attempt, and the queue waits this long.
@@ -87,7 +86,7 @@ package struct ForwardingSettings: Sendable {
 package struct ForwardingState: Hashable, Sendable {
     package var app: AppID
     package var target: String
-    /// How the address is shown.
+    /// The visible form of the address.
     package var label: String
     package var waiting: Int
     /// How long the oldest has waited.

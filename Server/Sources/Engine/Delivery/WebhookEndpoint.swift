@@ -20,7 +20,7 @@ package struct WebhookRules: Hashable, Sendable {
 
     package static let none = Self()
 
-    /// The maximum number of an app's webhooks, of the configuration and of the API together.
+    /// The maximum number of an app's webhooks, from the configuration and the API together.
     package static let webhooksMax = 20
     package static let urlBytesMax = 2_000
 
@@ -43,7 +43,7 @@ package struct WebhookRules: Hashable, Sendable {
 
     private static let ownHosts: Set = ["localhost", "127.0.0.1", "::1"]
 
-    /// The hosts that may be used without TLS, in lower case: what is sent there does not leave the
+    /// The hosts that may be used without TLS, in lower case: messages to them do not leave the
     /// operator's network.
     package var plainHosts: Set<String> {
         let own = allowsLoopback ? Self.ownHosts : []
@@ -76,7 +76,7 @@ package struct WebhookRules: Hashable, Sendable {
 package struct ConfiguredWebhook: Hashable, Sendable {
     package var id: WebhookID
     package var settings: WebhookSettings
-    /// All of them sign.
+    /// The secrets, each of which makes a signature.
     package var secrets: [String]
     package var isPaused: Bool
 
@@ -90,7 +90,7 @@ package struct ConfiguredWebhook: Hashable, Sendable {
     }
 }
 
-/// A webhook in force: of the configuration or of the API.
+/// A webhook in force, from the configuration or the API.
 package struct WebhookEndpoint: Hashable, Sendable {
     package var app: AppID
     package var settings: WebhookSettings
@@ -103,7 +103,8 @@ package struct WebhookEndpoint: Hashable, Sendable {
     package var id: WebhookID { stored.id }
     package var isPaused: Bool { isPausedByFile || stored.pausedAt != nil }
 
-    /// Whether it posts the same to the same place as it did, and neither is paused or held.
+    /// Whether it posts the same bodies to the same address as before, and neither version is
+    /// paused or held.
     func isSame(as former: WebhookEndpoint) -> Bool {
         settings == former.settings && secrets == former.secrets && isPaused == former.isPaused
             && stored.heldUntil == former.stored.heldUntil
@@ -135,7 +136,7 @@ package struct WebhookEndpoint: Hashable, Sendable {
 }
 
 extension WebhookEndpoint {
-    /// A webhook that was taken out of the configuration, and its settings with it: its url is
+    /// A webhook that was removed from the configuration. Its settings are unknown: its URL is
     /// empty.
     init(_ stored: StoredWebhook, formerlyOf app: AppID) {
         self.app = app
@@ -153,8 +154,9 @@ extension StoredWebhook {
         formerUntil.map { $0 > now } == true ? formerSecrets : []
     }
 
-    /// Which former secrets sign after a rotation, and until when. The receiver may have the one
-    /// before the rotation; or, if that was a mistake or was done twice, the oldest one.
+    /// The former secrets that sign after a rotation, and until when. The receiver may have the
+    /// secret from before the rotation; or, if that was a mistake or was done twice, the oldest
+    /// one.
     func formers(
         afterRotationAt now: Instant, overlap: Duration
     ) -> (secrets: [String], until: Instant) {
@@ -166,10 +168,11 @@ extension StoredWebhook {
 }
 
 extension WebhookEndpoint {
-    /// Which secret a form has seen, without saying it: each has at least 24 random bytes.
+    /// Identifies the secret that a form has shown, without revealing it: each secret has at least
+    /// 24 random bytes.
     package var secretMark: String { secretMark(of: stored.secret) }
 
-    /// Whether another secret has replaced the one with this mark, which still signs.
+    /// Whether the secret with this mark was replaced by another, and still signs.
     package func hasReplaced(_ mark: String) -> Bool {
         secrets.dropFirst().contains { secretMark(of: $0) == mark }
     }
@@ -195,7 +198,7 @@ package struct WebhookPost: Sendable {
 
 package enum WebhookAnswer: Hashable, Sendable {
     case answer(status: Int, body: String = "", retryAfter: Duration? = nil)
-    /// Nothing answered, for this reason.
+    /// There was no answer, for this reason.
     case failure(String)
     /// There was no attempt, for a reason that has nothing to do with the receiver.
     case notAttempted
@@ -222,7 +225,7 @@ package struct WebhookTransport: Sendable {
 
     /// After this time another server may attempt what this one has leased and not finished.
     package static let lease = Duration.seconds(30)
-    /// The attempts that one server has under way for each webhook.
+    /// The maximum number of concurrent attempts of one server for each webhook.
     package static let concurrentAttempts = 8
 
     package init(

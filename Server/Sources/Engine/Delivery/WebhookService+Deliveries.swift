@@ -3,8 +3,8 @@ import Logging
 import Storage
 
 extension NewDelivery {
-    /// - Parameter epochs: of the event's log.
-    /// - Parameter part: the number of the body among those of the event, from 0.
+    /// - Parameter epochs: the epochs of the event's log.
+    /// - Parameter part: the number of the body among the bodies of the event, from 0.
     init(
         _ event: LoggedEvent, _ epochs: LogEpochs, part: Int = 0, stream: String, body: [UInt8]?
     ) {
@@ -15,24 +15,25 @@ extension NewDelivery {
             body: body)
     }
 
-    /// The id of the first delivery of an event. The others have `_2`, `_3` and so on behind it.
+    /// The id of the first delivery of an event. The other deliveries have the suffix `_2`, `_3`
+    /// and so on.
     static func message(of event: LoggedEvent, _ epochs: LogEpochs) -> String {
         "\(event.entry.app)_evt_\(epochs.position(of: event.sequence))"
     }
 }
 
-// How an event gets to a webhook.
+// The steps from an event to a webhook.
 //
-// Each webhook has a cursor in the event log, so that an event is on its way as soon as it is
+// Each webhook has a cursor in the event log, so that an event will be delivered as soon as it is
 // committed, and nothing else has to be written with it. A server leases the cursor, reads the
 // events after it, renders those that the webhook wants, and in one transaction adds their
-// deliveries and moves the cursor. Other servers, or the same one, lease deliveries that are due,
-// post them, and record what was answered. A crash between two steps repeats a step: a delivery is
-// then posted twice with the same id, and none is lost.
+// deliveries and moves the cursor. The same server or others lease due deliveries, post them, and
+// record the answers. A crash between two steps repeats a step: a delivery may be posted twice with
+// the same id, but none is lost.
 extension WebhookService {
     /// The maximum number of events that one transaction reads for a webhook.
     private static let eventBatch = 100
-    /// After so many attempts the settings of the webhook are read again.
+    /// The number of attempts after which the webhook's settings are read again.
     private static let attemptBatch = 500
 
     /// Adds deliveries of the events that a webhook has not read yet. Returns how many events it
@@ -46,7 +47,7 @@ extension WebhookService {
             guard let cursor = try tx.webhooks.find(id, of: app)?.cursor,
                 try tx.events.lastSequence(of: app) > cursor
             else { return false }
-            // If too many deliveries wait, no more events are read.
+            // If too many deliveries wait, no further events are read.
             return try tx.deliveries.backlog(ofDeliveriesTo: id, of: app).count
                 < QueueBacklog.countMax
         }
@@ -65,7 +66,7 @@ extension WebhookService {
             }
             return try await enqueueDeliveries(after: lease, to: present)
         } catch {
-            // Otherwise nobody would read on before the lease is over.
+            // Otherwise no server would continue before the lease expires.
             try? await context.transaction { tx in try tx.webhooks.release(lease, of: app) }
             throw error
         }
@@ -132,8 +133,8 @@ extension WebhookService {
 
     // MARK: - Attempts
 
-    /// Attempts the deliveries of a webhook that are due, several at once; a slow one does not hold
-    /// up the others. Returns how many attempts were made, whatever came of them.
+    /// Attempts a webhook's due deliveries, several at once; a slow one does not delay the others.
+    /// Returns how many attempts were made, whatever their results.
     package func deliverDue(to webhook: WebhookEndpoint) async throws -> Int {
         let (id, app) = (webhook.id, webhook.app)
         let start = context.now()
@@ -183,7 +184,7 @@ extension WebhookService {
                 secrets: webhook.secrets, authorization: webhook.settings.authorization,
                 rules: context.apps[webhook.app]?.webhooks ?? .none))
         if answer == .notAttempted || (Task.isCancelled && !answer.isAccepted) {
-            // This server is stopping, or has too much to do. That says nothing of the receiver.
+            // This server is stopping, or is overloaded. That is not the receiver's failure.
             try await context.transaction { tx in
                 try tx.deliveries.release(lease, to: webhook.id, of: webhook.app)
             }
@@ -198,13 +199,13 @@ extension WebhookService {
         return !verdict.isGone && verdict.hold == nil
     }
 
-    /// The stored body, or a new one if it has none. Returns nil if the lease was lost, or if
-    /// there is nothing to post any more.
+    /// The stored body, or a new one if none is stored. Returns nil if the lease was lost, or if
+    /// there is nothing left to post.
     ///
-    /// A delivery without a body may stand for another number of deliveries than when it was added:
-    /// the format was changed, or a person was erased. So the deliveries of the event are brought
-    /// up to date together with the body. Each transaction changes those of one event, however much
-    /// waits.
+    /// A delivery without a body may now be split into another number of deliveries than when it
+    /// was added: the format was changed, or a person was erased. So the deliveries of the event
+    /// are updated together with the body. Each transaction changes the deliveries of one event,
+    /// however many wait.
     private func body(
         of lease: DeliveryLease, to webhook: WebhookEndpoint
     ) async throws(EngineFailure) -> [UInt8]? {
@@ -213,7 +214,7 @@ extension WebhookService {
         let parts = try await parts(of: lease, to: webhook)
         let elsewhere = parts.isEmpty ? try await ownersParts(of: lease, to: webhook) : []
         return try await context.transaction { tx in
-            // What was rendered by the former format must not be stored.
+            // A body that was rendered in the former format must not be stored.
             let format = try tx.webhooks.find(id, of: app)?.settings?.format
             guard format == nil || format == webhook.settings.format else { return nil }
             let body = try tx.deliveries.storeParts(parts, of: lease, to: id, of: app, at: now)
@@ -222,9 +223,9 @@ extension WebhookService {
         }
     }
 
-    /// The deliveries of an event of nobody, for whoever has its purchase by now. Our own form
-    /// delivers such an event among those of the purchase, RevenueCat's among those of its owner:
-    /// so a change of the format moves it.
+    /// The deliveries of an event without a customer, for the present owner of its purchase. Our
+    /// own format delivers such an event in the purchase's order, RevenueCat's format in the
+    /// owner's. So a change of the format moves it.
     private func ownersParts(
         of lease: DeliveryLease, to webhook: WebhookEndpoint
     ) async throws(EngineFailure) -> [NewDelivery] {
@@ -249,7 +250,7 @@ extension WebhookService {
         return try render(subject, of: event, epochs)
     }
 
-    /// All deliveries of the event of a delivery, as it is now.
+    /// All deliveries of a delivery's event, in its present state.
     private func parts(
         of lease: DeliveryLease, to webhook: WebhookEndpoint
     ) async throws(EngineFailure) -> [NewDelivery] {
@@ -286,8 +287,8 @@ extension WebhookService {
     ) async throws(EngineFailure) {
         let (id, app, now) = (webhook.id, webhook.app, context.now())
         let isDelivered = verdict.outcome == .delivered
-        // Read apart: a transaction that reads the row of the webhook conflicts with every one that
-        // moves its cursor.
+        // Read separately: a transaction that reads the webhook's row conflicts with every
+        // transaction that moves its cursor.
         let before = try await context.read { tx in try tx.webhooks.find(id, of: app) }
         try await context.transaction { tx in
             switch verdict.outcome {

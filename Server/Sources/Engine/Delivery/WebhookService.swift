@@ -21,11 +21,11 @@ package struct WebhookService: Sendable {
 }
 
 extension WebhookService {
-    /// How long a former secret goes on signing.
+    /// For how many hours a former secret may continue to sign.
     package static let formerSecretHoursRange = 0...168
     package static let formerSecretHours = 24
     package static let authorizationBytesMax = 1_024
-    /// Characters of a new webhook's id after its prefix.
+    /// The number of characters in a new webhook's id after its prefix.
     private static let idCharacters = 16
 
     // MARK: - The webhooks
@@ -109,7 +109,7 @@ extension WebhookService {
         return try await find(id, of: appID)
     }
 
-    /// Changes a webhook. Of one of the configuration, only the pause can be changed.
+    /// Changes a webhook. If the webhook is in the configuration, only the pause can be changed.
     package func change(
         _ id: WebhookID, _ change: WebhookChange, of appID: AppID
     ) async throws(EngineFailure) -> WebhookEndpoint {
@@ -123,7 +123,7 @@ extension WebhookService {
                 guard !known.isConfigured else { return .refused(.webhookInConfiguration(id)) }
                 var new = known.settings
                 change.apply(to: &new)
-                // What was listed when the filter was made stays allowed.
+                // Products that were listed when the filter was made stay allowed.
                 let former = known.settings.filter.products ?? []
                 if let failure = Self.refusal(of: new, in: app, beside: former) {
                     return .refused(failure)
@@ -147,7 +147,7 @@ extension WebhookService {
         return try await find(id, of: appID)
     }
 
-    /// Deletes a webhook, also one that was taken out of the configuration, with its deliveries.
+    /// Deletes a webhook and its deliveries, even if the configuration no longer has it.
     package func delete(
         _ id: WebhookID, of appID: AppID
     ) async throws(EngineFailure) -> WebhookEndpoint {
@@ -164,11 +164,11 @@ extension WebhookService {
         return known
     }
 
-    /// Gives a webhook another secret. The former one goes on signing for a while.
+    /// Replaces a webhook's secret. The former secret continues to sign for a while.
     ///
     /// - Parameter secret: nil for a new random one.
     /// - Parameter mark: the ``WebhookEndpoint/secretMark`` of the secret to be replaced. If that
-    ///   was replaced already, nothing changes. Nil for whichever there is.
+    ///   secret was replaced already, nothing changes. Nil replaces the present one.
     package func rotateSecret(
         of id: WebhookID, to secret: String?, overlap: Duration, from mark: String? = nil,
         app appID: AppID
@@ -181,7 +181,7 @@ extension WebhookService {
             guard let stored = try tx.webhooks.find(id, of: appID) else {
                 return .refused(.unknownWebhook(id))
             }
-            // The closure may run twice, and must not then replace the former secret by the new.
+            // The closure may run twice, and must not then record the new secret as the former one.
             guard stored.secret != new else { return .done(()) }
             guard mark == nil || mark == known.secretMark(of: stored.secret) else {
                 return .unchanged(())
@@ -194,12 +194,12 @@ extension WebhookService {
         return try await find(id, of: appID)
     }
 
-    /// The characters of an unknown product that a failure repeats.
+    /// The maximum number of an unknown product's characters that a failure repeats.
     private static let productCharacters = 100
 
     /// Why a webhook cannot have these settings. Nil if it can.
     ///
-    /// - Parameter former: products of its filter until now, which may be unknown.
+    /// - Parameter former: the products of its filter so far, which may be unknown.
     private static func refusal(
         of settings: WebhookSettings, in app: AppSettings, beside former: Set<ProductID> = []
     ) -> EngineFailure? {
@@ -235,7 +235,7 @@ extension WebhookService {
 
     // MARK: - Deliveries
 
-    /// Sends a test event to a webhook, also to one that is paused once it goes on.
+    /// Sends a test event to a webhook. A paused webhook gets it when it is resumed.
     package func test(
         _ id: WebhookID, of appID: AppID
     ) async throws(EngineFailure) -> StoredDelivery {
@@ -285,8 +285,7 @@ extension WebhookService {
     }
 
     /// Delivers events once more, with the same `webhook-id`. Reads at most
-    /// ``WebhookReplay/eventsMax`` events. Idempotent, except that each call starts the attempts
-    /// anew.
+    /// ``WebhookReplay/eventsMax`` events. Idempotent, except that each call restarts the attempts.
     ///
     /// - Returns: how many are delivered, and where to continue; nil if nothing is left.
     /// - Throws: ``EngineFailure``: `unknownCursor` if the log does not have the chosen event.
@@ -307,7 +306,7 @@ extension WebhookService {
         let now = context.now()
         let (app, _) = try context.app(appID)
         let count = try await context.transaction { tx in
-            // Read here, so that an erasure at the same time comes before all of it, or after.
+            // Read in this transaction: a concurrent erasure comes before all of it or after.
             let deliveries = try chosen.flatMap { chosen -> [NewDelivery] in
                 guard let event = try tx.events.find(chosen.sequence, of: appID) else { return [] }
                 guard webhook.settings.format != .perennial else {
@@ -330,10 +329,10 @@ extension WebhookService {
         return (count, isOver ? nil : page.next)
     }
 
-    /// The clocks of several servers differ by less, and a transaction takes less.
+    /// Greater than the difference of the servers' clocks, and than the time of a transaction.
     private static let replayMargin = Duration.seconds(60)
 
-    /// The place after which a replay reads.
+    /// The position after which a replay reads.
     private func start(
         of replay: WebhookReplay, in app: AppID
     ) async throws(EngineFailure) -> LogPosition? {
@@ -350,7 +349,7 @@ extension WebhookService {
         let moment = from - Self.replayMargin
         let sequence: Int64 = try await context.read { tx in
             var (low, high) = (Int64(0), try tx.events.lastSequence(of: app))
-            // The last event before the moment: numbers follow time but for the margin.
+            // Finds the last event before the moment: numbers follow time, up to the margin.
             while low < high {
                 let middle = (low + high + 1) / 2
                 let event = try tx.events.find(middle, of: app)

@@ -2,22 +2,22 @@ import Ledger
 import Storage
 import Synchronization
 
-/// How deliveries to one webhook go, as of the last refresh.
+/// The state of the deliveries to one webhook, as of the last refresh.
 package struct WebhookState: Hashable, Sendable {
     package var app: AppID
     package var webhook: WebhookID
     /// Its address without its path: see ``ForwardLabel``.
     package var label: String
     package var waiting: Int
-    /// How long the oldest has waited.
+    /// How long the oldest delivery has waited.
     package var oldestAge: Duration
-    /// Events that were not read for it yet.
+    /// The number of events that were not read for it yet.
     package var unreadEvents: Int64
     package var isPaused: Bool
     /// How long it has failed without a success; nil if the last attempt succeeded.
     package var failingFor: Duration?
 
-    /// After this time it is named in the log and in the answer of `/ready`.
+    /// The time after which a failing webhook is named in the log and in the answer of `/ready`.
     package static let failingAfter = Duration.hours(1)
 
     package var isFailing: Bool { failingFor.map { $0 >= Self.failingAfter } ?? false }
@@ -39,11 +39,11 @@ extension WebhookService {
     /// The maximum number of deletion batches in one refresh.
     private static let deletionBatchesMax = 20
 
-    /// As of the last ``refreshWebhookStates()``.
+    /// The states as of the last ``refreshStates()``.
     package var states: [WebhookState] { stateCache.all }
 
-    /// Refreshes ``webhookStates``, names webhooks that have failed for an hour, once, and deletes
-    /// old deliveries. Also adds webhooks of the configuration that are missing.
+    /// Refreshes ``states``, logs each webhook that has failed for an hour, once, and deletes old
+    /// deliveries. Also adds webhooks of the configuration that are missing.
     package func refreshStates() async throws(EngineFailure) {
         try await prepare()
         let webhooks = try await all()

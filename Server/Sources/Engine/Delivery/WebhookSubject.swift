@@ -1,7 +1,7 @@
 import Ledger
 import Storage
 
-/// What bodies are rendered from.
+/// The data that bodies are rendered from.
 package struct WebhookSubject: Sendable {
     package var app: AppID
     package var content: Content
@@ -11,7 +11,7 @@ package struct WebhookSubject: Sendable {
         /// if the event has none.
         case perennial(LoggedEvent, LogEpochs, CustomerState?)
         case revenueCat(LoggedEvent, LogEpochs, EventContext)
-        /// A delivery that was asked for, to see whether it arrives.
+        /// A test delivery that was requested to see whether it arrives.
         case test(WebhookFormat, message: String, at: Instant)
     }
 
@@ -20,8 +20,8 @@ package struct WebhookSubject: Sendable {
         self.content = content
     }
 
-    /// What the deliveries are ordered with, and erased with: the customer whose ids are in the
-    /// bodies. Nil for a test.
+    /// The customer whose ids are in the bodies: deliveries are ordered and erased by this value.
+    /// Nil for a test.
     var stream: String? {
         switch content {
         case .perennial(let event, _, _): event.entry.stream
@@ -32,7 +32,8 @@ package struct WebhookSubject: Sendable {
         }
     }
 
-    /// Drops a customer of another stream: erasing them would not reach this one.
+    /// Removes a customer of another stream, because erasing that customer would not erase this
+    /// body.
     func staying(in stream: String) -> WebhookSubject {
         guard case .revenueCat(let event, let epochs, var context) = content,
             self.stream != stream
@@ -44,33 +45,33 @@ package struct WebhookSubject: Sendable {
 
 /// What is known about an event's people and purchase when its bodies are rendered.
 package struct EventContext: Sendable {
-    /// The event's customer, or else who was found for it. Nil if it is nobody's.
+    /// The event's customer, or else the customer who was found for it. Nil if there is none.
     package var customer: People?
-    /// The account token of a purchase without an owner. Nil if it is no id of a customer, or was
-    /// that of a person who is erased.
+    /// The account token of a purchase without an owner. Nil if it is not a customer's id, or
+    /// belonged to an erased person.
     package var accountToken: String?
-    /// For a purchase that moved: who had it before. For one that was linked: the mere account
-    /// token that the receiver was told of, if it is one of the customer's.
+    /// For a purchase that moved: its former owner. For a purchase that was linked: the account
+    /// token under which earlier events were delivered, if it is one of the customer's ids.
     package var former: People?
-    /// For a purchase that was linked: whether the receiver was told of another customer.
+    /// For a purchase that was linked: whether earlier events were delivered under another
+    /// customer.
     package var isToldOfAnother = false
-    /// What the former owner of a purchase that moved still has, and who that is.
+    /// The former owner of a purchase that moved, and what that customer still has.
     package var remaining: [PurchaseState] = []
-    /// The terms that cover the moment, of what remains and does not renew.
+    /// The terms that cover the moment, among the remaining purchases that do not renew.
     package var remainingTerms: [PurchaseID: Term] = [:]
     package var loser: People?
-    /// When it is rendered.
+    /// The time of rendering.
     package var now: Instant
     package var timeline: Timeline?
     /// The entitlements that the event's product gives, by name.
     package var entitlements: [EntitlementID]
-    /// Where the app said that it was bought.
+    /// Where it was bought, according to the app.
     package var placement: String?
-    /// What a purchase changed in all wallets at once, in order. Nil if an earlier event of them
-    /// says so.
+    /// All wallet movements of a purchase, in order. Nil if an earlier event reports them.
     package var movements: [WalletChange]?
     package var money: MoneySettings
-    /// Which products give each entitlement.
+    /// The products that give each entitlement.
     package var rights: [EntitlementID: Set<ProductID>]
 
     /// The ids of one customer, without those that the server made.
@@ -79,7 +80,7 @@ package struct EventContext: Sendable {
         var id: CustomerID?
         /// The oldest one.
         package var first: CustomerID
-        /// The id by which the app knows the person best: the newest that is not anonymous.
+        /// The id that best identifies the person to the app: the newest that is not anonymous.
         package var last: CustomerID
         /// Oldest first.
         package var all: [CustomerID]
@@ -92,13 +93,13 @@ package struct EventContext: Sendable {
             last = customer.personalIDs.last ?? all[all.count - 1]
         }
 
-        /// Somebody who is known by one id only, such as an account token.
+        /// Creates the ids of a person who is known by only one id, such as an account token.
         init(id: CustomerID) { (all, first, last) = ([id], id, id) }
     }
 }
 
 extension EventEntry {
-    /// Whether both are about the same payment, or refund, in the same customer's wallets.
+    /// Whether both events are about the same payment, or refund, in the same customer's wallets.
     func isBooked(with other: EventEntry) -> Bool {
         purchase == other.purchase && change.kind == other.change.kind
             && change.transaction == other.change.transaction && knownAt == other.knownAt

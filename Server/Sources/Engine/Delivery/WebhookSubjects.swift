@@ -2,7 +2,7 @@ import Ledger
 import Logging
 import Storage
 
-/// What a message to a webhook says about an event.
+/// Collects the data of an event for a message to a webhook.
 struct WebhookSubjects {
     let tx: DatabaseSession
 
@@ -10,9 +10,9 @@ struct WebhookSubjects {
 }
 
 extension WebhookSubjects {
-    /// What to render of an event: with what is known now.
+    /// The data to render an event from, in its present state.
     ///
-    /// - Parameter holder: whose the event is, if it has no customer itself. Only RevenueCat's form
+    /// - Parameter holder: the customer of an event that has none itself. Only RevenueCat's format
     ///   needs one.
     func subject(
         of event: LoggedEvent, _ epochs: LogEpochs, _ webhook: WebhookEndpoint, _ app: AppSettings,
@@ -63,7 +63,7 @@ extension WebhookSubjects {
             rights: app.entitlements)
     }
 
-    /// The token of a purchase without an owner, if it is the id of a customer.
+    /// The account token of a purchase without an owner, if it is the id of a customer.
     private func token(of entry: EventEntry, in app: AppSettings) throws -> String? {
         guard app.accountTokens == .customers, let token = entry.accountToken,
             CustomerID(accountToken: token) != nil,
@@ -76,7 +76,7 @@ extension WebhookSubjects {
         try id.flatMap { try tx.customers.find(known: $0, in: app) }.map(EventContext.People.init)
     }
 
-    /// Where the event's transaction was bought; a renewal was bought where its purchase was.
+    /// Where the event's transaction was bought. For a renewal, where its purchase was bought.
     private func placement(_ change: Change, _ timeline: Timeline, in app: AppID) throws -> String?
     {
         let origins = try tx.purchases.origins(of: timeline.purchase, in: app)
@@ -89,8 +89,8 @@ extension WebhookSubjects {
 
     // MARK: - What other events say
 
-    /// What a purchase changed in a customer's wallets at once: an event for each currency. The
-    /// first one says it of all. On PostgreSQL the others may have no number yet.
+    /// The changes of a purchase in a customer's wallets, with one event for each currency. The
+    /// first event reports all of them. On PostgreSQL the others may have no number yet.
     private func movements(with event: LoggedEvent, in app: AppID) throws -> [WalletChange]? {
         let entry = event.entry
         guard let own = entry.change.wallet, let customer = entry.customer,
@@ -106,9 +106,8 @@ extension WebhookSubjects {
         return [own] + others.compactMap(\.change.wallet)
     }
 
-    /// Before a purchase was linked, events of nobody may have gone out as somebody's: those of an
-    /// account token, and those of an earlier owner. Nobody else is named, because an erasure would
-    /// not find an id there.
+    /// Before a purchase was linked, its events may have been delivered under an account token or
+    /// an earlier owner. No other customer is named, because an erasure would not find an id there.
     private func setTold(
         of event: LoggedEvent, toldTo webhook: WebhookEndpoint, _ epochs: LogEpochs,
         _ context: inout EventContext
@@ -123,7 +122,7 @@ extension WebhookSubjects {
             let owner = context.customer
             if told == owner?.id || owner?.all.contains(told) == true { return }
             context.isToldOfAnother = try people(told, in: app)?.id != owner?.id
-            // The account token is the customer's, and the receiver does not know it as theirs.
+            // The account token belongs to the customer, and the receiver does not know that yet.
             if !context.isToldOfAnother, sent.stream == earlier.entry.accountToken {
                 context.former = EventContext.People(id: told)
             }
@@ -131,7 +130,7 @@ extension WebhookSubjects {
         }
     }
 
-    /// Finds what somebody still has who lost a purchase.
+    /// Finds what a customer who lost a purchase still has.
     private func setRemaining(
         of entry: EventEntry, in app: AppSettings, _ context: inout EventContext
     ) throws {
@@ -154,13 +153,14 @@ extension WebhookSubjects {
         }
     }
 
-    /// The events of a purchase from before it was linked to anybody.
+    /// The events of a purchase from before it was linked to a customer.
     func unownedEvents(before event: LoggedEvent, in app: AppID) throws -> [LoggedEvent] {
         guard let purchase = event.entry.purchase else { return [] }
         return try tx.events.unowned(of: purchase, in: app, before: event.sequence)
     }
 
-    /// The customer to whom an event of nobody went, or goes. Nil if it went to nobody.
+    /// The customer under whom an event without a customer was or is delivered. Nil if there is
+    /// none.
     func holder(
         of event: LoggedEvent, _ epochs: LogEpochs, toldTo webhook: WebhookID, in app: AppID
     ) throws -> CustomerID? {
@@ -173,9 +173,9 @@ extension WebhookSubjects {
 }
 
 extension WebhookSubjects {
-    /// What to deliver when an event is read: the event, if the webhook wants it. RevenueCat's form
-    /// says nothing of a purchase that belongs to nobody; when it is linked, what happened until
-    /// then is delivered as its owner's. What was delivered before is not added again.
+    /// The deliveries of an event that was read: the event, if the webhook wants it. RevenueCat's
+    /// format does not report a purchase without an owner; when it is linked, its earlier events
+    /// are delivered as its owner's. Deliveries that exist already are not added again.
     func subjects(
         of event: LoggedEvent, _ epochs: LogEpochs, _ webhook: WebhookEndpoint, _ app: AppSettings,
         at now: Instant

@@ -9,7 +9,7 @@ extension EventAuthor {
 
     /// For example `Mia with the key desk (abababab)`.
     ///
-    /// An author without a key is somebody at the dashboard: `Mia at the dashboard`.
+    /// An author without a key is an operator at the dashboard: `Mia at the dashboard`.
     package var text: String {
         if keyDigits.isEmpty { return "\(actor ?? "an unnamed person") at the \(keyName)" }
         return actor.map { "\($0) with the key \(keyText)" } ?? "the key \(keyText)"

@@ -29,9 +29,9 @@ extension EventReader {
         return try events(concerning: customer, in: app, after: sequence, limit: limit)
     }
 
-    /// The events of a customer after a sequence number, in order: by any of the customer's ids,
-    /// by an account token equal to one of them, and those of purchases from before they were
-    /// linked.
+    /// The events of a customer after a sequence number, in order: those of any of the customer's
+    /// ids, those of an account token equal to one of them, and those of purchases from before they
+    /// were linked.
     func events(
         concerning id: CustomerID, in app: AppID, after sequence: Int64, limit: Int
     ) throws -> [LoggedEvent] {
@@ -59,8 +59,8 @@ extension EventReader {
         return (own + unnamed).sorted { $0.sequence < $1.sequence }.suffix(limit)
     }
 
-    /// The events after a sequence number that have no customer and are in a customer's history:
-    /// those by an account token equal to one of the ids, and those of the customer's purchases
+    /// The events after a sequence number that have no customer but belong to a customer's history:
+    /// those of an account token equal to one of the ids, and those of the customer's purchases
     /// from before they were linked.
     func unnamedEvents(
         of ids: [CustomerID], in app: AppID, after sequence: Int64

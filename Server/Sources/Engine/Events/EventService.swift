@@ -9,7 +9,7 @@ package struct EventPage: Hashable, Sendable {
     package var next: LogPosition
 }
 
-/// Each app's log of events: reads it, numbers it, and emits what only time has caused.
+/// Each app's event log: reads it, numbers it, and emits the events that time alone causes.
 package struct EventService: Sendable {
     let context: Context
     let terms: TermService
@@ -18,7 +18,7 @@ package struct EventService: Sendable {
 extension EventService {
     /// The maximum number of events in one response.
     package static let eventsMax = EventLog.eventsMax
-    /// Purchases of one app that are processed in one transaction.
+    /// The number of an app's purchases that are processed in one transaction.
     private static let transitionBatch = 200
 
     /// The events of an app after a cursor, in order. If a customer is named, only that customer's
@@ -54,7 +54,7 @@ extension EventService {
 
     /// The events of an app after a sequence number, in order, for callers that keep no cursor.
     ///
-    /// - Parameter sequence: of the last event that is known already; 0 for the first.
+    /// - Parameter sequence: the number of the last known event; 0 to begin with the first.
     package func list(
         of appID: AppID, customer id: CustomerID? = nil, after sequence: Int64, limit: Int
     ) async throws(EngineFailure) -> [LoggedEvent] {
@@ -108,8 +108,8 @@ extension EventService {
         }
     }
 
-    /// Gives committed events their numbers, without which nobody reads them. Returns how many.
-    /// Harmless to repeat, and for several servers at once. On SQLite every event has its number
+    /// Gives committed events their numbers. Without a number an event is never read. Returns how
+    /// many. Idempotent, and safe for several servers at once. On SQLite every event has its number
     /// when it is committed.
     ///
     /// - Parameter isWaiting: false to leave the events to another server that is numbering.
@@ -124,8 +124,8 @@ extension EventService {
     /// can stand for many commits. For one reader.
     package var unnumbered: AsyncStream<Void> { context.db.unnumbered }
 
-    /// Yields after this server has committed events of an app, until it is finished. What other
-    /// servers commit gives no element.
+    /// Yields after this server has committed events of an app, until it is finished. Commits of
+    /// other servers yield nothing.
     package func logSignals(
         of app: AppID
     ) -> (stream: AsyncStream<Void>, continuation: AsyncStream<Void>.Continuation) {
@@ -147,7 +147,7 @@ extension EventService {
         return try await context.read(body)
     }
 
-    /// Emits events for changes that only time has caused: periods that ended, grace periods that
+    /// Emits events for changes that time alone has caused: periods that ended, grace periods that
     /// ended, terms that will end soon. Returns how many purchases and customers were examined; 0
     /// if nothing is due. Idempotent and safe for several servers at once.
     ///

@@ -5,7 +5,7 @@ import Intake
 import Ledger
 import Storage
 
-/// Whose imported purchases are, and which store accounts are unchecked.
+/// Decides who owns imported purchases, and which store accounts are unchecked.
 struct ImportDecisions {
     let tx: DatabaseSession
 
@@ -52,9 +52,9 @@ extension ImportDecisions {
                 + "token as the customer's alias, or set `account_tokens: other`"
         }
         let owner = try tx.identity.customer(id, in: app, at: now).customer
-        // Another backend knew only what a device had reported, which is no decision about this
-        // purchase. So, as after a device's request, the customer that the account token names
-        // gets the purchase whenever the token becomes known, and the policy applies. Otherwise
+        // The other backend only knew what a device had reported, which is not a decision about
+        // this purchase. So it counts like a device's request: the customer that the account token
+        // names gets the purchase as soon as the token is known, and the policy applies. Otherwise
         // the owner would depend on the order of arrival.
         let evidence: OwnershipClaim.Evidence = named == nil ? .device : .token
         try tx.ownership.link(purchase, to: owner, by: evidence, in: app, at: now, &walletCache)

@@ -37,7 +37,8 @@ extension ImportService {
     ///
     /// - Parameters:
     ///   - text: Base64.
-    ///   - id: if nil, the purchases get no owner until a customer shows them.
+    ///   - id: the customer; if nil, the purchases get no owner until a customer's device presents
+    ///     them.
     ///   - isTrial: whether to only report the outcome, and record nothing.
     package func record(
         receipt text: String, of id: CustomerID?, app appID: AppID, isTrial: Bool = false
@@ -81,7 +82,7 @@ extension ImportService {
 
     // MARK: - Transaction ids
 
-    /// Queries the App Store about a purchase of which only a transaction id is known, records the
+    /// Queries the App Store about a purchase that is known only by a transaction id, records the
     /// whole response, and links the purchase to a customer if it has no owner. A purchase that was
     /// queried before is not queried again. Idempotent.
     ///

@@ -7,15 +7,15 @@ import Storage
 /// from the App Store if possible. If it does not respond, nothing is reported that might deny
 /// access to a paying customer.
 extension LegacyService {
-    /// After this many responses that a purchase does not exist, the request does not wait any
-    /// longer. The App Store seldom says so of a purchase that exists.
+    /// The number of "does not exist" responses about a purchase after which the request stops
+    /// waiting. The App Store seldom gives that response about an existing purchase.
     private static let refusalsMax = 3
-    /// The maximum number of checks per request of purchases whose period has just ended.
+    /// The maximum number of checks in a request, for purchases whose period has just ended.
     private static let unconfirmedMax = 3
     /// The maximum number of other purchases of the same account; further ones are omitted.
     private static let othersMax = 1_000
-    /// The documents of each kind that are read to find other purchases of an account: the newest
-    /// shows whatever the previous ones did.
+    /// The number of documents of each kind that are read to find other purchases of an account:
+    /// the newest contains everything that earlier ones did.
     private static let witnessesMax = 1
 
     /// Records a receipt and returns what is known of its account. Returns nil if that is too
@@ -72,8 +72,8 @@ extension LegacyService {
         }
     }
 
-    /// The purchases of the same store account besides those in a receipt: whatever is shown by the
-    /// newest documents of each kind that show an account with one of the receipt's subscriptions.
+    /// The purchases of a receipt's store account that are not in the receipt: those in the newest
+    /// documents of each kind about an account with one of the receipt's subscriptions.
     ///
     /// A subscription belongs to one store account and is contained in all later documents about
     /// it. So purchases of another account are not among them.
@@ -93,8 +93,8 @@ extension LegacyService {
             do {
                 others.formUnion(try await self.verification.verify(again: witness).purchases)
             } catch {
-                // For example, under another configuration. The document shows nothing then, and
-                // the other purchases are used.
+                // For example, under another configuration. Then the document is ignored, and the
+                // other purchases are used.
                 context.logger.notice(
                     "a recorded document can no longer be verified",
                     metadata: [
@@ -106,8 +106,8 @@ extension LegacyService {
         return Array(others.subtracting(attestation.purchases).sorted().prefix(Self.othersMax))
     }
 
-    /// What is known of purchases; and, if everything is wanted, of those that Apple's response
-    /// about their account names.
+    /// What is known about purchases and, if the whole account is requested, about those in Apple's
+    /// response about it.
     private func known(
         of purchases: [PurchaseID], in app: AppID, isWhole: Bool
     ) async throws(EngineFailure) -> VerifyReceiptComposer {

@@ -4,7 +4,7 @@ import Intake
 import Ledger
 import Storage
 
-// Evidence that devices have of purchases from before StoreKit 2.
+// Verifies devices' evidence of purchases from before StoreKit 2.
 
 extension VerificationService {
     func verify(

@@ -5,7 +5,7 @@ import Ledger
 import Storage
 
 extension RecordingService {
-    /// Records a version 1 notification, once it has shown the secret of an app.
+    /// Records a version 1 notification that contains the secret of an app.
     func record(
         v1 json: JSON, _ arrived: ReceivedNotification
     ) async throws(EngineFailure) -> RecordedNotification {

@@ -3,8 +3,8 @@ import AppStoreTrust
 import Ledger
 import Storage
 
-/// What is known of a receipt's store account, for a response in Apple's format: Apple's last
-/// response about it, word for word, and what has been received since.
+/// Composes a response in Apple's format from what is known about a receipt's store account:
+/// Apple's last response about it, unchanged, and everything received since.
 struct VerifyReceiptComposer: Sendable {
     var timelines: [Timeline] = []
     /// Purchases that stay open although their period is over, each with the end of that hold: the
@@ -122,8 +122,8 @@ struct VerifyReceiptComposer: Sendable {
                 timeline.renewalInfo(about: period)?.value, of: timeline.purchase, period)
             renewals.upsert(row)
         }
-        // What we hold open is shown as in a grace period: Apple's term for access that continues
-        // although nothing was paid.
+        // A subscription that we hold open is shown as in a grace period: Apple's term for access
+        // that continues without a payment.
         for timeline in timelines {
             guard let until = held[timeline.purchase], let period = timeline.lastToRenew else {
                 continue

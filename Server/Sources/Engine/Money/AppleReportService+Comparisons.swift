@@ -3,7 +3,7 @@ import Ledger
 import Reports
 import Storage
 
-// The App Store's other reports, beside the daily sales.
+// The App Store's reports other than the daily sales reports.
 
 /// One kind of the App Store's reports, compared with what we know.
 package struct ReportComparison: Sendable {
@@ -13,14 +13,15 @@ package struct ReportComparison: Sendable {
     /// Sorted by day.
     package var differences: [SalesDifference]
 
-    /// What may be missing.
+    /// A sentence about what may be missing.
     package var residual: [SalesDifference] { differences.filter(\.cause.isResidual) }
 }
 
 extension AppleReportService {
-    /// What is compared in place of a product, where a report does not name products as we do.
+    /// The text that is compared in place of a product, for reports that do not name products by
+    /// our ids.
     private static let subscriptions: ProductID = "subscriptions"
-    /// A document is signed a moment after what it is about.
+    /// The App Store signs a document a moment after the event that the document is about.
     private static let signatureDelayMax = Duration.seconds(60)
 
     /// Compares what we know with the subscription, event, subscriber and financial reports that
@@ -53,12 +54,12 @@ extension AppleReportService {
         ].compactMap(\.self)
     }
 
-    /// What is compared with every kind.
+    /// The settings and names that every comparison needs.
     private struct Knowledge: Sendable {
         let app: AppID
         /// Apple's number for the app; nil if the configuration does not name it.
         let appAppleID: Int64?
-        /// What was ever sold, or is for sale as far as the configuration says.
+        /// The products that were ever sold, or that are for sale according to the configuration.
         let products: Set<ProductID>
         let days: ClosedRange<Int64>
         let clock: WallClock
@@ -151,8 +152,8 @@ extension AppleReportService {
         return figures
     }
 
-    /// How many subscriptions were refunded at a moment as far as documents say, and charged again
-    /// later: paid ones, and free ones.
+    /// The number of subscriptions that were refunded at a moment, according to documents, and
+    /// charged again later: paid ones, and free ones.
     private static func restored(
         _ shifts: [TransactionShift], in country: String?, at moment: Instant
     ) -> (paid: Int64, free: Int64) {
@@ -194,7 +195,7 @@ extension AppleReportService {
 
     // MARK: - Events and subscribers
 
-    /// Refunds, by day and country. What an upgrade gives back is no event.
+    /// Refunds, by day and country. The amount that an upgrade refunds is not an event.
     private func compareEvents(_ known: Knowledge) async throws -> ReportComparison? {
         let (files, days) = try await files(.subscriptionEvent, known)
         guard !days.isEmpty else { return nil }
@@ -283,7 +284,7 @@ extension AppleReportService {
         var apples = SalesFigures()
         for (month, row) in rows { apples.add(row, products, month: month) }
         var ours = SalesFigures()
-        // Of free units nothing is settled.
+        // The App Store settles nothing for free units.
         for sale in known.sales where sale.isPurchased && sale.gross > 0 {
             ours.add(sale, day: month)
         }
@@ -293,7 +294,8 @@ extension AppleReportService {
             files: files.counting.count, products: known.products)
     }
 
-    /// - Parameter products: those of the app, if rows name products, and may be about other apps.
+    /// - - Parameter products: the app's products, for reports whose rows name products and may be
+    ///   about other apps.
     private static func comparison(
         _ kind: SalesReportKind, _ ours: SalesFigures, _ apples: SalesFigures, _ days: Set<Int64>,
         _ shifts: [SalesShift], files: Int? = nil, products: Set<ProductID>? = nil

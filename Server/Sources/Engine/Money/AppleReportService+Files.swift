@@ -4,28 +4,29 @@ import Crypto
 import Ledger
 import Storage
 
-// Fetching the App Store's report files. Which files are missing follows from those that are
-// stored, so any number of servers may fetch, and one that was down catches up.
+// Fetches the App Store's report files. The stored files show which files are missing. So any
+// number of servers may fetch, and a server that was down catches up.
 
 extension AppleReportService {
-    /// The days that are fetched afterwards at most. Apple keeps daily reports for a year.
+    /// The maximum number of past days whose reports are fetched. Apple keeps daily reports for a
+    /// year.
     package static let reportDaysMax: Int64 = 60
-    /// The fiscal months that are fetched afterwards at most.
+    /// The maximum number of past fiscal months whose reports are fetched.
     package static let reportMonthsMax = 3
-    /// Files that one call fetches at most.
+    /// The maximum number of files that one call fetches.
     private static let filesMax = 50
-    /// For so long after Apple should have a report, "no sales" is not final: it may have been said
-    /// too early.
+    /// For this long after Apple should have a report, the answer "no sales" is not final: Apple
+    /// may have given it too early.
     static let doubtMax = Duration.seconds(14 * 86_400)
-    /// Until then, the same is asked again after this time.
+    /// Until then, the same report is requested again after this time.
     static let doubtPause = Duration.seconds(86_400)
 
     private static let dailyKinds: [SalesReportKind] = [
         .sales, .subscription, .subscriptionEvent, .subscriber,
     ]
 
-    /// Fetches report files that are due and missing, of every app, and stores them. Returns how
-    /// many were settled; 0 if nothing is left that may be tried now.
+    /// Fetches report files that are due and missing, of every app, and stores them. Returns the
+    /// number of files that were settled; 0 if nothing is left that may be tried now.
     package func fetch() async throws(EngineFailure) -> Int {
         var count = 0
         for app in context.apps.values.sorted(by: { $0.id < $1.id }) {
@@ -41,7 +42,7 @@ extension AppleReportService {
     ///
     /// - Parameters:
     ///   - isPatient: whether to wait after failures before the same is tried again.
-    ///   - leftOut: reports and files that are not asked for, because they failed a moment ago.
+    ///   - - leftOut: reports and files that are not requested, because they failed a moment ago.
     package func fetch(
         of app: AppID, isPatient: Bool = true, besides leftOut: Set<String> = []
     ) async throws(EngineFailure) -> ReportFetchOutcome? {
@@ -68,7 +69,7 @@ extension AppleReportService {
         return outcome
     }
 
-    /// Writes a trouble into the log and the outcome, and sets when it is tried again.
+    /// Writes a failure to the log and the outcome, and sets the time of the next attempt.
     private func report(
         _ trouble: FetchTrouble, about file: MissingReport, of app: AppID,
         in outcome: inout ReportFetchOutcome, at now: Instant
@@ -117,7 +118,7 @@ extension AppleReportService {
             do {
                 let content = try source.decompress(bytes)
                 let done = try await importFile(content, name: file.name, of: app)
-                // The same content may be there under another name.
+                // The same content may be stored under another name.
                 if !done.isKnown { outcome.stored.append(file.name) }
             } catch {
                 throw FetchTrouble(
@@ -128,7 +129,8 @@ extension AppleReportService {
         }
     }
 
-    /// Downloads a report, in the version that Apple asks for if that one can be read.
+    /// Downloads a report, in the version that Apple asks for if this release can read that
+    /// version.
     private func download(
         _ file: MissingReport, of app: AppID, _ source: ReportFileSource
     ) async throws(FetchTrouble) -> ReportDownload {
@@ -195,7 +197,7 @@ extension AppleReportService {
     }
 }
 
-/// A report that Apple should have, and that is not stored.
+/// A report that Apple should have by now, and that is not stored.
 private struct MissingReport {
     enum Request {
         case sales(SalesReportRequest)
@@ -205,11 +207,11 @@ private struct MissingReport {
     let request: Request
     let kind: SalesReportKind
     let days: ClosedRange<Int64>
-    /// When Apple should have it.
+    /// The time when Apple should have it.
     let expectedAt: Instant
-    /// As it is stored: Apple sends no name.
+    /// The name under which it is stored: Apple sends no name.
     let name: String
-    /// What of Apple's it is one file of: the type, and the region of a financial report.
+    /// The part of Apple's reports that it is: the type, and the region of a financial report.
     let report: String
 
     /// Returns nil if Apple does not have it at this moment.
@@ -244,8 +246,8 @@ private struct MissingReport {
         name = "\(vendorNumber)_\(month)_\(region).txt.gz"
     }
 
-    /// Whether it is to be fetched: if it is not stored, or if it is of another developer, or if
-    /// Apple said that nothing was sold, and may have said it too early.
+    /// Whether it must be fetched. It must if it is not stored, if the stored one is of another
+    /// developer, or if Apple answered "no sales" and may have done so too early.
     func isMissing(
         among stored: [AppleReportFile], _ vendorNumber: String, at now: Instant
     ) -> Bool {
@@ -275,7 +277,7 @@ private struct MissingReport {
 }
 
 private struct FetchTrouble: Error {
-    /// What must wait because of it.
+    /// The requests that must wait because of the failure.
     enum Scope {
         case file
         /// All files of the same report.
@@ -288,8 +290,8 @@ private struct FetchTrouble: Error {
 }
 
 extension FetchTrouble {
-    /// A refused key, a limit and an outage concern every request; anything else only those of the
-    /// same report.
+    /// A refused key, a limit and an outage concern every request. Any other failure concerns only
+    /// requests for the same report.
     init(_ failure: AppStoreFailure) {
         sentence = "\(failure) \(failure.remedy)"
         switch failure {
@@ -310,7 +312,7 @@ extension FetchTrouble {
 }
 
 extension AppleFiscalMonth {
-    /// The months before the one of a moment, the last first.
+    /// The months before the month of a moment, the last first.
     fileprivate static func months(before now: AppStoreDate, _ count: Int) -> [Self] {
         let day = now.milliseconds / 86_400_000
         var months: [Self] = []

@@ -3,14 +3,15 @@ import Ledger
 import Storage
 
 extension AppleReportService {
-    /// Sales of which the documents are read at most, to find out which items were sold.
+    /// The maximum number of sales whose documents are read to find out which items were sold.
     private static let itemSalesMax = 20_000
     private static let itemSalesAtOnce = 500
 
-    /// Which products the rows of reports are about. The documents of sales are read only if a row
-    /// lists items: only documents say of which product. An item may have the id of another one.
+    /// Determines which products the rows of reports are about. The documents of sales are read
+    /// only if a row lists items, because only documents say which product an item belongs to. An
+    /// item may have the id of another product.
     ///
-    /// - Parameter known: products that are known without any document.
+    /// - - Parameter known: products that are known without documents.
     func products(
         known: Set<ProductID>, named skus: Set<String>, soldIn sales: [TransactionSale],
         of app: AppID

@@ -4,17 +4,18 @@ import Ledger
 import Reports
 import Storage
 
-/// What became of an imported report file.
+/// The result of an import of a report file.
 package struct AppleReportImport: Hashable, Sendable {
     package var kind: String
-    /// Counted from 1970-01-01.
+    /// The days, counted from 1970-01-01.
     package var days: ClosedRange<Int64>
     package var rowsCount: Int
     /// Whether the same content had been imported before.
     package var isKnown: Bool
-    /// The name of the file that counted until now, if it is another one: the last import counts.
+    /// The name of the file that was used until now, if it is another file: the last import is
+    /// used.
     package var replacedName: String? = nil
-    /// The name of the file of all regions that counts in place of this one of a region.
+    /// The name of the file of all regions that is used in place of this file of one region.
     package var displacedBy: String? = nil
     /// The vendor number in the file's name, if the configuration has another one.
     package var otherVendorNumber: String? = nil
@@ -42,7 +43,7 @@ package struct AppleReportService: Sendable {
     let reportFetchPauses: ReportFetchPauses
     let reportVersions: ReportVersions
 
-    /// - Parameter former: the service of the former configuration. This one takes over its caches.
+    /// - Parameter former: the service of the previous configuration. Its caches are reused.
     init(context: Context, former: AppleReportService?) {
         self.context = context
         reportFetchPauses = former?.reportFetchPauses ?? ReportFetchPauses()
@@ -60,8 +61,9 @@ extension AppleReportService {
     ///
     /// - Parameters:
     ///   - content: the text of the file, decompressed.
-    ///   - name: under which Apple sent the file; some reports say their day only there.
-    ///   - app: whose sales the file is about.
+    ///   - - name: the name under which Apple sent the file; some reports give their day only
+    ///     there.
+    ///   - - app: the app whose sales the file is about.
     /// - Throws: ``SalesReportFailure``, which names line and column; ``EngineFailure``.
     package func importFile(
         _ content: [UInt8], name: String, of app: AppID
@@ -100,7 +102,7 @@ extension AppleReportService {
             })
     }
 
-    /// The file of the same region that counted until now.
+    /// The file of the same region that was used until now.
     ///
     /// - Parameter files: the financial files about any of the days, the ones imported last first.
     private static func replaced(
@@ -186,10 +188,11 @@ extension AppleReportService {
         return try await context.read { tx in try tx.appleReports.days(of: appID) }
     }
 
-    /// The purchases that are read at once when shifts are looked for.
+    /// The number of purchases that are read at once in the search for shifts.
     private static let shiftPurchasesMax = 500
 
-    /// What the App Store counts at other moments than we do, by documents from a moment on.
+    /// The sales that the App Store counts at another moment than we do, by documents from a moment
+    /// on.
     func transactionShifts(
         of app: AppID, since: Instant
     ) async throws -> [TransactionShift] {
@@ -208,7 +211,7 @@ extension AppleReportService {
     }
 }
 
-/// A stored file that this release refuses.
+/// A stored file that this release cannot read.
 package struct UnreadableReport: Error, CustomStringConvertible {
     package var name: String
     package var failure: SalesReportFailure
@@ -220,8 +223,8 @@ package struct UnreadableReport: Error, CustomStringConvertible {
 }
 
 extension [AppleReport] {
-    /// Of several reports of one key, the one that was imported last. That nothing was sold counts
-    /// only without any file.
+    /// Of several reports with one key, the one that was imported last. A report of "no sales" is
+    /// used only if there is no file.
     ///
     /// - Parameter key: nil for a report that is left out.
     func latest<Key: Hashable>(_ key: (AppleReport) -> Key?) -> [Key: AppleReport] {

@@ -2,12 +2,12 @@ import Ledger
 import Reports
 import Storage
 
-/// In which currency pages show amounts, and what of them.
+/// The currency in which pages show amounts, and which amounts they show.
 package struct DisplayCurrency: Hashable, Sendable {
     package var currency: String
     /// Whether amounts of other currencies are converted to it. Otherwise they are left out.
     package var isConverted: Bool
-    /// All currencies that were ever paid in, sorted.
+    /// All currencies in which anyone ever paid, sorted.
     package var currencies: [String]
 
     package init(_ currency: String, isConverted: Bool, currencies: [String]) {
@@ -17,8 +17,9 @@ package struct DisplayCurrency: Hashable, Sendable {
 }
 
 extension ReportingService {
-    /// In which currency pages show amounts: the configured one; or the one in which most was paid,
-    /// by amounts at the rates of today, or by the number of payments if there are no rates.
+    /// The currency in which pages show amounts. This is the configured currency. If none is
+    /// configured, it is the currency in which most was paid: by amounts at the rates of today, or
+    /// by the number of payments if there are no rates.
     ///
     /// - Returns: nil if nothing was paid yet.
     package func displayCurrency(
@@ -34,7 +35,7 @@ extension ReportingService {
 }
 
 extension DisplayCurrency {
-    /// - Parameter sums: of all movements.
+    /// - - Parameter sums: the sums of all movements.
     init?(of sums: [MovementSum], _ money: MoneySettings, today: Int64) {
         var totals: [String: Totals] = [:]
         for sum in sums {
@@ -44,7 +45,7 @@ extension DisplayCurrency {
         let currencies = totals.keys.sorted()
         guard let first = currencies.first else { return nil }
         let rates = money.rates
-        // Without a rate nothing is known of how much an amount is; then it comes last.
+        // Without a rate the value of an amount is unknown; then the currency comes last.
         func size(_ currency: String) -> (amount: Int64, payments: Int64) {
             let sum = totals[currency] ?? Totals()
             let amount =
@@ -57,7 +58,7 @@ extension DisplayCurrency {
         let largest =
             currencies.max { one, other in
                 let (first, second) = (size(one), size(other))
-                // Of equals, the first by name.
+                // Of equal currencies, the first by name.
                 return first == second ? one > other : first < second
             } ?? first
         let shown = money.displayCurrency ?? largest

@@ -2,14 +2,14 @@ import AppStoreFormats
 import Ledger
 import Storage
 
-/// Which of the stored financial files count. No two of them are about the same days and region.
+/// The stored financial files that are used. No two of them are about the same days and region.
 struct FinancialFiles {
     /// In the order in which they were imported.
     private(set) var counting: [AppleReport] = []
 
     /// - Parameter reports: the ones imported last at the end.
     init(_ reports: [AppleReport]) {
-        // That nothing was sold counts only without any file.
+        // A report of "no sales" is used only if there is no file.
         let newestFirst =
             reports.filter { !$0.content.isEmpty }.reversed()
             + reports.filter(\.content.isEmpty).reversed()
@@ -29,8 +29,8 @@ struct FinancialFiles {
     /// The fiscal months of these files, as days.
     var months: Set<ClosedRange<Int64>> { Set(counting.map { Self.month(of: $0.days) }) }
 
-    /// The days of the fiscal month in which a file begins. Files of one month may name other last
-    /// days.
+    /// The days of the fiscal month in which a file begins. Files of one month may give different
+    /// last days.
     static func month(of days: ClosedRange<Int64>) -> ClosedRange<Int64> {
         let first = AppStoreFormats.CivilDate(daysSince1970: days.lowerBound)
         guard let month = AppleFiscalMonth(containing: first) else { return days }

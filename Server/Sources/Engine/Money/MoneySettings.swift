@@ -4,17 +4,19 @@ import Reports
 /// What reports about an app's money need besides its documents.
 package struct MoneySettings: Hashable, Sendable {
     package var rules: MoneyRules
-    /// Empty if no table of rates is configured: then no amounts are converted.
+    /// The rates of exchange. Empty if no table of rates is configured: then no amounts are
+    /// converted.
     package var rates: ExchangeRates
     /// The currency in which pages show amounts. Nil for the one in which most was paid.
     package var displayCurrency: String?
     /// The app's SKU in App Store Connect, by which its rows are found in reports about several
     /// apps.
     package var appSKU: String?
-    /// The developer's, in the names of report files. Nil if none is configured.
+    /// The developer's vendor number, as in the names of report files. Nil if none is configured.
     package var vendorNumber: String?
 
-    /// - Parameter rules: their `storeClock` is no setting: it is the App Store's.
+    /// - - Parameter rules: the rules of reports. Their `storeClock` is not a setting: it is the
+    ///   App Store's clock.
     package init(rules: MoneyRules = MoneyRules(), rates: ExchangeRates = .none) {
         self.rules = rules
         self.rules.storeClock = .appStore
@@ -22,7 +24,7 @@ package struct MoneySettings: Hashable, Sendable {
     }
 
     /// An amount in US dollars, in thousandths, at the rates of the day of a purchase. Nil if there
-    /// are no rates for it. Nothing is nothing in every currency.
+    /// are no rates for it. Zero is zero in every currency.
     package func dollars(for money: Money, at moment: Instant) -> Int64? {
         guard money.milliunits != 0 else { return 0 }
         let day = rules.clock.dayNumber(at: moment)

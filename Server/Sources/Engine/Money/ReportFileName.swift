@@ -1,14 +1,14 @@
 import AppStoreFormats
 import Ledger
 
-/// What the name of a report file says, if it has the form in which Apple sends it:
-/// `S_D_80012345_20261121.txt.gz`, or `80012345_0126_ZZ.txt` of a financial report.
+/// The data in the name of a report file, if the name has the form that Apple uses:
+/// `S_D_80012345_20261121.txt.gz`, or `80012345_0126_ZZ.txt` for a financial report.
 struct ReportFileName {
     let vendorNumber: String?
-    /// Of a financial report, such as `US`. A file whose name does not say it is one of all
+    /// The region of a financial report, such as `US`. A file whose name has no region is about all
     /// regions: that is how App Store Connect names its single file.
     let region: String
-    /// Counted from 1970-01-01.
+    /// The day, counted from 1970-01-01.
     let day: Int64?
 
     private static let frequencies: Set = ["D", "W", "M", "Y"]

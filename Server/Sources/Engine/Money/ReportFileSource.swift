@@ -3,14 +3,14 @@ import AppStoreFormats
 import Ledger
 import Synchronization
 
-/// How the App Store's report files of one developer are fetched.
+/// The settings for fetching the App Store's report files of one developer.
 package struct ReportFileSource: Sendable {
-    /// With a team key of App Store Connect.
+    /// The client, with a team key of App Store Connect.
     package var client: AppStoreClient
     package var vendorNumber: String
-    /// Regions of financial reports, such as `US`.
+    /// The regions of financial reports, such as `US`.
     package var regions: [String]
-    /// Decompresses a file that was sent.
+    /// Decompresses a downloaded file.
     package var decompress: @Sendable ([UInt8]) throws -> [UInt8]
 
     package init(
@@ -24,7 +24,7 @@ package struct ReportFileSource: Sendable {
     }
 }
 
-/// What became of the files that were due.
+/// The results for the files that were due.
 package struct ReportFetchOutcome: Hashable, Sendable {
     /// Names of files that were stored.
     package var stored: [String] = []
@@ -32,8 +32,8 @@ package struct ReportFetchOutcome: Hashable, Sendable {
     package var empty: [String] = []
     /// Sentences about files that were not stored, each with its remedy.
     package var troubles: [String] = []
-    /// What need not be asked for again at once: files that could not be read or do not exist yet,
-    /// and reports that Apple refused, of which no file was fetched.
+    /// The requests that need not be repeated at once: for files that could not be read or do not
+    /// exist yet, and for reports that Apple refused, of which no file was fetched.
     package var leftOut: Set<String> = []
     /// Whether Apple was not available or refused the key, so that the rest was not fetched.
     package var isBrokenOff = false
@@ -44,7 +44,7 @@ package struct ReportFetchOutcome: Hashable, Sendable {
 }
 
 /// The versions that Apple was found to serve, where they are not the newest known ones. A new
-/// process finds them out again.
+/// process determines them again.
 final class ReportVersions: Sendable {
     private let versions = Mutex<[String: SalesReportVersion]>([:])
 
@@ -54,13 +54,13 @@ final class ReportVersions: Sendable {
     }
 }
 
-/// When this process tries again what failed: by app, by report, or by file.
+/// The time when this process repeats what failed: by app, by report, or by file.
 final class ReportFetchPauses: Sendable {
     /// After Apple was not available, refused the key, or had no file yet.
     static let afterFailure = Duration.seconds(1800)
     /// After a file that could not be read, or a report that Apple refused.
     static let afterRefusal = Duration.seconds(86_400)
-    /// Files that are remembered; with more, all of them are tried again.
+    /// The maximum number of remembered files; with more, all of them are tried again.
     private static let namesMax = 10_000
 
     private let ends = Mutex<[String: Instant]>([:])

@@ -1,15 +1,15 @@
 import Ledger
 
-/// Which of our products the rows of the App Store's reports are about.
+/// Finds the products that the rows of the App Store's reports are about.
 ///
 /// A report names a product by its SKU: its id, which some files write with spaces at its end. For
 /// a purchase through the Advanced Commerce API it names the SKUs of the items instead, each in
 /// single quotation marks, separated by commas (Apple: "Summary Sales Report").
 struct ReportProducts: Sendable {
     private let known: Set<ProductID>
-    /// By the id in lower case; without those of which two differ in nothing else.
+    /// The products by their id in lower case; without those whose ids differ only in case.
     private let folded: [String: ProductID]
-    /// By the SKUs of all items; nil if two products have the same items.
+    /// The products by the SKUs of all their items; nil if two products have the same items.
     private var byItems: [Set<String>: ProductID?] = [:]
 
     init(_ known: Set<ProductID>) {
@@ -18,7 +18,7 @@ struct ReportProducts: Sendable {
         folded = groups.compactMapValues { $0.count == 1 ? $0[0] : nil }
     }
 
-    /// Says that a document of a product names these items.
+    /// Records that a document of a product names these items.
     mutating func add(items: [String], of product: ProductID) {
         let key = Set(items)
         guard !key.isEmpty else { return }
@@ -45,7 +45,7 @@ struct ReportProducts: Sendable {
         return known.contains(id) ? id : folded[text.lowercased()]
     }
 
-    /// The SKUs of the items that a text lists; nil if it is no such list.
+    /// The SKUs of the items that a text lists; nil if the text is not such a list.
     static func items(of sku: String) -> [String]? {
         let text = trimmed(sku[...])
         guard text.utf8.count >= 2, text.hasPrefix("'"), text.hasSuffix("'") else { return nil }

@@ -2,7 +2,7 @@ import Ledger
 import Reports
 import Storage
 
-/// Which report somebody asks for.
+/// A request for a report.
 package struct ReportQuery: Hashable, Sendable {
     /// The maximum number of periods in one report.
     package static let periodsMax = 1200
@@ -15,15 +15,15 @@ package struct ReportQuery: Hashable, Sendable {
     package var days: ClosedRange<Int64>?
     package var length: ReportPeriod.Length
     package var division: Division?
-    /// Only this part of the division.
+    /// Only this part of the division; nil for all parts.
     package var part: String?
     /// The currency to convert amounts to; nil to show each currency by itself.
     package var currency: String?
     package var asKnownAt: Instant?
-    /// Whether refunds that were reversed are left out, as if they had never been given. Otherwise
-    /// the report says what happened.
+    /// Whether to leave out refunds that were reversed, as if they had never been given. Otherwise
+    /// the report shows each refund and its reversal.
     package var isRestated = false
-    /// Whose definitions to use, with ours beside them; nil for ours alone.
+    /// The vendor whose definitions to use, with ours beside them; nil for ours alone.
     package var profile: ReportProfile?
 
     package init(
@@ -48,7 +48,8 @@ package struct ReportQuery: Hashable, Sendable {
     /// The maximum number of days in one report: a century.
     private static let daysMax = 36_600
 
-    /// Whether it needs sums of every day: amounts are converted at each day's rates.
+    /// Whether the report needs sums of every day, because amounts are converted at each day's
+    /// rates.
     var keepsDays: Bool {
         switch length {
         case .day, .week: true
@@ -56,8 +57,8 @@ package struct ReportQuery: Hashable, Sendable {
         }
     }
 
-    /// The periods of the report, at least one, the last one being that of today unless days are
-    /// named.
+    /// The periods of the report, at least one. The last one is the period of today, unless days
+    /// are given.
     func periods(today: Int64) throws(EngineFailure) -> [ReportPeriod] {
         if let days {
             guard days.count <= Self.daysMax else {
@@ -96,15 +97,15 @@ package struct ReportResult: Sendable {
     package var isFilling: Bool
 }
 
-/// What is behind numbers of a report.
+/// The rows behind a number of a report.
 package struct ReportSources: Sendable {
     package var column: ReportDefinition.Column
     package var movements: [ReportSource]
-    /// Whether there are more.
+    /// Whether there are more rows.
     package var next: SourceCursor?
 }
 
-/// A position in the list of what is behind a number: the values of the last row.
+/// A position in the list of rows behind a number: the values of the last row.
 package struct SourceCursor: Hashable, Sendable {
     /// The maximum length of its text, in bytes.
     static let textBytesMax = 2048

@@ -10,7 +10,7 @@ package struct ReportingService: Sendable {
 }
 
 extension ReportingService {
-    /// The maximum number of rows on a page of what is behind a number.
+    /// The maximum number of rows on a page of the rows behind a number.
     package static let reportSourcesMax = 500
 
     /// Computes a report of an app.
@@ -46,7 +46,7 @@ extension ReportingService {
             clock: app.money.rules.clock, isFilling: !Self.isDone(numbers.fill, app))
     }
 
-    /// What reports are computed from, all read at the same moment.
+    /// The data that reports are computed from, all read at the same moment.
     private struct ReportNumbers: Sendable {
         var sums: [MovementSum] = []
         var cohorts: [Cohort: [CohortSum]] = [:]
@@ -74,7 +74,7 @@ extension ReportingService {
         }
     }
 
-    /// - Throws: `invalidReport` for a part of nothing.
+    /// - - Throws: `invalidReport` if a part is given without a division.
     private static func check(part query: ReportQuery) throws(EngineFailure) {
         guard query.part == nil || query.division != nil else {
             let known = Division.allCases.map(\.rawValue).joined(separator: ", ")
@@ -207,7 +207,7 @@ extension ReportingService {
                 ? SourceCursor(position: found[limit - 1].position) : nil)
     }
 
-    /// The latest moment that a report shows: what is due later has not happened yet.
+    /// The latest moment that a report shows: later movements have not happened yet.
     private func moment(of query: ReportQuery) -> Instant {
         let now = context.now()
         return query.asKnownAt.map { min($0, now) } ?? now
@@ -243,7 +243,8 @@ extension ReportingService {
         guard !Self.isDone(fill, app) else { return 0 }
         let begins = fill?.rules != app.money.rules.fingerprint
         guard !begins || !ruleChecks.isDone(app.id) else {
-            // Another server with other rules has begun. To begin again would never end.
+            // Another server with other rules has begun. If this server began again, neither would
+            // ever end.
             warnOfOtherMoneyRules(of: app.id)
             return 0
         }
@@ -274,7 +275,7 @@ extension ReportingService {
     }
 
     /// Does a step of the work on the sums of every app: see
-    /// ``Storage/Database/addUpMoney(of:changes:)``.
+    /// ``Storage/Database/addUpMoney(of:changes:purchases:)``.
     package func addUpMoney() async throws(EngineFailure) -> Int {
         var count = 0
         for app in context.apps.keys.sorted() {

@@ -3,8 +3,8 @@ import Ledger
 import Reports
 import Storage
 
-/// Transactions in the columns of RevenueCat's scheduled data export, version 5, so that what reads
-/// those files can read ours. One row for each transaction.
+/// Transactions in the columns of RevenueCat's scheduled data export, version 5, so that software
+/// that reads those files can read ours. There is one row for each transaction.
 package struct RevenueCatExport: Sendable {
     package static let columns = [
         "rc_original_app_user_id", "rc_last_seen_app_user_id_alias", "country", "country_source",
@@ -83,7 +83,7 @@ package struct RevenueCatExport: Sendable {
     }
 
     private func news(of sold: SoldTransaction) -> [ExportedValue] {
-        // Renewal was switched on again before the end.
+        // The customer switched renewal on again before the end.
         let isOnAgain =
             if let on = sold.renewalOnAt, let off = sold.renewalOffAt {
                 on > off && on < (sold.endedAt ?? on)
@@ -143,9 +143,9 @@ package struct RevenueCatExport: Sendable {
 }
 
 extension ReportingService {
-    /// Passes every transaction on, in RevenueCat's columns.
+    /// Passes on every transaction, in RevenueCat's columns.
     ///
-    /// - Parameter since: leaves out what was bought and refunded earlier.
+    /// - - Parameter since: leaves out transactions whose purchase and refund are earlier.
     package func exportForRevenueCat(
         of appID: AppID, in environment: Environment, since: Instant?,
         _ body: ([ExportedValue]) throws -> Void
@@ -168,7 +168,8 @@ extension SoldTransaction {
         kind == "auto_renewable" || kind == "unknown" && until != nil
     }
 
-    /// The net and the gross amount if no document names a price: nothing if that is certain.
+    /// The net and the gross amount of a transaction whose documents give no price: zero if that is
+    /// certain.
     fileprivate var withoutPrice: [ExportedValue] {
         let isFree = terms == .trial || ownership != "purchased"
         return isFree ? [.text("0.00"), .text("0.00")] : [.none, .none]

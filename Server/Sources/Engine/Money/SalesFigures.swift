@@ -7,7 +7,8 @@ import Storage
 
 extension SalesShift {
     /// - Parameters:
-    ///   - subject: what is compared in place of the product; nil for the product itself.
+    ///   - - subject: the text that is compared in place of the product; nil for the product
+    ///     itself.
     ///   - day: the day of a moment, in the form of the compared figures; nil if it is not
     ///     compared.
     /// - Returns: nil if both sides count it on the same day, or it is about other days.
@@ -28,7 +29,7 @@ extension SalesShift {
             var added =
                 sale.refundedAt.flatMap(day).map { [SalesFigure(refundedBy: sale, on: $0)] }
                 ?? []
-            // A part that is charged again is in no report.
+            // A part that is charged again is not in any report.
             if sale.refunded == sale.gross, let again = day(moment) {
                 added.append(SalesFigure(soldBy: sale, on: again))
             }
@@ -39,7 +40,7 @@ extension SalesShift {
 }
 
 extension SalesFigure {
-    /// What is sold by a transaction, free or not.
+    /// The sale of a transaction, free or not.
     init(soldBy sale: TransactionSale, on day: Int64) {
         self.init(Key(sale, on: day))
         units = sale.quantity
@@ -95,7 +96,7 @@ struct SalesFigures {
         add(figure)
     }
 
-    /// Adds a row of a subscriber report, which does not name products as we do.
+    /// Adds a row of a subscriber report, which does not name products by our ids.
     mutating func add(_ row: SubscriberRow, as subject: ProductID) {
         var figure = SalesFigure(
             SalesFigure.Key(
@@ -115,7 +116,7 @@ struct SalesFigures {
     }
 
     /// Adds a row of a financial report, to the first day of its fiscal month. Free units are left
-    /// out: of those the App Store settles nothing.
+    /// out: the App Store settles nothing for them.
     mutating func add(_ row: FinancialRow, _ products: ReportProducts, month: Int64) {
         guard !row.isFree else { return }
         var figure = SalesFigure(
@@ -134,7 +135,7 @@ struct SalesFigures {
         add(figure)
     }
 
-    /// Adds a transaction of ours.
+    /// Adds one of our transactions.
     ///
     /// - Parameter day: the day of a moment; nil if it is not compared.
     mutating func add(_ sale: TransactionSale, day: (Instant) -> Int64?) {

@@ -63,8 +63,8 @@ extension OfferService {
         try await eligibility(of: id, naming: nil, app: appID, environment: environment).answers
     }
 
-    /// The customer's eligibility for offers, and whether a transaction belongs to them. Without a
-    /// transaction, `isTheirs` is true.
+    /// The customer's eligibility for offers, and whether a transaction belongs to the customer.
+    /// Without a transaction, `isTheirs` is true.
     private func eligibility(
         of id: CustomerID, naming transaction: TransactionID?, app appID: AppID,
         environment: Ledger.Environment
@@ -92,9 +92,10 @@ extension OfferService {
     /// eligible in the sandbox, the signature must name a sandbox transaction of theirs: otherwise
     /// a purchase that cost nothing would lower a price in production.
     ///
-    /// - Parameter whoeverItIs: whether to sign also for customers who are not eligible by what we
-    ///   know, and for unknown transactions: an app's server may know better. An app's key can be
-    ///   read by anybody, who could then invent a customer who never bought anything.
+    /// - - Parameter whoeverItIs: whether to sign also for customers who are not eligible according
+    ///   to our data, and for unknown transactions, because an app's server may know better. An
+    ///   app's key can be read by anyone, who could then invent a customer who never bought
+    ///   anything.
     package func sign(
         _ order: OfferRequest, app appID: AppID, environment: Ledger.Environment, whoeverItIs: Bool
     ) async throws(EngineFailure) -> SignedOffer {
@@ -162,7 +163,7 @@ extension OfferRequest {
         .offerForUnknownTransaction(transaction ?? "")
     }
 
-    /// The account token in the form that purchases have it; empty if there is none.
+    /// The account token in the form that purchases contain; empty if there is none.
     fileprivate func uuid() throws(EngineFailure) -> String {
         guard let accountToken, !accountToken.isEmpty else { return "" }
         guard UUID(uuidString: accountToken) != nil else {

@@ -1,15 +1,16 @@
 import Ledger
 import Storage
 
-/// What a change of an app's configuration would change for its customers now.
+/// The changes that a new configuration of an app would make for its customers now.
 package struct Impact: Hashable, Sendable {
     package var customers = 0
-    /// How many entitlements would be lost, over all customers, and the first of these losses.
+    /// The number of entitlements that would be lost, over all customers, and the first of these
+    /// losses.
     package var lost = 0
     package var firstLosses: [Loss] = []
-    /// How many entitlements would be gained.
+    /// The number of entitlements that would be gained.
     package var gained = 0
-    /// Who would lose or gain what. Only what somebody would.
+    /// The losses and gains by entitlement. Only entitlements that someone would lose or gain.
     package var changes: [Part: Change] = [:]
     /// False if there was no time to examine all customers.
     package var isWhole = true
@@ -33,7 +34,7 @@ package struct Impact: Hashable, Sendable {
         }
     }
 
-    /// How many customers would lose and gain an entitlement, and the first of them.
+    /// The number of customers that would lose and gain an entitlement, and the first of them.
     package struct Change: Hashable, Sendable {
         package var losing = 0
         package var gaining = 0
@@ -95,8 +96,8 @@ extension MaintenanceService {
     /// Compares what each customer of an app has under the current settings with what they would
     /// have under others. Nothing is written.
     ///
-    /// - Parameter limit: how long to go on. At least one batch of customers is examined. Nil
-    ///   examines all of them.
+    /// - - Parameter limit: the time after which to stop. At least one batch of customers is
+    ///   examined. Nil examines all of them.
     /// - Parameter progress: called with the number of customers examined so far.
     package func impact(
         of settings: AppSettings, within limit: Duration? = nil,

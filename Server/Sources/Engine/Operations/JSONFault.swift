@@ -1,6 +1,6 @@
 import AppStoreFormats
 
-/// Where a text stops being JSON.
+/// The place where a text stops being valid JSON.
 package enum JSONFault: Hashable, Sendable {
     /// Both count from 1, and columns count characters.
     case character(line: Int, column: Int)

@@ -30,25 +30,26 @@ extension MaintenanceService {
     /// The number of extra passes over documents that arrived meanwhile, before the rest is copied
     /// as it is.
     private static let extraPassesMax = 10
-    /// How far the clocks of servers may differ, and how long a document may wait before it is
-    /// recorded.
+    /// The maximum difference between the clocks of servers, plus the time that a document may wait
+    /// before it is recorded.
     private static let arrivalMax = Duration.seconds(600)
 
     /// The maximum number of attempts of the transaction that finishes a rebuild. Each waits for
-    /// its locks as long as any write may, but a VACUUM, for example, holds a table for longer.
+    /// its locks as long as any write may. Another operation, such as VACUUM, may hold a table for
+    /// longer.
     package static let endingAttemptsMax = 10
     /// The pauses between attempts, in which the writers that waited behind it can proceed.
     private static let endingPauses = ExponentialBackoff(first: .seconds(1), longest: .seconds(10))
 
     /// Rebuilds all derived rows from the documents, or only compares them.
     ///
-    /// Every document is verified again, as of the time it was received: a fact needs a verified
-    /// document, also the second time. The current rows stay in use until all new ones exist; then
-    /// one transaction replaces them. Documents that arrive meanwhile are included. If they never
-    /// stop arriving, the facts of the last ones are copied as they were made a moment ago.
+    /// Every document is verified again, as of the time it was received, because a fact always
+    /// needs a verified document. The current rows stay in use until all new ones exist; then one
+    /// transaction replaces them. Documents that arrive meanwhile are included. If new ones keep
+    /// arriving, the facts of the last ones are copied as they were first derived.
     ///
-    /// - Parameter withoutUnusable: whether to continue even if documents that count now can no
-    ///   longer be verified, for example under another configuration. What they gave is then lost.
+    /// - - Parameter withoutUnusable: whether to continue even if documents that are in use can no
+    ///   longer be verified, for example under another configuration. Their facts are then lost.
     /// - Parameter sleep: called between attempts to lock the tables.
     /// - Throws: ``EngineFailure`` `storage` if such documents exist and that is not allowed, or if
     ///   another rebuild is running; `busy` if others hold the tables all the time. Nothing is
@@ -125,8 +126,9 @@ extension MaintenanceService {
         walk.unappliedUnclaims += try await apply(unclaims, verifyOnly: walk.verifiesOnly)
     }
 
-    /// Applies what documents say of ended claims and the tables do not, for example because a
-    /// version that did not know its meaning recorded it. Returns how many ids were not recorded.
+    /// Applies the ends of claims that documents report and the tables lack, for example because an
+    /// earlier version recorded a document and did not know its meaning. Returns the number of ids
+    /// that were not recorded.
     private func apply(
         _ unclaims: [(unclaim: SeatUnclaim, document: StoredDocument)], verifyOnly: Bool
     ) async throws(EngineFailure) -> Int {
@@ -281,7 +283,7 @@ private struct RebuildProgress: Sendable {
     /// copied as they are.
     var copiesArrivedSince: Instant?
 
-    /// Whether documents that count now might no longer count.
+    /// Whether documents that are in use might no longer be usable.
     var mayLose: Bool { copiesArrivedSince != nil || !report.unusable.isEmpty }
 
     func reason(losing count: Int) -> String {

@@ -6,15 +6,15 @@ import Storage
 package enum AccountTokens: String, Hashable, Sendable, CaseIterable {
     /// Customers: each token is a customer's id.
     case customers
-    /// Something else that the app uses. They identify no customer.
+    /// Something else that the app uses: the tokens do not identify customers.
     case other
 }
 
 extension OwnershipService {
-    /// The UUID to set as account token (Apple: `appAccountToken`) when a customer buys. It is an
-    /// id of theirs: one that the app has made, or else one that is made here. Returns nil if the
-    /// app's account tokens are not customer ids. Idempotent. Creates a customer who is unknown,
-    /// unless the id itself is a UUID.
+    /// Returns the UUID to set as account token (Apple: `appAccountToken`) when a customer buys. It
+    /// is one of the customer's ids: one that the app has made, or else one that is made here.
+    /// Returns nil if the app's account tokens are not customer ids. Idempotent. Creates an unknown
+    /// customer, unless the id itself is a UUID.
     ///
     /// - Parameter isByApp: whether the request has an app key.
     package func accountToken(
@@ -70,10 +70,10 @@ extension OwnershipService {
     }
 }
 
-/// How many purchases have an account token that is not the id of a known customer.
+/// The number of purchases whose account token is not the id of a known customer.
 package struct UnknownTokenCounts: Hashable, Sendable {
     package var purchases = 0
-    /// How many of these belong to a customer nevertheless.
+    /// The number of these that belong to a customer nevertheless.
     package var linked = 0
 
     package init() {}

@@ -2,7 +2,7 @@ import Foundation
 import Ledger
 import Storage
 
-/// Whose a purchase becomes when a customer claims it.
+/// Decides who owns a purchase when a customer claims it.
 struct OwnershipDecisions {
     let tx: DatabaseSession
 
@@ -12,9 +12,10 @@ struct OwnershipDecisions {
 extension OwnershipDecisions {
     /// Everything that determines the result of a claim by a device that shows a purchase.
     ///
-    /// - Parameters:
+    /// - - Parameters:
     ///   - timeline: including what the device shows.
-    ///   - signedAt: the signing time of the newest document that the device shows of it.
+    ///   - - signedAt: the signing time of the newest document of the purchase that the device
+    ///     shows.
     func claim(
         _ timeline: Timeline, signedAt: Instant?, by id: CustomerID,
         intent: OwnershipClaim.Intent?, in app: AppSettings, at now: Instant
@@ -47,7 +48,7 @@ extension OwnershipDecisions {
         var named = try identified(by: timeline.accountToken, or: [id], in: app.id)
         let claimant = known ?? (named == id ? id : nil)
         if let other = named, other != claimant, try self.isAnonymous(other, in: app.id) {
-            // The token says which device bought it, and names no person.
+            // The token identifies the device that bought it, and not a person.
             owner = owner ?? OwnershipClaim.Owner(other, by: .token)
             named = nil
         }
@@ -83,7 +84,7 @@ extension OwnershipDecisions {
         let all = try tx.shares.all(of: purchase, in: app.id)
         let counted =
             isOwnerAnonymous ? all : all.counted(by: app.shareRules(in: purchase.environment))
-        // Whoever has signed in on a device that shares it keeps that device's place.
+        // A customer who has signed in on a device that shares it keeps that device's place.
         let isAnyKind = isOwnerAnonymous && claim.isClaimantAnonymous
         func compete(_ share: Share) -> Bool {
             share.customer != claim.claimant
@@ -116,11 +117,11 @@ extension OwnershipDecisions {
         }
     }
 
-    /// Applies the verdict on a claim. If it is to refuse, nothing is written, and an unknown id is
-    /// not created.
+    /// Applies the verdict on a claim. If the verdict is to refuse, nothing is written, and an
+    /// unknown id is not created.
     ///
     /// - Parameters:
-    ///   - isDocumentNew: whether nobody has shown the document of the claim before.
+    ///   - - isDocumentNew: whether no device has shown the document of the claim before.
     ///   - walletCache: passed on from one purchase of a request to the next.
     func resolve(
         _ claim: OwnershipClaim, on purchase: PurchaseID, for id: CustomerID, isDocumentNew: Bool,
@@ -156,8 +157,8 @@ extension OwnershipDecisions {
         }
         return try ownershipResult(of: purchase, after: claim, verdict, in: app.id)
     }
-    /// Ends a share, so that another one takes its place. Also ends those that do not count any
-    /// more: otherwise one of these would take it.
+    /// Ends a share, so that another one takes its place. Also ends the shares that are not in
+    /// force any more: otherwise one of them would take the place.
     private func makeRoom(
         in purchase: PurchaseID, of claim: OwnershipClaim, byEnding other: CustomerID,
         in app: AppSettings, at now: Instant
@@ -182,7 +183,7 @@ extension OwnershipDecisions {
         _ document: PresentedDocument?, in app: AppID, at now: Instant
     ) throws {
         if let owner = claim.owner, try tx.links.find(of: purchase, in: app) == nil {
-            // An anonymous customer has it only by its account token, until now.
+            // Until now, an anonymous customer has it only by its account token.
             try tx.ownership.link(
                 purchase, to: owner.customer, by: owner.evidence, in: app, at: now)
         }
@@ -190,8 +191,8 @@ extension OwnershipDecisions {
         try tx.ownership.share(purchase, with: sharer, document: document, in: app, at: now)
     }
 
-    /// Remembers the document that a device shows of a purchase which its customer owns or shares
-    /// already, where the document counts.
+    /// Records the document that a device shows of a purchase which its customer owns or shares
+    /// already, if the document is evidence of possession.
     private func remember(
         _ signedAt: Instant, isNew: Bool, of claim: OwnershipClaim, to purchase: PurchaseID,
         in app: AppID
@@ -202,7 +203,8 @@ extension OwnershipDecisions {
                 documentSignedAt: signedAt, isNew: isNew, of: purchase, sharedWith: claimant,
                 in: app)
         }
-        // The purchase of a person who needs to show nothing is theirs whatever they show.
+        // A person who needs no evidence for a purchase keeps it, whatever documents the device
+        // shows.
         guard owner.isAnonymous || owner.isProvisional,
             let link = try tx.links.find(of: purchase, in: app)
         else { return }
@@ -231,9 +233,10 @@ extension OwnershipDecisions {
         return known.accountToken
     }
 
-    /// The customer that a purchase's account token identifies: a known customer; or an unknown id,
-    /// in the spelling of one of the given ids, or else in lower case. Returns nil if the token was
-    /// an id of an erased customer, or if the app's tokens are not customer ids.
+    /// Returns the customer that a purchase's account token identifies. This is a known customer;
+    /// or an unknown id, in the spelling of one of the given ids, or else in lower case. Returns
+    /// nil if the token was an id of an erased customer, or if the app's tokens are not customer
+    /// ids.
     func identified(
         by token: String?, or ids: [CustomerID], in app: AppID
     ) throws(StorageFailure) -> CustomerID? {
@@ -247,10 +250,10 @@ extension OwnershipDecisions {
         return ids.first { $0.accountToken == stranger.rawValue } ?? stranger
     }
 
-    /// Whether nothing was spent of the credits that a purchase gave its owner's wallets. Returns
-    /// false if some of it was credited to no wallet: then the app delivers it, and we do not know
-    /// what is left. Returns false, too, if any of it was refunded: while the refund stands, it
-    /// covers what was spent.
+    /// Whether no credits were spent that a purchase gave to its owner's wallets. Returns false if
+    /// some of them were credited to no wallet: then the app delivers them, and we do not know how
+    /// many are left. Also returns false if any of them were refunded: while the refund is in
+    /// force, it covers the spent credits.
     ///
     /// - Parameter owner: a customer, an unknown id, or the pseudonym of an erased customer.
     func isUnspent(
@@ -281,8 +284,9 @@ extension OwnershipDecisions {
 }
 
 extension OwnershipDecisions {
-    /// Whether a purchase stays with an erased customer, because nobody is left who could owe what
-    /// was spent of it. Returns false if it names the customer, and nothing of it was spent.
+    /// Whether a purchase stays with an erased customer, because nobody is left who could owe the
+    /// credits that were spent. Returns false if the purchase names the customer, and none of its
+    /// credits were spent.
     func isConsumedByErased(
         _ timeline: Timeline, for id: CustomerID, in app: AppSettings
     ) throws -> Bool {
@@ -295,7 +299,7 @@ extension OwnershipDecisions {
         return try !isUnspent(timeline, of: owner, in: app)
     }
 
-    /// Whether nothing has happened to the purchase since the transfer, not even that it came back.
+    /// Whether nothing has happened to the purchase since the transfer, not even its return.
     func isCurrent(_ transfer: StoredTransfer, in app: AppID) throws -> Bool {
         switch transfer.kind {
         case .moved:
@@ -337,7 +341,8 @@ extension OwnershipDecisions {
         case .link: (kind, owner) = (.linked, claimant)
         case .move: (kind, owner) = (.moved, claimant)
         case .refuse(let why):
-            // Without an owner, it belongs to the customer whom its token names, if they are known.
+            // Without an owner, it belongs to the customer that its token identifies, if that
+            // customer is known.
             let named = try claim.named.flatMap { try tx.customers.find(known: $0, in: app) }
             owner = owner ?? named.map { CustomerKind(isAnonymous: $0.isAnonymous) }
             kind = owner == nil ? .refused(why) : .another(why)
@@ -347,9 +352,9 @@ extension OwnershipDecisions {
 }
 
 extension [Share] {
-    /// The shares in a person's purchase that count, in the same order: those of as many persons as
-    /// the rules allow, and of as many anonymous customers, the oldest ones. There may be more
-    /// shares, from the time when the purchase was an anonymous customer's.
+    /// The shares in a person's purchase that are in force, in the same order. These are the oldest
+    /// shares, of as many persons as the rules allow, and of as many anonymous customers. There may
+    /// be more shares, from the time when an anonymous customer owned the purchase.
     fileprivate func counted(by rules: OwnershipClaim.ShareRules) -> [Share] {
         var counted: Set<CustomerID> = []
         for isAnonymous in [true, false] {

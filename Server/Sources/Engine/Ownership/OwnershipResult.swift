@@ -1,31 +1,31 @@
 import Ledger
 import Storage
 
-/// Whose a purchase is, from the view of one customer.
+/// The ownership of a purchase, as one customer sees it.
 package struct OwnershipResult: Hashable, Sendable {
     package var purchase: PurchaseID
     package var kind: Kind
-    /// What the owner is. Nil if nobody owns it.
+    /// The kind of owner. Nil if the purchase has no owner.
     package var owner: CustomerKind?
 
     package enum Kind: Hashable, Sendable {
         case theirs
-        /// It belonged to nobody before this request.
+        /// This customer has it now. It had no owner before this request.
         case linked
-        /// It belonged to another customer before this request.
+        /// This customer has it now. It belonged to another customer before this request.
         case moved
-        /// It belongs to another customer, and to this one, too.
+        /// This customer shares it with another customer.
         case shared
         /// It stays with another customer.
         case another(OwnershipClaim.Refusal)
-        /// Nobody has it, and this customer does not get it.
+        /// It has no owner, and this customer does not get it.
         case refused(OwnershipClaim.Refusal)
     }
 }
 
 extension CustomerState {
-    /// Whose each of the customer's purchases is. A consumable gives no access, so it is left out.
-    /// A member does not learn which purchase pays for a seat.
+    /// The ownership of each of the customer's purchases. Consumables are left out, because they
+    /// give no access. A member does not learn which purchase pays for a seat.
     package var ownerships: [OwnershipResult] {
         purchases.filter { !$0.timeline.hasConsumables && $0.timeline.seat == nil }.map {
             purchase in

@@ -56,8 +56,8 @@ extension OwnershipService {
         }
     }
 
-    /// All transfers that moved purchases to or from a customer, or that confirmed by support that
-    /// they stay, in order.
+    /// All transfers that moved purchases to or from a customer, or by which support confirmed an
+    /// owner, in order.
     package func transfers(
         of id: CustomerID, app appID: AppID
     ) async throws(EngineFailure) -> [StoredTransfer] {
@@ -70,9 +70,9 @@ extension OwnershipService {
         }
     }
 
-    /// Undoes a transfer, whatever caused it. The purchase is then where it was on support's
-    /// authority: no policy moves it any more. A customer who had a share in it before gets the
-    /// share back, if the policy still is to share. Idempotent.
+    /// Undoes a transfer, whatever caused it. The purchase then belongs to its earlier owner by
+    /// support's authority: policies no longer move it. A customer who had a share in it before
+    /// gets the share back, if the policy is still to share. Idempotent.
     package func undoTransfer(
         _ number: Int64, of id: CustomerID, app appID: AppID
     ) async throws(EngineFailure) -> StoredTransfer {
@@ -106,8 +106,8 @@ extension OwnershipService {
     ) async throws(EngineFailure) {
         let now = context.now()
         try await changeBlock(of: order.purchase, of: id, app: appID) { tx, owner in
-            // The purchase belongs to the customer only by its account token. From now on it does
-            // so whatever the token comes to mean.
+            // The purchase belongs to the customer only by its account token. From now on it stays
+            // with the customer, even if the token comes to identify someone else.
             if try tx.links.find(of: order.purchase, in: appID) == nil {
                 try tx.ownership.link(order.purchase, to: owner, by: .token, in: appID, at: now)
             }
@@ -139,7 +139,7 @@ extension OwnershipService {
         }
     }
 
-    /// - Parameter body: returns whether it has changed anything.
+    /// - - Parameter body: returns whether it has changed anything.
     private func changeBlock(
         of purchase: PurchaseID, of id: CustomerID, app appID: AppID,
         _ body: @escaping @Sendable (DatabaseSession, CustomerID) throws -> Bool
@@ -166,7 +166,7 @@ extension Context {
     /// Runs a transaction that may reject the request. A rejection must not roll back other
     /// transactions of a shared commit, so it is returned and not thrown.
     ///
-    /// - Parameter isErasing: see ``transaction(isErasing:outcome:_:)``.
+    /// - - Parameter isErasing: see ``Context/transaction(isErasing:outcome:_:)``.
     func decide<Value: Sendable>(
         isErasing: Bool = false,
         _ body: @escaping @Sendable (DatabaseSession) throws -> Decision<Value>
@@ -181,7 +181,8 @@ extension Context {
 /// What a transaction has decided about a request.
 enum Decision<Value: Sendable>: Sendable {
     case done(Value)
-    /// It had been done before, and nothing was written. The value is that of the first time.
+    /// The request had been carried out before, and nothing was written. The value is that of the
+    /// first time.
     case unchanged(Value)
     case refused(EngineFailure)
 
@@ -200,7 +201,7 @@ extension AppSettings {
         claim.verdict(under: restorePolicy(in: environment), sharing: shareRules(in: environment))
     }
 
-    /// The result of a claim. The app itself stays with whom it was first: no policy moves it.
+    /// The result of a claim. The app itself stays with its first owner: no policy moves it.
     func verdict(
         on claim: OwnershipClaim, about purchase: PurchaseID
     ) -> OwnershipClaim.Verdict {

@@ -1,14 +1,14 @@
 import Ledger
 import Storage
 
-/// What the documents of a list are about.
+/// The subject of a list of documents.
 package enum DocumentSubject: Hashable, Sendable {
     case purchase(PurchaseID)
-    /// All purchases of a customer, those that are shared with them, too.
+    /// All purchases of a customer, including purchases that are shared with the customer.
     case customer(CustomerID, Environment)
 }
 
-/// A document, and those purchases of its list about which it attests something.
+/// A document, and the purchases of its list that it attests something about.
 package struct ListedDocument: Hashable, Sendable {
     package var head: DocumentHead
     package var purchases: [PurchaseID]
@@ -19,10 +19,10 @@ package struct ListedDocument: Hashable, Sendable {
     }
 }
 
-/// A part of a list of documents, those signed last first.
+/// A part of a list of documents, the last signed first.
 package struct DocumentListPage: Sendable {
     package var documents: [ListedDocument]
-    /// The position of the page with earlier ones. Nil on the last page.
+    /// The position of the next page, with earlier documents. Nil on the last page.
     package var next: DocumentCursor?
 }
 
@@ -31,8 +31,8 @@ extension DocumentService {
     package static let documentsMax = 500
     package static let documentsDefault = 100
 
-    /// The documents that attest something about a purchase, or about those of a customer. There is
-    /// none about what is unknown.
+    /// The documents that attest something about a purchase, or about the purchases of a customer.
+    /// Empty for an unknown purchase or customer.
     ///
     /// - Parameter limit: at most ``documentsMax``.
     package func page(
@@ -61,7 +61,7 @@ extension DocumentService {
 }
 
 extension [ListedDocument] {
-    /// Each document once, those signed last first.
+    /// Each document once, the last signed first.
     fileprivate var merged: [ListedDocument] {
         let each = Dictionary(map { ($0.head.id, $0) }) { one, other in
             var latest = one.head.signedAt < other.head.signedAt ? other : one

@@ -5,16 +5,16 @@ import Storage
 /// A stored document, verified once more, with its bytes.
 package struct OpenedDocument: Sendable {
     package var head: DocumentHead
-    /// As it came.
+    /// The document's bytes, as they were received.
     package var bytes: [UInt8]
-    /// The decoded payload as indented JSON, also those of the documents inside. Nil for a receipt,
-    /// which is not JSON.
+    /// The decoded payload as indented JSON, including the payloads of the documents inside. Nil
+    /// for a receipt, which is not JSON.
     package var payload: String?
-    /// Nil if it is still as valid as when it was received.
+    /// Why the document is no longer valid. Nil if it is as valid as when it was received.
     package var refusal: EngineFailure?
-    /// The purchases about which it attests something.
+    /// The purchases that it attests something about.
     package var purchases: [PurchaseID]
-    /// Who has one of them. Nil if nobody has.
+    /// The customer who has one of these purchases. Nil if there is none.
     package var owner: CustomerID?
 
     /// The document as text. That of a receipt, which is binary, is its Base64.
@@ -24,11 +24,11 @@ package struct OpenedDocument: Sendable {
     }
 }
 
-/// What is known of a document besides its id. There is no index by id alone.
+/// The data that finds a document, besides its id. There is no index by id alone.
 package struct DocumentHint: Sendable {
-    /// A purchase about which it attests something.
+    /// A purchase that it attests something about.
     package var purchase: PurchaseID?
-    /// When it was received, or what it attests became known.
+    /// The time when it was received, or when its content became known.
     package var knownAt: Instant?
 
     package init(purchase: PurchaseID? = nil, knownAt: Instant? = nil) {
@@ -37,23 +37,24 @@ package struct DocumentHint: Sendable {
     }
 }
 
-/// Lists stored documents, and opens one.
+/// Lists stored documents, and reads one.
 package struct DocumentService: Sendable {
     let context: Context
     let verification: VerificationService
 }
 
 extension DocumentService {
-    /// How long before it was known a document may have been signed, if no purchase leads to it.
-    /// Each longer search only begins if the one before has found nothing.
+    /// The longest times between the signing of a document and its receipt, for a search without a
+    /// purchase. Each longer search begins only if the one before has found nothing.
     private static let searches: [Duration] = [.seconds(600), .hours(6), .days(6)]
-    /// How much later than our clock's time a document may have been signed.
+    /// The longest time by which the signing time of a document may be ahead of our clock.
     private static let aheadMax = Duration.seconds(600)
 
-    /// A document of an app. It is found by a purchase that it is about, or by the time at which it
-    /// was known; a document of a device only by the former, if it was signed long before.
+    /// Returns a document of an app. It is found by a purchase that it is about, or by the time at
+    /// which it was known. A document from a device is found only by purchase if it was signed long
+    /// before.
     ///
-    /// - Returns: nil if it is not found by that.
+    /// - - Returns: nil if the document is not found in this way.
     package func find(
         _ id: DocumentID, of appID: AppID, _ hint: DocumentHint
     ) async throws(EngineFailure) -> OpenedDocument? {
@@ -107,13 +108,13 @@ extension DocumentHead {
 // MARK: - Payloads
 
 extension StoredDocument {
-    /// What the document says, as indented JSON. Nil if it is not JSON.
+    /// The document's content, as indented JSON. Nil if it is not JSON.
     var payload: String? {
         json.map { String(decoding: $0.bytes(isIndented: true), as: UTF8.self) }
     }
 
-    /// What the document says, with the payloads of signed members in the place of their documents.
-    /// Nil if it is not JSON.
+    /// The document's content, with the payloads of signed members in place of their documents. Nil
+    /// if it is not JSON.
     var json: JSON? { bytes.flatMap { Self.json(of: $0, kind) } }
 
     private static func json(of bytes: [UInt8], _ kind: Kind) -> JSON? {

@@ -6,7 +6,7 @@ import Storage
 /// A recorded notification: what it says, whom it is about, and to whom it was sent on.
 package struct NotificationLine: Sendable {
     package var head: DocumentHead
-    /// Apple's words. Empty if the stored form is damaged.
+    /// Apple's content of the notification. Empty if the stored form is damaged.
     package var type: String
     package var subtype: String?
     package var purchase: PurchaseID?
@@ -14,21 +14,21 @@ package struct NotificationLine: Sendable {
     package var forwards: [StoredForward]
 }
 
-/// A page of the notifications, those signed last first.
+/// A page of the notifications, the last signed first.
 package struct NotificationLog: Sendable {
     package var lines: [NotificationLine]
-    /// The position of the page with earlier ones. Nil on the last page.
+    /// The position of the next page, with earlier notifications. Nil on the last page.
     package var next: DocumentCursor?
 }
 
 /// The notifications that were signed since a moment.
 package struct RecentNotifications: Sendable {
     package var heads: [DocumentHead]
-    /// False if there were so many that only the last of them were read.
+    /// False if there were so many that only the latest were read.
     package var isWhole: Bool
 }
 
-/// What the App Store is asked, for one app and environment.
+/// The state of the queries to the App Store, for one app and environment.
 package struct AppStoreInquiries: Sendable {
     /// Whether the configuration has a key for the App Store Server API.
     package var isConfigured: Bool
@@ -37,7 +37,7 @@ package struct AppStoreInquiries: Sendable {
     package var failures: Int
     /// No requests are made before this time. Nil if there is no pause.
     package var pausedUntil: Instant?
-    /// When notifications that did not arrive are asked for again.
+    /// The time when missed notifications are requested again.
     package var backfillDueAt: Instant?
     /// Purchases that are due for a check now.
     package var due: Int
@@ -45,7 +45,7 @@ package struct AppStoreInquiries: Sendable {
     package var next: [CheckState]
 }
 
-/// Lists notifications and what the App Store is asked next, and requests a test.
+/// Lists notifications and the next queries to the App Store, and requests a test notification.
 package struct NotificationService: Sendable {
     let context: Context
     let backfill: BackfillService
@@ -54,14 +54,15 @@ package struct NotificationService: Sendable {
 extension NotificationService {
     /// The maximum number of notifications on a page.
     package static let notificationsMax = 100
-    /// Documents that are read at once to find notifications among them, and how often.
+    /// The number of documents that are read at once in the search for notifications, and the
+    /// maximum number of such reads.
     private static let headsMax = 1_000
     private static let headPiecesMax = 10
     /// The maximum number of purchases that are named as the next to be checked.
     private static let nextChecksMax = 20
 
-    /// The notifications of an environment, those signed last first. The page may have fewer than
-    /// `limit` and still not be the last: then many other documents lie between.
+    /// The notifications of an environment, the last signed first. A page with fewer than `limit`
+    /// is not always the last: many other documents may lie between.
     ///
     /// - Parameter limit: at most ``notificationsMax``.
     package func page(
@@ -83,7 +84,7 @@ extension NotificationService {
         }
     }
 
-    /// The notifications that were signed since a moment, those signed last first.
+    /// The notifications that were signed since a moment, the last signed first.
     package func recent(
         of appID: AppID, in environment: Ledger.Environment, since moment: Instant
     ) async throws(EngineFailure) -> RecentNotifications {
@@ -95,7 +96,7 @@ extension NotificationService {
         }
     }
 
-    /// What the App Store is asked now, and next.
+    /// The present and next queries to the App Store.
     package func appStoreInquiries(
         of appID: AppID, in environment: Ledger.Environment
     ) async throws(EngineFailure) -> AppStoreInquiries {
@@ -118,7 +119,7 @@ extension NotificationService {
     /// Asks Apple to send a test notification.
     ///
     /// - Returns: false if the configuration has no key to ask with.
-    /// - Throws: what the App Store answers instead.
+    /// - - Throws: the failure with which the App Store answers.
     package func requestTest(
         of appID: AppID, in environment: Ledger.Environment
     ) async throws -> Bool {
@@ -129,7 +130,7 @@ extension NotificationService {
     }
 }
 
-/// Reads the heads of documents back in time, and keeps those of notifications.
+/// Reads the heads of documents, back in time, and keeps those of notifications.
 private struct HeadWalk {
     let environment: Ledger.Environment
     var place: DocumentCursor?
@@ -138,7 +139,7 @@ private struct HeadWalk {
     /// Those signed before are not read.
     var since: Instant?
     private(set) var heads: [DocumentHead] = []
-    /// Where to go on. Nil if nothing is left.
+    /// The position to continue at. Nil if nothing is left.
     private(set) var next: DocumentCursor?
 
     init(

@@ -1,13 +1,13 @@
 import Ledger
 
-/// What became of a posting of purchases.
+/// The result of a posting of purchases.
 package struct PostingResult: Hashable, Sendable {
-    /// The customer after the posting, in the environment of its documents. Nil if none of them was
+    /// The customer after the posting, in the environment of its documents. Nil if no document was
     /// accepted: then nothing is recorded.
     package var state: CustomerState?
-    /// In the order of the request.
+    /// The result of each document, in the order of the request.
     package var documents: [Outcome]
-    /// Whose the posted purchases are, in the order of their ids.
+    /// The ownership of the posted purchases, in the order of their ids.
     package var ownerships: [OwnershipResult]
     /// How many purchases have changed hands, or are shared by more customers, if all documents
     /// were known before. Otherwise 0.
@@ -28,7 +28,7 @@ package struct PostingResult: Hashable, Sendable {
         return nil
     }
 
-    /// What became of one document.
+    /// The result for one document.
     package struct Outcome: Hashable, Sendable {
         package var place: DocumentPlace
         /// Nil if the document was not verified, or has no single transaction.
@@ -37,7 +37,7 @@ package struct PostingResult: Hashable, Sendable {
 
         package enum Result: Hashable, Sendable {
             case kept
-            /// It was recorded before.
+            /// Whether the document was recorded before.
             case `repeat`
             case refused(EngineFailure)
         }
@@ -51,7 +51,7 @@ package struct PostingResult: Hashable, Sendable {
     }
 }
 
-/// Where a document stands in a request.
+/// The position of a document in a request.
 package struct DocumentPlace: Hashable, Sendable {
     package var member: Member
     package var index: Int
@@ -74,7 +74,8 @@ struct PostedDocument: Sendable {
 }
 
 extension EngineFailure {
-    /// Whether it is about one document only, so that the others of a request can be recorded.
+    /// Whether the failure concerns one document only, so that the others of a request can be
+    /// recorded.
     var isAboutDocument: Bool {
         switch self {
         case .unreadable, .notForAnyApp, .legacyDisabled, .notTrusted, .notYetVerifiable,

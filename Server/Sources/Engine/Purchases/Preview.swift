@@ -1,7 +1,7 @@
 import Ledger
 import Storage
 
-/// What posting purchases would do, and whether buying a product makes sense. Requesting a preview
+/// What a posting of purchases would do, and whether the customer should buy a product. A preview
 /// changes nothing.
 package struct Preview: Hashable, Sendable {
     package var environment: Environment
@@ -12,14 +12,14 @@ package struct Preview: Hashable, Sendable {
     package struct Shown: Hashable, Sendable {
         package var purchase: PurchaseID
         package var product: ProductID?
-        /// Whether it gives something now.
+        /// Whether the purchase gives access now.
         package var isInUse: Bool
-        /// The owner, or the customer that the purchase names if it has no owner; nil if it names
+        /// The owner; or the customer that the purchase names, if it has no owner. Nil if it names
         /// nobody.
         package var owner: CustomerID?
         package var belongsToClaimant: Bool
         package var ownerKind: CustomerKind?
-        /// A mask of the owner's mail address, if one of the owner's ids is one.
+        /// A masked mail address of the owner, if one of the owner's ids is a mail address.
         package var ownerHint: String?
         package var verdict: OwnershipClaim.Verdict
     }
@@ -27,18 +27,18 @@ package struct Preview: Hashable, Sendable {
     /// Whether this customer should buy a product.
     package struct Advice: Hashable, Sendable {
         package var product: ProductID
-        /// If nil, the customer should buy it.
+        /// Why the customer should not buy it. Nil if the customer should.
         package var obstacle: Obstacle?
     }
 
     package enum Obstacle: String, Hashable, Sendable {
-        /// A term of the same chain is running, and the app sells no second one.
+        /// A term of the same chain is running, and the app does not sell a second one.
         case termRunning = "term_runs"
         /// The customer already has it: the App Store would not sell it again, or the purchase
         /// would have no effect.
         case alreadyHad = "already_had"
-        /// The store account of this device pays for another customer: the purchase would be added
-        /// there.
+        /// The store account of this device pays for another customer: the App Store would add the
+        /// purchase there.
         case accountOfAnother = "store_account_of_another"
     }
 }

@@ -6,7 +6,7 @@ import Intake
 import Ledger
 import Storage
 
-/// What a posted document does to a purchase, and what is shown of it.
+/// The effects of a posted document on a purchase, and the data that is shown of it.
 struct PurchaseDecisions {
     let tx: DatabaseSession
 
@@ -81,8 +81,9 @@ extension PurchaseDecisions {
 }
 
 extension PurchaseDecisions {
-    /// Whether a document about one of these purchases names a transaction or an app transaction. A
-    /// payment may be reported under two transaction ids, of which its timeline keeps one.
+    /// Whether a document about one of these purchases names a transaction or an app transaction.
+    /// The App Store may report a payment under two transaction ids; the timeline keeps one of
+    /// them.
     func isTransaction(
         _ transaction: TransactionID, of purchases: [PurchaseID], in app: AppID
     ) throws -> Bool {
@@ -195,8 +196,8 @@ extension PurchaseDecisions {
             changesWithoutDocument: new.isEmpty ? changes : 0)
     }
 
-    /// Records documents, payments first. Returns them, and which of them were not known. If the
-    /// request is partial, renewal infos without a transaction are returned as failures.
+    /// Records documents, payments first. Returns the documents, and those of them that are new. If
+    /// the request is partial, renewal infos without a transaction are returned as failures.
     private func insert(
         _ posted: [PostedDocument], isPartial: Bool, in app: AppSettings,
         _ walletCache: inout WalletProjectionCache

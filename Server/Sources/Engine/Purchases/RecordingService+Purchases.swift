@@ -66,8 +66,8 @@ extension RecordingService {
     /// are rejected do not fail the request: the others are recorded.
     ///
     /// - Parameters:
-    ///   - place: where it was bought, kept with the transactions if the intent is `purchase`:
-    ///     otherwise the app does not know.
+    ///   - - place: the place of the sale in the app. It is stored with the transactions if the
+    ///     intent is `purchase`: for other intents, the app does not know it.
     ///   - isByApp: whether the request has an app key.
     /// - Throws: `mixedEnvironments` if there is an intent and the documents are of both
     ///   environments.
@@ -187,8 +187,8 @@ extension PurchaseEvidence {
 }
 
 extension VerifiedDocument {
-    /// Returns itself if no field is missing; throws `incomplete` otherwise. Whoever submits a
-    /// document expects it to have an effect.
+    /// Returns itself if no field is missing; throws `incomplete` otherwise. A sender of a document
+    /// expects it to have an effect.
     var complete: VerifiedDocument {
         get throws(EngineFailure) {
             if let lacking = shortcomings.first { throw .incomplete(lacking) }

@@ -81,8 +81,8 @@ extension RecordingService {
         guard let claim = Verifier.peek(jws), claim.bundleID == nil else {
             return try await record(notification: jws, of: try context.app(claimedBy: jws), arrived)
         }
-        // It names no app: it is recorded for each one that it can be for, so that a version that
-        // knows what it means finds it.
+        // It names no app. It is recorded for each app that it can be about, so that a later
+        // version that knows its meaning finds it.
         var recorded: RecordedNotification?
         var refusal: EngineFailure?
         for id in context.appIDs {
@@ -169,7 +169,8 @@ extension VerificationService {
         }
     }
 
-    /// Counts the document, whichever way it came: the operator should check this machine's clock.
+    /// Counts the document, whichever way it arrived: the operator should check this machine's
+    /// clock.
     private func undecided(_ uncertainty: ClockMismatch) -> EngineFailure {
         context.counters.documentsSignedAhead.add()
         return .notYetVerifiable(uncertainty)

@@ -2,31 +2,31 @@ import Ledger
 import Storage
 import Synchronization
 
-/// A product that was bought, and that the configuration does not list: it gives nothing.
+/// A product that was bought, and that the configuration does not list: it gives no access.
 package struct MissingListing: Hashable, Sendable {
     package var product: ProductID
     /// The line to add to the configuration, such as `guide: [pro]`.
     package var line: String
-    /// What to do, in one sentence with the line.
+    /// The remedy, in one sentence with the line.
     package var remedy: String
 }
 
-/// What customers of an app have of a product that the configuration does not list.
+/// The customers' purchases of a product that the configuration does not list.
 package struct UnlistedSales: Hashable, Sendable {
     package var product: MissingListing
-    /// The number of purchases that would count now. At most ``BoughtProduct/newestMax``.
+    /// The number of purchases that would give access now. At most ``BoughtProduct/newestMax``.
     package var purchases: Int
-    /// When the first of them was bought.
+    /// The time when the first of them was bought.
     package var since: Instant
 }
 
-/// Remembers which products were looked up in the configuration, so that each product that gives
-/// nothing is logged only once; and what of them was bought, so that pages do not ask the database
-/// for it each second.
+/// Records which products were looked up in the configuration, so that each product that gives
+/// nothing is logged only once. Also keeps the purchases of these products, so that pages do not
+/// query the database each second.
 final class UnlistedProducts: Sendable {
-    /// Products beyond this number are not looked up.
+    /// The maximum number of products that are looked up.
     static let productsMax = 1000
-    /// How long what was found is used.
+    /// The time for which a result is used.
     fileprivate static let age = Duration.seconds(5)
 
     private struct Place: Hashable {
@@ -56,7 +56,7 @@ final class UnlistedProducts: Sendable {
         }
     }
 
-    /// What was found last, however long ago.
+    /// The latest result, however old.
     fileprivate func lastSales(_ key: Key) -> [UnlistedSales] {
         sales.withLock { $0[key]?.sales ?? [] }
     }
@@ -67,7 +67,7 @@ final class UnlistedProducts: Sendable {
 }
 
 extension AppSettings {
-    /// The product of a purchase that would count now, if the configuration did list it. Returns
+    /// The product of a purchase that would give access now if the configuration listed it. Returns
     /// nil if it is listed, or if the purchase has ended.
     func unlistedProduct(of timeline: Timeline, at now: Instant) -> ProductID? {
         guard let period = timeline.period(at: now) ?? timeline.latestPeriod,
@@ -79,12 +79,12 @@ extension AppSettings {
         return period.payment.revocation == nil ? period.product : nil
     }
 
-    /// An app without wallets may count what is used up by itself.
+    /// An app without wallets may count its consumables by itself.
     func countsItself(_ kind: ProductKind) -> Bool {
         kind == .consumable && wallets.credits.isEmpty
     }
 
-    /// What to do about a product that the configuration does not list.
+    /// The remedy for a product that the configuration does not list.
     func unlisted(_ product: ProductID) -> MissingListing {
         let example = entitlements.keys.min()?.rawValue ?? "pro"
         let line = "\(product): [\(example)]"
@@ -123,8 +123,8 @@ extension RecordingService {
         }
     }
 
-    /// What customers have bought that the configuration does not list, by product. Read from the
-    /// database every few seconds at most.
+    /// The products that customers have bought and that the configuration does not list. Read from
+    /// the database every few seconds at most.
     package func unlistedSales(
         of appID: AppID, in environment: Environment
     ) async throws(EngineFailure) -> [UnlistedSales] {
@@ -145,14 +145,15 @@ extension RecordingService {
         return sales
     }
 
-    /// What ``unlistedSales(of:in:)`` found last, in both environments.
+    /// The last result of ``unlistedSales(of:in:)``, in both environments.
     package func lastUnlistedSales(of app: AppID) -> [UnlistedSales] {
         Environment.allCases.flatMap {
             unlistedProducts.lastSales(UnlistedProducts.Key(app: app, environment: $0))
         }
     }
 
-    /// What customers have bought in either environment that the configuration does not list.
+    /// The products that customers have bought in either environment and that the configuration
+    /// does not list.
     package func unlistedSales(of app: AppID) async throws(EngineFailure) -> [UnlistedSales] {
         var sales: [UnlistedSales] = []
         for environment in Environment.allCases {

@@ -4,7 +4,7 @@ import Intake
 import Ledger
 import Storage
 
-/// Verifies what Apple signed, now or again, and says why a document is refused.
+/// Verifies documents that Apple signed, now or again, and gives the reason if one is refused.
 package struct VerificationService: Sendable {
     let context: Context
 }

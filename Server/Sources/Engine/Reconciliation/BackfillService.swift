@@ -12,7 +12,7 @@ package struct BackfillService: Sendable {
     let backfillBackoff: BackfillBackoff
     let historyWalks: HistoryWalkStates
 
-    /// - Parameter former: the service of the former configuration. This one takes over its caches.
+    /// - Parameter former: the service of the previous configuration. Its caches are reused.
     init(
         context: Context, forwarding: ForwardingService, verification: VerificationService,
         reconciliation: ReconciliationService, former: BackfillService?

@@ -4,7 +4,7 @@ import Ledger
 import Storage
 import Synchronization
 
-/// When to ask the App Store about a purchase again.
+/// Decides when to query the App Store about a purchase again.
 struct ReconciliationDecisions {
     let tx: DatabaseSession
 

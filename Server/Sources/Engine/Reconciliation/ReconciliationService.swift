@@ -13,7 +13,7 @@ package struct ReconciliationService: Sendable {
     let stateCache: ReconciliationStateCache
     let roundRobin: RoundRobin
 
-    /// - Parameter former: the service of the former configuration. This one takes over its caches.
+    /// - Parameter former: the service of the previous configuration. Its caches are reused.
     init(
         context: Context, verification: VerificationService, seats: SeatService,
         former: ReconciliationService?
@@ -28,7 +28,7 @@ package struct ReconciliationService: Sendable {
 }
 
 extension ReconciliationService {
-    /// How long an urgent purchase is not checked again.
+    /// The time for which an urgent purchase is not checked again.
     static let urgentCheckInterval = Duration.seconds(60)
     /// If another server is checking the purchase, its result is polled this many times, at this
     /// interval: for five seconds.
@@ -49,8 +49,8 @@ extension ReconciliationService {
         return wished + leases.count
     }
 
-    /// Leases checks so that every app gets its share, however much is due for others. What an app
-    /// does not use of its share goes to the apps that have more.
+    /// Leases checks so that every app gets its share, however many are due for others. The unused
+    /// share of an app goes to the apps that have more.
     private func leaseChecks(limit: Int) async throws(EngineFailure) -> [CheckLease] {
         let apps = roundRobin.rotated(queryableApps)
         guard limit > 0, !apps.isEmpty else { return [] }
@@ -72,7 +72,7 @@ extension ReconciliationService {
         }
     }
 
-    /// Refreshes ``reconciliationStates``: how far behind reconciliation is.
+    /// Refreshes ``states``: how far behind reconciliation is.
     package func refreshStates() async throws(EngineFailure) {
         let now = context.now()
         let askable = queryableStores
@@ -96,7 +96,7 @@ extension ReconciliationService {
         stateCache.update(seen)
     }
 
-    /// As of the last ``refreshReconciliationStates()``.
+    /// As of the last ``refreshStates()``.
     package var states: [ReconciliationState] { stateCache.all }
 
     /// How far our clock is ahead of the App Store's, at least; see

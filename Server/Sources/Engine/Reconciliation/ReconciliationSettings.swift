@@ -85,10 +85,10 @@ package struct ReconciliationState: Hashable, Sendable {
     package var respondedAt: Instant?
     /// The number of failures since the last response.
     package var failures: Int
-    /// Reports about claims on seats, and comparisons of groups, that are due. 0 if the App Store
-    /// is told of none.
+    /// The number of due reports about claims on seats, and of due comparisons of groups. 0 if the
+    /// App Store gets no reports.
     package var seatReports: Int
-    /// How long the report that waits the longest has waited.
+    /// The age of the oldest waiting report.
     package var oldestSeatReportAge: Duration
 }
 

@@ -17,7 +17,7 @@ enum InvitationToken {
 
 /// An invitation that the purchaser or the app's server makes.
 package struct NewInvitation: Hashable, Sendable {
-    /// Who may use it; nil means whoever has the token.
+    /// The customer who may use it; nil means whoever has the token.
     package var customer: CustomerID?
     package var life: Duration
     /// A key under which only one invitation is made. Nil: each request makes another one.
@@ -63,10 +63,10 @@ extension InvitationService {
     /// has a key.
     ///
     /// - Parameters:
-    ///   - speaker: the customer in whose name somebody asks, who must have the purchase; nil for
-    ///     the app's server.
-    ///   - isBySupport: whether support asks, and no app: then it does not count against the app's
-    ///     limit.
+    ///   - - speaker: the customer on whose behalf the request is made, who must have the purchase;
+    ///     nil for the app's server.
+    ///   - - isBySupport: whether support makes the request, and not an app: then it does not count
+    ///     against the app's limit.
     /// - Returns: the invitation, and its token, which is not stored. The token is nil if an
     ///   earlier request with the same key made the invitation.
     package func invite(

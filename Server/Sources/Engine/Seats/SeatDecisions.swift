@@ -2,7 +2,7 @@ import Foundation
 import Ledger
 import Storage
 
-/// Who may take a seat of a purchase, and who has one.
+/// Decides who may take a seat of a purchase, and who has one.
 struct SeatDecisions {
     let tx: DatabaseSession
 
@@ -10,8 +10,8 @@ struct SeatDecisions {
 }
 
 extension SeatDecisions {
-    /// The timeline of a purchase. Returns nil if it is unknown, or is not the speaker's: an app
-    /// does not learn which of the two.
+    /// The timeline of a purchase. Returns nil if it is unknown, or does not belong to the speaker:
+    /// an app does not learn which of the two.
     func timeline(
         of purchase: PurchaseID, paidBy speaker: CustomerID?, in app: AppID
     ) throws -> Timeline? {
@@ -55,7 +55,8 @@ extension SeatDecisions {
             }
     }
 
-    /// How many people the customer pays for by a purchase. Nil if it is no purchase of seats.
+    /// The number of people that the customer pays for by a purchase. Nil if the purchase has no
+    /// seats.
     func seatCount(
         of timeline: Timeline, in app: AppSettings, at now: Instant
     ) throws -> SeatCount? {
@@ -83,9 +84,9 @@ extension SeatDecisions {
             isAnonymous: try OwnershipDecisions(tx).isAnonymous(claim.customer, in: app.id))
     }
 
-    /// Why a group takes no new member. Nil if it does.
+    /// The reason why a group accepts no new member. Nil if it accepts one.
     ///
-    /// - Parameter id: of whoever wants to join.
+    /// - - Parameter id: the id of the customer who wants to join.
     func refusal(
         of timeline: Timeline, to id: CustomerID, in app: AppSettings, at now: Instant
     ) throws -> SeatRefusal? {
@@ -102,7 +103,7 @@ extension SeatDecisions {
         return count + others < timeline.memberCapacity(at: now) ? nil : .taken
     }
 
-    /// Why nobody can join the group that a purchase pays for. Nil if somebody can.
+    /// The reason why nobody can join the group that a purchase pays for. Nil if it is open.
     func refusal(of timeline: Timeline, in app: AppSettings, at now: Instant) -> SeatRefusal? {
         guard let host = timeline.seatHost(at: now) else { return .noSeats }
         guard host == .developer else { return .notOurs }

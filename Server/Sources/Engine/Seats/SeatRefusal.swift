@@ -4,14 +4,14 @@ import PerennialContract
 package enum SeatRefusal: Hashable, Sendable {
     /// There is no seat for another member.
     case taken
-    /// Somebody else than the app invites the members.
+    /// The members are invited by someone other than the app.
     case notOurs
     /// The purchase was not bought in seats.
     case noSeats
     case notRunning
-    /// The purchaser needs no claim.
+    /// The customer is the purchaser, who needs no claim.
     case purchasers
-    /// The invitation is unknown, or cannot be used any more, or is somebody else's.
+    /// The invitation is unknown, can no longer be used, or is for another customer.
     case unknownInvitation
     case unknownClaim
     case tooManyClaims(limit: Int)

@@ -6,7 +6,7 @@ package struct SeatGroupState: Hashable, Sendable {
     package var purchase: PurchaseID
     package var product: ProductID
     package var host: Seats.Invitations
-    /// 0 if the subscription does not run.
+    /// The number of seats. 0 if the subscription does not run.
     package var seats: Int
     /// Nil if the App Store has not said.
     package var seatsAtRenewal: Int?
@@ -33,8 +33,8 @@ extension SeatService {
     /// The group that a purchase pays for.
     ///
     /// - Parameters:
-    ///   - speaker: the customer in whose name an app asks, who must have the purchase; nil for the
-    ///     app's server.
+    ///   - - speaker: the customer on whose behalf an app makes the request, who must have the
+    ///     purchase; nil for the app's server.
     ///   - position: only the claims after it; nil begins with the first.
     ///   - limit: the maximum number of claims.
     package func group(
@@ -85,7 +85,7 @@ extension SeatService {
         }
     }
 
-    /// Who pays for a group, for support: a member must not learn it. Nil if that is not known.
+    /// The customer who pays for a group, for support: a member must not learn it. Nil if unknown.
     package func purchaser(
         of purchase: PurchaseID, app appID: AppID
     ) async throws(EngineFailure) -> CustomerID? {
@@ -98,7 +98,7 @@ extension SeatService {
     }
 }
 
-/// How many people a subscription is paid for.
+/// The numbers of people that a subscription is paid for.
 package struct SeatCount: Hashable, Sendable {
     /// Now; 0 if it does not run.
     package var count: Int

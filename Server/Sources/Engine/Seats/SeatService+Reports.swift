@@ -11,21 +11,21 @@ extension SeatService {
     private static let seatReportBackoff = ExponentialBackoff(
         first: .seconds(15), longest: .hours(6))
 
-    /// Whether the App Store is told of claims on seats.
+    /// Whether the App Store gets reports about claims on seats.
     func reportsSeats(of app: AppSettings, in environment: Ledger.Environment) -> Bool {
         app.seatReports.contains(environment)
             && context.reconciliationSettings.appStore(app.id) != nil
     }
 
-    /// The App Stores that are told of claims on seats, production first.
+    /// The App Stores that get reports about claims on seats, production first.
     var reportedStores: [(app: AppSettings, environment: Ledger.Environment)] {
         context.apps.sorted { $0.key < $1.key }.flatMap { _, app in
             Ledger.Environment.allCases.filter { reportsSeats(of: app, in: $0) }.map { (app, $0) }
         }
     }
 
-    /// Tells the App Store of claims on seats that have begun or ended. Returns how many were
-    /// processed; 0 if nothing is due.
+    /// Reports to the App Store the claims on seats that have begun or ended. Returns the number of
+    /// processed claims; 0 if nothing is due.
     ///
     /// Idempotent and safe for several servers at once: each claim is leased to one server, and its
     /// id identifies the request, so the App Store makes one claim of it. That a request is about
@@ -48,8 +48,8 @@ extension SeatService {
         return count
     }
 
-    /// Leases claims, and decides what is to be reported of each. Those of which nothing is to be
-    /// reported are released.
+    /// Leases claims, and decides what to report about each. Claims without anything to report are
+    /// released.
     private func leaseSeatReports(
         of app: AppSettings, in environment: Ledger.Environment
     ) async throws(EngineFailure) -> (
@@ -70,7 +70,7 @@ extension SeatService {
                 case .unclaim: break
                 case .wait, .nothing:
                     var state = claim.report.state
-                    // What the timeline ends, a late document can open again.
+                    // A late document can open again what the timeline ends.
                     let isOver = claim.end != nil
                     if step == .wait {
                         state = .off
@@ -173,7 +173,8 @@ extension Timeline {
 }
 
 extension SeatClaim {
-    /// The claim as an answer shows it: what is due is off if the App Store is told nothing.
+    /// The claim as an answer shows it: the due report is left out if the App Store gets no
+    /// reports.
     func shown(isReported: Bool) -> SeatClaim {
         var claim = self
         if !isReported, report.state == .due { claim.report.state = .off }

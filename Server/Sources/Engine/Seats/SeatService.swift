@@ -2,7 +2,7 @@ import Foundation
 import Ledger
 import Storage
 
-/// By what right somebody takes a seat.
+/// The right by which a customer takes a seat.
 package enum SeatTicket: Hashable, Sendable {
     /// The token of an invitation.
     case invitation(String)
@@ -29,14 +29,14 @@ extension SeatService {
     /// The maximum number of open claims on one purchase.
     package static let seatClaimsMax = 10_000
 
-    /// Gives a customer a seat. Idempotent: whoever has one on this purchase keeps it, and a second
-    /// invitation is not used up.
+    /// Gives a customer a seat. Idempotent: a customer who has one on this purchase keeps it, and a
+    /// second invitation is not used up.
     ///
-    /// Both the count of the claims and the new claim are of one transaction that changes the row
-    /// of the purchase, so any number of servers together never give more seats than there are.
+    /// The count of the claims and the new claim are in one transaction that changes the row of the
+    /// purchase. So any number of servers together never give more seats than there are.
     ///
-    /// - Parameter isByApp: whether an app asks, and not the app's server: then what is added
-    ///   counts against the app's limit.
+    /// - - Parameter isByApp: whether an app makes the request, and not the app's server: then what
+    ///   is added counts against the app's limit.
     package func claim(
         by ticket: SeatTicket, for id: CustomerID, isByApp: Bool = false, app appID: AppID
     ) async throws(EngineFailure) -> SeatClaimState {
@@ -76,7 +76,8 @@ extension SeatService {
             if let wait { return .refused(.growthBudgetExhausted(wait: wait)) }
             try tx.seats.releaseFormer(on: timeline, in: appID, at: now)
             let customer = try tx.identity.customer(id, in: appID, at: now).customer
-            // The App Store's clock may be ahead of ours. A claim follows what it is a claim on.
+            // The App Store's clock may be ahead of ours. A claim must not be earlier than its
+            // subscription.
             let claim = SeatClaim(
                 id: name, customer: customer,
                 claimedAt: max(now, timeline.seatsBegin ?? now))
@@ -96,8 +97,8 @@ extension SeatService {
     /// Ends a claim. Idempotent: one that has ended stays as it is.
     ///
     /// - Parameters:
-    ///   - speaker: the customer in whose name somebody asks: the member or the purchaser; nil for
-    ///     the app's server.
+    ///   - - speaker: the customer on whose behalf the request is made: the member or the
+    ///     purchaser; nil for the app's server.
     ///   - isBySupport: whether support takes the seat back, also for the member.
     package func release(
         _ id: SeatClaimID, for speaker: CustomerID?, isBySupport: Bool = false, app appID: AppID

@@ -1,7 +1,7 @@
 import Ledger
 import Storage
 
-/// Which reminders of a term are due.
+/// Decides which reminders of a term are due.
 struct ReminderDecisions {
     let tx: DatabaseSession
 
@@ -20,7 +20,7 @@ extension ReminderDecisions {
         let timelines = try CustomerReader(tx).timelines(
             of: known, ids, in: app, environment: watch.environment)
         let reminders = app.terms.reminders(of: app.terms.terms(of: timelines))
-        // What was emitted while a purchase had no owner reached the same person.
+        // A reminder that was emitted while a purchase had no owner reached the same person.
         let names =
             ids + [watch.subject]
             + timelines.compactMap(\.accountToken).map(CustomerID.init(rawValue:))

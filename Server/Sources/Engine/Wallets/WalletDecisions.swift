@@ -1,7 +1,7 @@
 import Ledger
 import Storage
 
-/// What a customer has in a wallet, and what may be booked.
+/// Determines the balance of a customer's wallet, and which bookings are allowed.
 struct WalletDecisions {
     let tx: DatabaseSession
 
@@ -86,8 +86,8 @@ extension WalletDecisions {
                 payment.revocation.map { max($0.at, payment.from) + .milliseconds(1) }
                     ?? payment.from
             }
-        // Never earlier than the last entry of the wallet, whichever server's clock is ahead; and
-        // later than each refund, because of one moment a refund counts last.
+        // Never earlier than the last entry of the wallet, whichever server's clock is ahead. Also
+        // later than each refund, because a refund at the same moment counts last.
         let at = (moments + [lastBooked?.lastAt ?? now]).reduce(now, max)
         let booking = Booking(
             order.kind, id: name, currency: currency, amount: order.amount, reason: order.reason,

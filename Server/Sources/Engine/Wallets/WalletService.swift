@@ -38,8 +38,8 @@ extension WalletService {
     /// with a key: repeats return the first result. A credit needs a key. An app may debit a
     /// currency only if the configuration allows it, and only with a key; it can never credit.
     ///
-    /// The balance is computed from what was bought and booked, within the transaction that records
-    /// the booking: of two concurrent ones, one sees the other.
+    /// The balance is computed from purchases and bookings, within the transaction that records the
+    /// booking. So of two concurrent bookings, one sees the other.
     package func book(
         _ order: NewBooking, of id: CustomerID, app appID: AppID, environment: Environment
     ) async throws(EngineFailure) -> StoredBooking {
@@ -50,7 +50,8 @@ extension WalletService {
         }
         try order.requirePermission(of: app.wallets.currency(order.currency))
         let now = context.now()
-        // The id is chosen before the transaction, which may run several times but is one booking.
+        // The id is chosen before the transaction. The transaction may run several times, but makes
+        // one booking.
         let name = order.bookingID
         return try await context.decide { tx in
             try WalletDecisions(tx).book(
@@ -85,9 +86,9 @@ extension NewBooking {
     /// No key of a server contains a line end, because no header field does.
     private static let keyPrefixOfApps = "app\n"
 
-    /// The same id for the same key, of a debit or a credit. The keys of apps are apart from those
-    /// of servers: everybody can extract an app key, and could otherwise use up the key of a
-    /// server's next debit.
+    /// Returns the same id for the same key, of a debit or a credit. The keys of apps are separate
+    /// from those of servers: anyone can extract an app key, and could otherwise use up the key of
+    /// a server's next debit.
     fileprivate var bookingID: BookingID {
         let whole = key.map { spender == .app ? Self.keyPrefixOfApps + $0 : $0 }
         return BookingID(rawValue: IdempotencyKey.digits(for: whole, count: Self.idCharacters))

@@ -2,7 +2,7 @@ import Engine
 import Storage
 import Synchronization
 
-/// Caches for a short time whose key is whose, so that not every request costs a query.
+/// Caches the holders of keys for a short time, so that not every request needs a query.
 ///
 /// Only keys that exist are cached, so made-up keys take no memory. A revoked key keeps working
 /// for at most `lifeSeconds`.
@@ -34,7 +34,7 @@ package final class KeyCache: Sendable {
             return nil
         }
         if let holder = cachedHolder(key) { return holder }
-        // The machine's clock and not the engine's: virtual time may stand still, or jump.
+        // Uses the machine's clock, not the engine's: virtual time may stand still, or jump.
         let now = ContinuousClock.now
         guard let holder = try await engine.keys.holder(key) else { return nil }
         entries.withLock { entries in
@@ -46,7 +46,7 @@ package final class KeyCache: Sendable {
     }
 
     /// Remembers a use until ``drainUses()``. A key in use is looked up every ``lifeSeconds``, so a
-    /// use that is dropped here, or not written later, is noticed again soon.
+    /// use that is dropped here, or is not written later, is recorded again soon.
     private func add(_ use: KeyUse) {
         uses.withLock { uses in
             guard uses.count < Self.keysMax else { return }
@@ -54,7 +54,7 @@ package final class KeyCache: Sendable {
         }
     }
 
-    /// Returns the uses that are to be recorded, and forgets them.
+    /// Removes and returns the uses that have to be recorded.
     func drainUses() -> [KeyUse] {
         uses.withLock { uses in
             defer { uses.removeAll() }
@@ -62,7 +62,7 @@ package final class KeyCache: Sendable {
         }
     }
 
-    /// Returns nil also for a valid key that was not used recently.
+    /// Returns nil for a valid key, too, if it was not used recently.
     private func cachedHolder(_ key: String) -> StoredKey? {
         guard let entry = entries.withLock({ $0[key] }), ContinuousClock.now < entry.until else {
             return nil

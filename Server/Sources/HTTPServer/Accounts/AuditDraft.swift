@@ -1,8 +1,9 @@
 import Engine
 import Synchronization
 
-/// What an act says of itself, for its entry in the audit. Secrets have no place in it, and ids of
-/// customers only in the members that an erasure replaces: see ``RecordedAct/customerMembers``.
+/// The details of an action for its entry in the audit. It must not contain secrets. Ids of
+/// customers may only be in the members that an erasure replaces: see
+/// ``RecordedAct/customerMembers``.
 final class AuditDraft: Sendable {
     struct Content: Sendable {
         var subject: String?
@@ -15,7 +16,7 @@ final class AuditDraft: Sendable {
 
     var content: Content { stored.withLock { $0 } }
 
-    /// Says what was changed. Values that are nil are left out.
+    /// Sets the changed values. Nil values are left out.
     func change(
         of subject: String? = nil, from before: [String: String?]? = nil,
         to after: [String: String?]? = nil
@@ -32,6 +33,6 @@ final class AuditDraft: Sendable {
         stored.withLock { $0.act?.leaveOut() }
     }
 
-    /// Says which act it is.
+    /// Sets the action that the details belong to.
     func pending(_ act: PendingAct?) { stored.withLock { $0.act = act } }
 }

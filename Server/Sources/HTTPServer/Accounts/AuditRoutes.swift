@@ -43,7 +43,7 @@ extension AuditRoutes {
 }
 
 extension AuditRoutes {
-    /// A page of what was done by hand for an app, or for the server, the newest first.
+    /// A page of the audit entries of an app, or of the server, the newest first.
     func list(of app: AppID?, after cursor: String?, limit: Int) async throws -> AuditList {
         let position = try cursor.map { text in
             guard let position = RecordedAct.Position(text) else {

@@ -1,23 +1,25 @@
 import NIOCore
 
-/// An IP address in the one form in which addresses are compared: the one of RFC 5952, and IPv4 if
-/// it is an IPv4 address within IPv6.
+/// An IP address in canonical form, so that addresses can be compared: the form of RFC 5952, and
+/// IPv4 if it is an IPv4 address within IPv6.
 package struct CanonicalAddress: Hashable, Sendable, CustomStringConvertible {
-    /// Who has one IPv6 address usually has all with these first 64 bits (RFC 6177).
+    /// The number of bytes of an IPv6 network: whoever has one address usually has all that share
+    /// these first 64 bits (RFC 6177).
     private static let networkBytes = 8
-    /// How IPv6 writes an IPv4 address (RFC 4291): these bytes, and its four.
+    /// The prefix with which IPv6 writes an IPv4 address (RFC 4291).
     private static let mapped = Array(repeating: UInt8(0), count: 10) + [0xFF, 0xFF]
 
     package let description: String
-    /// What counts as one address: the address itself, or the first half of one of IPv6.
+    /// The network that counts as one address: the address itself, or the first half of an IPv6
+    /// address.
     package let network: String
 
-    /// Parses an address as proxies write it: perhaps with a port. Returns nil for any other text.
+    /// Parses an address as proxies write it, possibly with a port. Returns nil for any other text.
     package init?(forwarded text: String) {
         self.init(Self.withoutPort(text))
     }
 
-    /// Parses an address, perhaps in brackets. Returns nil for any other text.
+    /// Parses an address, possibly in brackets. Returns nil for any other text.
     package init?(_ text: String) {
         let bare =
             text.hasPrefix("[") && text.hasSuffix("]") ? text.dropFirst().dropLast() : text[...]
@@ -50,7 +52,7 @@ package struct CanonicalAddress: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// Whether it is a name of this machine that no other machine can use.
+    /// Whether it is a loopback address, which no other machine can use.
     var isLoopback: Bool { description == "::1" || description.hasPrefix("127.") }
 
     /// A text with several colons and no bracket has no port: it is an address of IPv6.

@@ -11,9 +11,9 @@ struct OperatorPages: PageGroup {
     let routes: DashboardRoutes
 }
 
-/// Pages about people: operators, one's own account, and what was done by hand.
+/// Pages about people: operators, the operator's own account, and the audit.
 extension OperatorPages {
-    /// Entries on a page of the audit.
+    /// The number of entries on a page of the audit.
     private static let auditEntries = 100
 
     func add(to router: Router<ServerContext>) {

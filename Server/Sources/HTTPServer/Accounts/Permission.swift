@@ -5,16 +5,16 @@ import Hummingbird
 import Ledger
 import Logging
 
-/// Who may see a page, or do an act.
+/// Who may see a page, or carry out an action.
 enum Permission: Hashable, Sendable {
     /// Operators with at least this role for the app.
     case viewer, support, admin
     /// Admins of every app: only they manage operators.
     case manager
-    /// Everybody, for their own session.
+    /// Every operator, for the operator's own session.
     case session
 
-    /// Whether an act is about the app, so that its entry in the audit is one of the app.
+    /// Whether an action is about the app, so that its audit entry belongs to the app.
     var isOfApp: Bool {
         switch self {
         case .viewer, .support, .admin: true
@@ -22,7 +22,7 @@ enum Permission: Hashable, Sendable {
         }
     }
 
-    /// - Throws: ``ProblemError`` if somebody may not.
+    /// - Throws: ``ProblemError`` if the viewer is not permitted.
     func require(of viewer: Viewer) throws {
         switch self {
         case .viewer, .session: return
@@ -43,10 +43,10 @@ enum Permission: Hashable, Sendable {
 }
 
 extension DashboardRoutes {
-    /// The entry of an act for the app, which begins. Nil for acts that are not about the app.
+    /// Begins the audit entry of an action for the app. Nil for actions that are not about the app.
     ///
-    /// - Parameter path: its pattern. Of `/customers/{id}/grants` the act is `customers.grants`;
-    ///   the last other parameter names the subject, unless the act says it.
+    /// - Parameter path: the pattern of the path. The action of `/customers/{id}/grants` is
+    ///   `customers.grants`; the last other parameter is the subject, unless the action sets it.
     func begin(
         _ path: String, for permission: Permission, _ page: PageRequest
     ) throws -> PendingAct? {
@@ -55,7 +55,7 @@ extension DashboardRoutes {
         let parameters = parts.filter { $0.hasPrefix("{") }.map { $0.dropFirst().dropLast() }
         let subject = try parameters.last { $0 != "id" }.map { try page.parameter(String($0)) }
         let act = parts.filter { !$0.hasPrefix("{") }.joined(separator: ".")
-        // An erased customer must not be named, and is erased in both environments.
+        // An erased customer must not be named. An erasure affects both environments.
         let customer = parameters.contains("id") && act != "customers.erase"
         return engine.audit.begin(
             act, by: page.visit.viewer.name, app: app,
@@ -63,8 +63,8 @@ extension DashboardRoutes {
             customer: customer ? try page.customer : nil, subject: subject)
     }
 
-    /// Completes the entry of an act that was done. If that fails, the log says so: the act is done
-    /// all the same, and a page that said otherwise would be wrong.
+    /// Completes the entry of a finished action. A failure is only logged: the action is done, and
+    /// a page that denied it would be wrong.
     func complete(_ act: PendingAct, _ page: PageRequest) async {
         let draft = page.audit.content
         do {

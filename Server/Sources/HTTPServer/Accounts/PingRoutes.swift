@@ -4,7 +4,7 @@ import Ledger
 import PerennialContract
 import Storage
 
-/// The route that says what a key is, and which app it belongs to.
+/// The route that reports what kind of key was sent, and which app it belongs to.
 struct PingRoutes: RouteGroup {
     let server: PerennialServer
 }

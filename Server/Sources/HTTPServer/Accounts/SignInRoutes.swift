@@ -6,7 +6,7 @@ import Ledger
 import NIOCore
 import PerennialContract
 
-/// The pages for those who have not signed in: the sign-in itself, and links that work once.
+/// The pages for visitors who have not signed in: the sign-in itself, and links that work once.
 struct SignInRoutes: Sendable {
     let server: PerennialServer
     let access: DashboardAccess
@@ -34,8 +34,8 @@ struct SignInRoutes: Sendable {
         router.post(RouterPath(path)) { try await guarded($0, $1, answer) }
     }
 
-    /// Refuses what comes from another site, also a sign-in: nobody is to act here, without
-    /// knowing, as somebody else.
+    /// Refuses requests from other sites, including a sign-in: otherwise another site could sign a
+    /// visitor in under another name without their knowledge.
     private func guarded(
         _ request: Request, _ context: ServerContext, _ answer: Answer
     ) async throws -> Response {
@@ -113,7 +113,7 @@ struct SignInRoutes: Sendable {
 
     // MARK: - Links
 
-    /// Shows what the link does, without using it up: programs that read mail follow links.
+    /// Shows what the link does, without using it: mail programs follow links.
     @Sendable private func linkPage(
         _ request: Request, _ context: ServerContext
     ) async throws -> Response {

@@ -1,8 +1,8 @@
 import HTTPTypes
 import Hummingbird
 
-/// A proxy in front of the dashboard, whose header fields are believed. Those of anybody else are
-/// ignored.
+/// A proxy in front of the dashboard, whose header fields are trusted. The same fields from any
+/// other client are ignored.
 package struct TrustedProxy: Hashable, Sendable {
     private static let nameBytesMax = 200
 
@@ -17,7 +17,8 @@ package struct TrustedProxy: Hashable, Sendable {
         self.userField = userField
     }
 
-    /// Whom the proxy has signed in. Nil if the request is not from the proxy, or names nobody.
+    /// The name of the operator whom the proxy has signed in. Nil if the request is not from the
+    /// proxy, or contains no name.
     func user(of request: Request, _ context: ServerContext) -> String? {
         guard let userField, addresses.contains(context.peerAddress),
             let name = request.headers[userField], (1...Self.nameBytesMax).contains(name.utf8.count)
@@ -28,8 +29,8 @@ package struct TrustedProxy: Hashable, Sendable {
 
 extension DashboardAccess {
     /// The address of the browser: the one that connects, or the last one that a trusted proxy has
-    /// added to `X-Forwarded-For`. If that is no address, the proxy's own: what stands before it
-    /// may be the browser's invention.
+    /// added to `X-Forwarded-For`. If that is not an address, the proxy's own: the browser may have
+    /// made up the addresses before it.
     func address(of request: Request, _ context: ServerContext) -> String {
         let peer = context.peerAddress
         guard let proxy, proxy.addresses.contains(peer) else { return peer }

@@ -10,20 +10,20 @@ package struct BodyBudgetLimits: Hashable, Sendable {
     /// The limit for requests without a valid key, in bytes, without the reserve. Enough for a
     /// notification of the usual size on each of ``PerennialServer/connectionsMax`` connections.
     package var bytesWithoutKeyMax = 67_108_864
-    /// Bytes of questions to verifyReceipt, which are a part of those without a key: receipts
-    /// cannot crowd out notifications.
+    /// The limit for requests to verifyReceipt, in bytes. It is part of the limit for requests
+    /// without a key, so that receipts cannot crowd out notifications.
     package var receiptBytesMax = 33_554_432
-    /// Bytes that are kept free for small notifications, beside all others.
+    /// Bytes that are reserved for small notifications.
     package var reservedBytes = 16_777_216
-    /// A notification that announces at most so many bytes is small.
+    /// A notification whose announced size is at most this is small. Bytes.
     package var smallNotificationBytesMax = 65_536
-    /// From when the body is wanted until its end.
+    /// The maximum time from when the body is requested until its end.
     package var secondsMax: Int64 = 30
 
     package init() {}
 }
 
-/// The limit that a request's body counts against.
+/// The limit that a request's body is counted against.
 enum BodyPool: Hashable, Sendable {
     /// The request has shown a valid key.
     case withKey
@@ -47,7 +47,8 @@ final class BodyBudget: Sendable {
         var refusedWithKey: Int { refused[.withKey, default: 0] }
         var refusedWithoutKey: Int { refused.values.reduce(0, +) - refusedWithKey }
 
-        /// Small notifications use the reserve first; only what is beyond it counts with others.
+        /// Small notifications use the reserve first; only the rest counts against the other
+        /// limits.
         fileprivate func isWithin(_ limits: BodyBudgetLimits) -> Bool {
             let receipts = bytes[.receipts, default: 0]
             let small = bytes[.smallNotifications, default: 0]
@@ -93,7 +94,7 @@ final class BodyShare: Sendable {
     }
 
     private let budget: BodyBudget
-    /// As the header announces it; nil where it does not.
+    /// The length in the header; nil if there is none.
     private let length: Int?
     private let state = Mutex(State())
 
@@ -108,7 +109,7 @@ final class BodyShare: Sendable {
         state.withLock { state in if state.bytes == 0 { state.pool = pool } }
     }
 
-    /// For a notification: a small one may use the reserve.
+    /// Lets a small notification use the reserve.
     func useNotificationReserve() {
         guard let length, length <= budget.limits.smallNotificationBytesMax else { return }
         use(.smallNotifications)
@@ -133,8 +134,8 @@ final class BodyShare: Sendable {
     }
 }
 
-/// A request's body. Its bytes count against the budget. Only when somebody reads the body does the
-/// connection continue reading, or tell the client to send it: see ``ConnectionHandler``.
+/// A request's body. Its bytes count against the budget. The connection continues reading, or tells
+/// the client to send the body, only when the body is read: see ``ConnectionHandler``.
 struct MeteredBody: AsyncSequence, Sendable {
     typealias Element = ByteBuffer
 

@@ -5,8 +5,8 @@ import Synchronization
 /// The limits of connections from one address.
 package struct ConnectionLimits: Hashable, Sendable {
     /// The maximum number of open connections from one address, or from one network of IPv6
-    /// addresses: half of all, which is more than the requests that may wait, because a proxy that
-    /// is not known as one has one connection for each of them.
+    /// addresses. It is half of all connections, more than the number of requests that may wait: a
+    /// proxy that is not configured has one connection for each of them.
     package var connectionsOfAddressMax = PerennialServer.connectionsMax / 2
 
     package init() {}

@@ -5,7 +5,7 @@ import NIOHTTP1
 struct BodyWanted: Sendable {}
 
 /// An event sent down a connection's pipeline while the current request waits for something. The
-/// closure is called once when nobody waits for the response any more: the client has closed the
+/// closure is called once when the client no longer waits for the response: it has closed the
 /// connection, or its half of it, or has sent another request behind this one. It is called at once
 /// if that has happened already, and never if the response ends before.
 struct DepartureWatch: Sendable {
@@ -13,7 +13,7 @@ struct DepartureWatch: Sendable {
 }
 
 extension Channel {
-    /// Calls a closure when nobody waits for the current response any more: see
+    /// Calls a closure when the client no longer waits for the current response: see
     /// ``DepartureWatch``.
     package func onDeparture(_ body: @escaping @Sendable () -> Void) {
         triggerUserOutboundEvent(DepartureWatch(onDeparture: body), promise: nil)
@@ -59,7 +59,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
     /// A request that has begun, until its response has ended.
     private struct Exchange {
         var closes: Bool
-        /// The client knows no chunks.
+        /// Whether the client does not support chunks.
         let isOld: Bool
         var awaitsContinue: Bool
         /// Part of the body has arrived.
@@ -85,12 +85,12 @@ final class ConnectionHandler: ChannelDuplexHandler {
     /// The last response has been written.
     private var isClosing = false
     private var isReadHeld = false
-    /// Runs while the end of a body is waited for.
+    /// Runs while the handler waits for the end of a body.
     private var bodyTimer: Scheduled<Void>?
     private var failure: (any Error)?
-    /// What to call when the client leaves while the first exchange waits.
+    /// The closure to call when the client leaves while the first exchange waits.
     private var watches: [@Sendable () -> Void] = []
-    /// The client sends nothing more.
+    /// Whether the client sends nothing more.
     private var isInputClosed = false
 
     /// - Parameter bodySecondsMax: how long to wait for the end of a body.
@@ -113,7 +113,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
         case .body:
             updateNewest { exchange in
                 exchange.hasBody = true
-                // The client sends the body without waiting for 100.
+                // The client sends the body without waiting for the response 100.
                 exchange.awaitsContinue = false
             }
         case .end:
@@ -129,8 +129,8 @@ final class ConnectionHandler: ChannelDuplexHandler {
         if isFull { isReadHeld = true } else { context.read() }
     }
 
-    /// Whether enough of this connection waits in memory. A single request with no other behind it
-    /// does not count, because stopping and resuming reads costs system calls.
+    /// Whether enough input of this connection waits in memory. A single request with no other
+    /// behind it does not count, because stopping and resuming reads costs system calls.
     private var isFull: Bool {
         guard !ignoresInput, let newest = exchanges.last else { return false }
         return isReading ? newest.hasBody && !newest.isBodyWanted : exchanges.count > 1
@@ -158,7 +158,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
         context.fireErrorCaught(HTTPParserError.unknown)
     }
 
-    /// Nothing more is taken. Within a request its response is the last.
+    /// Accepts no further input. Within a request, its response is the last.
     private func closeInput(_ context: ChannelHandlerContext) {
         ignoresInput = true
         stopBodyTimer()
@@ -201,10 +201,10 @@ final class ConnectionHandler: ChannelDuplexHandler {
 
     // MARK: - Bodies
 
-    /// Somebody reads the body of the first exchange, or throws it away.
+    /// Records that the body of the first exchange is being read or discarded.
     private func wantBody(_ context: ChannelHandlerContext) {
         exchanges[exchanges.startIndex].isBodyWanted = true
-        // Where others wait behind it, its end has come.
+        // If other requests wait behind it, the body has already ended.
         guard isReading, exchanges.count == 1, bodyTimer == nil, !ignoresInput else { return }
         bodyTimer = context.eventLoop.assumeIsolated().scheduleTask(in: .seconds(bodySecondsMax)) {
             [self] in

@@ -3,15 +3,15 @@ import Hummingbird
 import PerennialContract
 import Storage
 
-/// What one of the server's addresses answers.
+/// What one of the server's addresses serves.
 package struct Listener: Hashable, Sendable {
-    /// Whether it answers `/metrics`.
+    /// Whether it serves `/metrics`.
     let answersMetrics: Bool
-    /// Whether it accepts secret keys, and answers the routes that need one.
+    /// Whether it accepts secret keys, and serves the routes that need one.
     let acceptsSecretKeys: Bool
-    /// Whether it answers anything but the routes for operators.
+    /// Whether it serves routes other than those for operators.
     let answersCallers: Bool
-    /// Whether it has the pages of the dashboard, if the server has any.
+    /// Whether it serves the dashboard, if the server has one.
     var servesDashboard = true
 
     /// The only address.
@@ -20,7 +20,7 @@ package struct Listener: Hashable, Sendable {
     /// The address that apps and the App Store use.
     ///
     /// - Parameters:
-    ///   - hasMetrics: whether no other address answers `/metrics`.
+    ///   - hasMetrics: whether no other address serves `/metrics`.
     ///   - hasSecretKeys: whether no other address is for secret keys.
     ///   - hasDashboard: whether no other address is for the dashboard.
     package static func main(
@@ -31,9 +31,9 @@ package struct Listener: Hashable, Sendable {
             servesDashboard: hasDashboard)
     }
 
-    /// The address for servers, which have secret keys.
+    /// The address for clients that are servers, which have secret keys.
     ///
-    /// - Parameter hasMetrics: whether no other address answers `/metrics`.
+    /// - Parameter hasMetrics: whether no other address serves `/metrics`.
     package static func secret(hasMetrics: Bool) -> Self {
         Self(
             answersMetrics: hasMetrics, acceptsSecretKeys: true, answersCallers: true,
@@ -51,13 +51,13 @@ package struct Listener: Hashable, Sendable {
 }
 
 extension PerennialServer {
-    /// What every address answers, but for the metrics.
+    /// The paths that every address serves, except for the metrics.
     private static let operatorPaths: Set = [
         Paths.health, Paths.ready, Paths.metrics, Paths.openAPI,
     ]
 
-    /// How an address answers a route: as the route does, or with the problem that says where to
-    /// find it.
+    /// The handler of a route at an address: the route's own, or one that responds with a problem
+    /// which names the right address.
     func handler(of route: Route) -> Route.Handler {
         guard let elsewhere = elsewhere(route) else { return route.answer }
         return { _, _ in throw ProblemError(elsewhere) }
@@ -78,8 +78,8 @@ extension PerennialServer {
 }
 
 extension RequestAuthorization {
-    /// - Throws: ``ProblemError`` if a key is a secret one and this address accepts none. It is not
-    ///   looked up, so that nobody can try keys here.
+    /// - Throws: ``ProblemError`` if the key is a secret one and this address accepts none. The key
+    ///   is not looked up, so that keys cannot be guessed here.
     func requireAccepted(_ key: String) throws {
         guard !server.listener.acceptsSecretKeys, key.hasPrefix(KeyKind.secret.prefix + "_") else {
             return

@@ -1,7 +1,7 @@
 import NIOHTTP1
 
-/// Why the `Host` of a request is not valid (RFC 9112, section 3.2). A request with several would
-/// mean one thing to a proxy and another to this server.
+/// Why the `Host` of a request is not valid (RFC 9112, section 3.2). A proxy and this server could
+/// interpret a request with several `Host` fields differently.
 struct WrongHost: Error {
     var detail: String
 

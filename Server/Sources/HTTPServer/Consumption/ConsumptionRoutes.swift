@@ -55,8 +55,8 @@ extension ConsumptionRoutes {
         }
     }
 
-    /// Records the consent that a customer gives or withdraws in the app. How purchases were used
-    /// is for the server to say, because Apple decides about refunds by it.
+    /// Records the consent that a customer gives or withdraws in the app. Only the app's server may
+    /// report how purchases were used, because Apple uses it to decide about refunds.
     private func consent(
         _ request: Request, _ context: ServerContext, _ holder: StoredKey
     ) async throws -> Response {
@@ -69,7 +69,8 @@ extension ConsumptionRoutes {
             var state = try await engine.consumption.record(
                 ConsumptionReport(isConsentGiven: asked.consented, keepsSample: true), of: id,
                 app: holder.app, environment: environment, isByApp: true)
-            // What the server reported, and Apple's requests with the responses, are for servers.
+            // The server's reports, and Apple's requests with the responses, are only shown to
+            // servers.
             (state.uses, state.inquiries) = ([], [])
             state.consent?.hadSample = nil
             return ConsumptionOverview(state)
@@ -79,8 +80,8 @@ extension ConsumptionRoutes {
 }
 
 extension ConsumptionReport {
-    /// - Throws: ``ProblemError`` if how a purchase was delivered is no known word, or if its used
-    ///   part is no percentage.
+    /// - Throws: ``ProblemError`` if the delivery is an unknown word, or if the used part is not a
+    ///   percentage.
     init(_ asked: ConsumptionRequest) throws {
         self.init(
             isConsentGiven: asked.consented, hadSample: asked.sampleContentProvided,

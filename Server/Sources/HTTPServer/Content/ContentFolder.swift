@@ -2,7 +2,7 @@ import Foundation
 
 /// The folder with an app's content.
 enum ContentFolder {
-    /// Whether a file below a folder is a symbolic link, or is reached by one. Such a file may be
+    /// Whether a file below a folder is a symbolic link, or is below one. Such a file may be
     /// anywhere on the machine, so it is not sent. The folder itself may be a link, because the
     /// configuration names it.
     static func isBehindLink(_ path: String, in folder: String) -> Bool {

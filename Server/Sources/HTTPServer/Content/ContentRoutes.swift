@@ -51,7 +51,8 @@ extension ContentRoutes {
         ]
     }
 
-    /// Lists the content a customer may read. With `all=true` the list also has what they may not.
+    /// Lists the content that a customer may read. With `all=true` the list also contains content
+    /// that they may not read.
     @Sendable func list(
         _ request: Request, _ context: ServerContext, _ holder: StoredKey
     ) async throws -> Response {
@@ -66,7 +67,7 @@ extension ContentRoutes {
                 items: shelf.filter { isAll || $0.reading.isOpen }.map { Content($0) }))
     }
 
-    /// What a secret key needs for a file.
+    /// The scope that a secret key needs for a file.
     private static let fileScope = KeyScope.read
 
     /// Sends a content file to the holder of a link, or of a key and the id of a customer who may

@@ -7,7 +7,7 @@ private typealias Wallet = PerennialContract.Wallet
 extension Customer {
     /// Converts the engine's customer state to the contract's form.
     ///
-    /// - Parameter showsAllIDs: whether the aliases include those that apps do not get to see.
+    /// - Parameter showsAllIDs: whether the aliases include those that apps may not see.
     init(_ state: CustomerState, showsAllIDs: Bool = true) {
         self.init(
             customerID: state.id.rawValue,
@@ -34,8 +34,8 @@ extension Customer {
             accountToken: state.accountToken?.rawValue, serverTime: Timestamp(state.asOf))
     }
 
-    /// Adds whose the posted purchases are. They say more than what the customer has after the
-    /// posting.
+    /// Adds the owners of the posted purchases. They replace the verdicts of the customer's state
+    /// after the posting.
     mutating func add(_ posted: [PurchaseVerdict]) {
         let own = Dictionary(purchases.map { ($0.purchaseID, $0) }) { one, _ in one }
         let posted = posted.map { verdict in
@@ -49,7 +49,7 @@ extension Customer {
 }
 
 extension CustomerState {
-    /// Whose each of the customer's purchases is.
+    /// The owner of each of the customer's purchases.
     fileprivate var verdicts: [PurchaseVerdict] {
         var unlisted: [PurchaseID: MissingListing] = [:]
         for purchase in purchases { unlisted[purchase.timeline.purchase] = purchase.unlisted }
@@ -153,7 +153,7 @@ extension Subscription.Period {
 }
 
 extension Access {
-    /// The end of the grace period while it runs, and afterwards as long as nothing was paid.
+    /// The end of the grace period, while it runs and afterwards until the next payment.
     fileprivate func graceEnd(of period: Timeline.Period, in timeline: Timeline) -> Instant? {
         switch state {
         case .grace, .retry, .expired: timeline.graceEnd(after: period)

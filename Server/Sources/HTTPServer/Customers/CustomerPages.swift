@@ -14,11 +14,11 @@ extension CustomerPages {
     private static let walletLines = 20
     /// The maximum number of events that are read for a page of the list.
     private static let newsMax = 500
-    /// Events in the history on the page of a customer.
+    /// The number of events in the history on the page of a customer.
     private static let eventsOfCustomer = 20
-    /// Lines of the whole history on a page.
+    /// The number of lines on a page of the whole history.
     private static let linesOnPage = 50
-    /// Customers on a page of the list.
+    /// The number of customers on a page of the list.
     private static let customersOnPage = 50
 
     func add(to router: Router<ServerContext>) {
@@ -87,7 +87,8 @@ extension CustomerPages {
             productID: chief?.productID, paid: state.paid, since: state.since)
     }
 
-    /// Open ones first, and of them what ends first. Of the others the one that ended last.
+    /// Open ones come first, the one that ends first before others. Of the closed ones, the one
+    /// that ended last comes first.
     private static func rank(_ entitlement: PerennialContract.Entitlement) -> (Int, Int64) {
         let until = entitlement.until?.milliseconds ?? Int64.max
         return entitlement.active ? (0, until) : (1, -until)
@@ -136,7 +137,7 @@ extension CustomerPages {
         ).html(in: page.frame)
     }
 
-    /// The newest lines, or those before the line of a number.
+    /// The newest lines, or those before the line with a number.
     private static func history(_ lines: [HistoryLine], before word: String) throws -> History {
         guard let number = word == "all" ? lines.count : Int(word), number >= 0 else {
             throw ProblemError(.cursorUnknown)
@@ -157,7 +158,7 @@ extension CustomerPages {
         _ state: CustomerState, _ page: PageRequest
     ) async throws -> [WalletStatement] {
         var statements: [WalletStatement] = []
-        // Support may also add to a wallet without entries.
+        // Support may also credit a wallet that has no entries.
         let all = try engine.context.settings(of: app).wallets.allCurrencies
         let currencies = page.frame.viewer.mayHelp ? all : Set(state.balances.keys)
         for currency in currencies.sorted() {

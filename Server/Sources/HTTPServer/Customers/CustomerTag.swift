@@ -4,12 +4,12 @@ import PerennialContract
 
 /// The entity tag of an answer about a customer (RFC 9110, section 8.8.3).
 ///
-/// It covers everything but the time of the answer and the token, which change although nothing
+/// It covers everything except the time of the answer and the token, which change even if nothing
 /// has happened. So the tag is a weak one.
 struct CustomerTag: Hashable {
     private let tag: EntityTag
 
-    /// As it stands in the header.
+    /// The tag as it is written in the header.
     var text: String { tag.text }
 
     init(_ customer: Customer) throws {

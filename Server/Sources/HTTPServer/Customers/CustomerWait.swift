@@ -11,10 +11,10 @@ import Synchronization
 package struct WaitLimits: Hashable, Sendable {
     /// The maximum number of requests that wait at one time.
     package var waitsMax = 1_000
-    /// The same for requests with an app key, which anybody can extract from an app. The rest is
-    /// kept free for secret keys.
+    /// The maximum number of waiting requests with an app key, which anyone can extract from an
+    /// app. The rest is reserved for secret keys.
     package var waitsWithAppKeysMax = 800
-    /// The same for requests with one key.
+    /// The maximum number of waiting requests with one key.
     package var waitsOfKeyMax = 500
     /// The longest wait, whatever the client asks for: shorter than the 50 and 60 seconds after
     /// which HAProxy on Debian and nginx end a request without a response.
@@ -27,8 +27,8 @@ package struct WaitLimits: Hashable, Sendable {
 final class CustomerWait: Sendable {
     /// The range of `wait`, in seconds.
     static let secondsRange = 1...60
-    /// The pause between two wake-ups: what other servers write, and what time alone
-    /// changes, is noticed after at most this time.
+    /// The pause between two checks: writes of other servers, and changes by time alone, are
+    /// noticed after at most this time.
     static let lookPause = Duration.seconds(1)
 
     private struct State {
@@ -42,11 +42,11 @@ final class CustomerWait: Sendable {
 
     init(_ limits: WaitLimits) { self.limits = limits }
 
-    /// Runs a closure as one of the waiting requests.
+    /// Runs a closure, and counts it as one of the waiting requests.
     ///
     /// - Parameter holder: the key of the request.
-    /// - Throws: ``ProblemError`` if too many requests wait already: of all, with app keys, or with
-    ///   the key.
+    /// - Throws: ``ProblemError`` if too many requests wait already: in total, with app keys, or
+    ///   with the key.
     func reserve<Value>(
         for holder: StoredKey, _ body: () async throws -> Value
     ) async throws -> Value {
@@ -82,8 +82,8 @@ final class CustomerWait: Sendable {
 }
 
 extension CustomerRoutes {
-    /// Waits until the answer about a customer is another one, and returns it. Returns nil if it
-    /// does not change in time, if the client leaves, or if the server is about to stop.
+    /// Waits until the answer about a customer changes, and returns the new answer. Returns nil if
+    /// it does not change in time, if the client leaves, or if the server is about to stop.
     ///
     /// - Parameter state: the customer as last read.
     /// - Parameter isKnown: whether the client has an answer already.
@@ -103,7 +103,7 @@ extension CustomerRoutes {
 }
 
 extension RequestAuthorization {
-    /// Refuses an answer to a request that has waited if its key has ended since.
+    /// Refuses an answer to a waiting request if its key has expired since.
     func requireKey(after waiting: Request) async throws {
         _ = try await holder(of: waiting, for: .read)
     }
@@ -111,10 +111,10 @@ extension RequestAuthorization {
 }
 
 extension PerennialServer {
-    /// Looks at once, after each signal, and after each pause, until there is a value. Returns nil
+    /// Checks at once, after each signal, and after each pause, until there is a value. Returns nil
     /// if there is none in time, if the client leaves, or if the server is about to stop.
     ///
-    /// - Parameter signals: finished at the end.
+    /// - Parameter signals: a sequence that is finished at the end.
     func firstValue<Value: Sendable>(
         after signals: (stream: AsyncStream<Void>, continuation: AsyncStream<Void>.Continuation),
         within limit: Duration, _ context: ServerContext,

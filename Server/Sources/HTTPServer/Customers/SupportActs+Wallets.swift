@@ -13,7 +13,7 @@ extension SupportActs {
         routes.act("/customers/{id}/wallets/{currency}/credits", for: .support, of: router, credit)
     }
 
-    /// Credits the wallet once it was confirmed, and before that shows what there will be.
+    /// Credits the wallet after a confirmation; before it, shows the resulting balance.
     @Sendable private func credit(
         _ page: PageRequest, _ form: FormFields
     ) async throws -> ActResult {
@@ -46,7 +46,7 @@ extension SupportActs {
 }
 
 extension PageRequest {
-    /// What a form wants to do with the wallet in the path.
+    /// The booking that a form requests for the wallet in the path.
     fileprivate func booking(_ kind: Booking.Kind, _ form: FormFields) throws -> NewBooking {
         let amount = try WalletRoutes.amount(form["amount"].flatMap(Int64.init))
         let reason = form["reason"] ?? ""

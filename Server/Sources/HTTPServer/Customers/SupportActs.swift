@@ -5,7 +5,7 @@ import Ledger
 import PerennialContract
 import Storage
 
-/// What support does for a customer: grants, transfers, blocks, and wallets.
+/// The actions of support for a customer: grants, transfers, blocks, and wallets.
 struct SupportActs: PageGroup {
     let routes: DashboardRoutes
 }
@@ -61,7 +61,7 @@ extension SupportActs {
             until: try form["until"].map { try Self.lastMoment(ofDay: $0) },
             reason: form["reason"] ?? "")
         var order = try NewGrant(asked)
-        // A form that is sent twice is one grant; what was changed in it makes another one.
+        // A form that is sent twice makes one grant; a form with changed content makes another one.
         order.key = form["key"].map { key in
             ["dashboard", key, asked.entitlement, form["until"] ?? "", asked.reason]
                 .joined(separator: "\n")
@@ -69,19 +69,19 @@ extension SupportActs {
         let given = try await engine.grants.add(
             order, to: try page.customer, app: app, environment: page.environment)
         page.audit.change(of: given.grant.id.rawValue, to: given.grant.auditState)
-        // A form that is sent again gives nothing again, although its grant may have ended since.
+        // A form that is sent again makes no second grant, even if its grant has ended since.
         let isOpen = given.grant.isOpen(at: engine.context.serverTime)
         return .done(isOpen ? .granted : .grantedBefore, try page.path)
     }
 
-    /// The last millisecond of a day in UTC: what lasts until a day lasts through it.
+    /// The last millisecond of a day in UTC: something that lasts until a day includes that day.
     private static func lastMoment(ofDay text: String) throws -> Timestamp {
         guard let day = CivilDate(text) else { throw ProblemError(.timeNotReadable) }
         return Timestamp(milliseconds: (day.dayNumber + 1) * 86_400_000 - 1)
     }
 
-    /// Records a consent, and what is said of purchases. What was reported before stays, unless the
-    /// form says otherwise.
+    /// Records a consent, and the use of purchases. Earlier reports stay, unless the form replaces
+    /// them.
     @Sendable private func consumption(
         _ page: PageRequest, _ form: FormFields
     ) async throws -> ActResult {
@@ -93,7 +93,7 @@ extension SupportActs {
         var after: [String: String?] = ["consented": hasConsented ? "true" : "false"]
         for ending in Self.endings(in: form) {
             uses += try Self.use(form, ending, known.uses).map { [$0] } ?? []
-            // The first one is the subject of the entry.
+            // The first purchase is the subject of the entry.
             let fields = ["delivery", "used_percent"] + (ending.isEmpty ? [] : ["transaction_id"])
             for field in fields { after[field + ending] = form[field + ending] }
         }
@@ -106,14 +106,14 @@ extension SupportActs {
         return .done(hasConsented ? .answered : .consentRefused, try page.path)
     }
 
-    /// The endings of the names of the fields about each purchase: none, `_2`, `_3` and so on.
+    /// The suffixes of the fields about each purchase: none, `_2`, `_3` and so on.
     private static func endings(in form: FormFields) -> [String] {
         let all = [""] + (2...ConsumptionReport.usesMax).map { "_\($0)" }
         return Array(all.prefix { form["transaction_id\($0)"] != nil })
     }
 
-    /// What a form says of a purchase, and what was reported of it where the form says nothing. Nil
-    /// if the form says nothing.
+    /// The report in a form about a purchase. Where the form is empty, the earlier report stays.
+    /// Nil if the whole form is empty.
     private static func use(
         _ form: FormFields, _ ending: String, _ known: [Ledger.PurchaseUsage]
     ) throws -> PerennialContract.PurchaseUse? {
@@ -145,7 +145,7 @@ extension SupportActs {
 
     // MARK: - Moves
 
-    /// Moves the purchase once it was confirmed, and before that shows whose it is.
+    /// Moves the purchase after a confirmation; before it, shows the owner.
     @Sendable private func transfer(
         _ page: PageRequest, _ form: FormFields
     ) async throws -> ActResult {
@@ -206,19 +206,19 @@ extension PageRequest {
 }
 
 extension Ledger.Grant {
-    /// For the audit. The reason is in the event of the grant.
+    /// The values for the audit. The reason is in the event of the grant.
     fileprivate var auditState: [String: String?] {
         ["entitlement": entitlement.rawValue, "until": until.map { Timestamp($0).description }]
     }
 }
 
 extension StoredTransfer {
-    /// For the audit. An erasure replaces the ids.
+    /// The values for the audit. An erasure replaces the ids.
     fileprivate var stateBefore: [String: String?] {
         kind == .shared ? [:] : ["owner": former?.rawValue ?? "none"]
     }
 
-    /// For the audit. An erasure replaces the ids.
+    /// The values for the audit. An erasure replaces the ids.
     fileprivate var stateAfter: [String: String?] {
         kind == .shared ? ["shared_with": customer.rawValue] : ["owner": customer.rawValue]
     }

@@ -5,12 +5,12 @@ import Hummingbird
 import Ledger
 import Synchronization
 
-/// What answers each path of the dashboard, for each app. The paths are the same for all apps: the
-/// app is the one that a person has chosen, which a cookie holds.
+/// The handlers of each path of the dashboard, for each app. The paths are the same for all apps:
+/// the app is the one that the operator has chosen, which is stored in a cookie.
 final class AppHandlers: Sendable {
     typealias Handler = @Sendable (Request, ServerContext) async throws -> Response
 
-    /// The name of the cookie, and of the part of a query that sets it.
+    /// The name of the cookie, and of the query parameter that sets it.
     static let name = "app"
     private static let cookieSeconds = 31_536_000
 
@@ -18,17 +18,17 @@ final class AppHandlers: Sendable {
         var method: HTTPRequest.Method
         var path: String
 
-        /// Of pages that do not exist. No path is empty.
+        /// The place of pages that do not exist. No real path is empty.
         static let unknown = Place(method: .get, path: "")
     }
 
-    /// By name.
+    /// The apps by name.
     let apps: [AppID]
     private let handlers = Mutex<[Place: [AppID: Handler]]>([:])
 
     init(apps: [AppID]) { self.apps = apps }
 
-    /// Adds what answers a path for one app. The first one adds the path to the router.
+    /// Adds the handler of a path for one app. The first app also adds the path to the router.
     func add(
         _ method: HTTPRequest.Method, _ path: String, for app: AppID,
         to router: Router<ServerContext>, _ handler: @escaping Handler
@@ -44,7 +44,7 @@ final class AppHandlers: Sendable {
         }
     }
 
-    /// Sets what answers a page that does not exist, for one app.
+    /// Sets the handler for pages that do not exist, for one app.
     func setUnknown(for app: AppID, _ handler: @escaping Handler) {
         handlers.withLock { $0[.unknown, default: [:]][app] = handler }
     }
@@ -68,8 +68,8 @@ final class AppHandlers: Sendable {
         return response
     }
 
-    /// The same page of another app, which is from now on the chosen one. The overview after an
-    /// act, which is not done.
+    /// The same page for another app, which is from now on the chosen one. After an action, which
+    /// is not carried out, it is the overview.
     func redirect(_ request: Request, to app: AppID) -> Response {
         let path =
             request.method == .post
@@ -79,7 +79,7 @@ final class AppHandlers: Sendable {
         return response
     }
 
-    /// The app that the person has chosen, or else the first one.
+    /// The app that the operator has chosen, or else the first one.
     private func chosenApp(_ request: Request) -> AppID? {
         let name = request.cookie(Self.name)
         return apps.first { $0.rawValue == name } ?? apps.first
@@ -92,7 +92,8 @@ final class AppHandlers: Sendable {
 }
 
 extension Response {
-    /// Remembers the app that a person has chosen. It is no secret, and no right follows from it.
+    /// Remembers the app that an operator has chosen. The cookie is not secret, and gives no
+    /// permission.
     mutating func setApp(_ app: AppID, seconds: Int) {
         headers.append(
             HTTPField(

@@ -4,24 +4,24 @@ import Ledger
 import PerennialContract
 import Reports
 
-/// What somebody wants to see of a report: the query of the pages `/charts/{name}`.
+/// The parameters of a chart: the query of the pages `/charts/{name}`.
 struct ChartView: Sendable {
     let definition: ReportDefinition
     var query: ReportQuery
-    /// The currency whose amounts are drawn: those converted to it, or else only those in it. Nil
-    /// if nothing was paid yet.
+    /// The currency of the drawn amounts: all amounts converted to it, or only those in it. Nil if
+    /// nothing was paid yet.
     var currency: String?
-    /// In which currency amounts are shown if the query does not say it.
+    /// The currency of amounts if the query does not name one.
     private let display: DisplayCurrency?
     /// Whether a currency can be converted.
     private let rated: Set<String>
-    /// The column that is drawn. Nil for those that are stacked.
+    /// The column that is drawn. Nil for stacked columns.
     var column: String?
     /// The word in the query for the moment of ``ReportQuery/asKnownAt``.
     var known: String
     private let fields: FormFields
 
-    /// Columns that add up, drawn on top of each other.
+    /// Columns that add up and are drawn as a stack.
     private static let stacks = [
         "mrr_movement": ["new", "expansion", "reactivation", "contraction", "churn", "exchange"],
         "active_movement": ["new", "converted", "reactivation", "switched", "churn"],
@@ -29,7 +29,7 @@ struct ChartView: Sendable {
         "payments": ["new", "renewals", "reactivations", "one_time"],
         "billing": ["grace_started", "retry_started"],
     ]
-    /// What is drawn first, if that is not the first column.
+    /// The column that is drawn by default, if that is not the first one.
     private static let first = [
         "churn": "churn_rate", "refunds": "refunded", "trial_conversion": "conversion_rate",
         "ltv": "ltv", "seats": "closing",
@@ -45,7 +45,7 @@ struct ChartView: Sendable {
     ///   the query is unknown.
     ///
     /// - Parameters:
-    ///   - rates: by which amounts can be converted.
+    ///   - rates: the exchange rates.
     ///   - display: the currency to show if the query names none.
     init(
         _ name: String, of page: PageRequest, rates: ExchangeRates,
@@ -92,8 +92,8 @@ struct ChartView: Sendable {
         }
     }
 
-    /// The days that the query names, of which one is enough: a browser sends a form as soon as one
-    /// of its fields changes. Without a last day it is today; without a first one, twelve periods
+    /// The days in the query. One of them is enough, because a browser sends a form as soon as one
+    /// of its fields changes. Without a last day it is today; without a first day, twelve periods
     /// are shown.
     private static func days(
         from: String?, to: String?, by length: ReportPeriod.Length, today: Int64
@@ -108,10 +108,11 @@ struct ChartView: Sendable {
         return try ReportRoutes.days(from: from, to: to)
     }
 
-    /// The days of the query as its fields have them; empty if it names none.
+    /// The days as the fields of the form contain them; empty if the query names none.
     var chosenDays: (from: String, to: String) { (fields["from"] ?? "", fields["to"] ?? "") }
 
-    /// The columns that are stacked if no other is chosen and nothing divides them.
+    /// The columns that are stacked by default, if no other column is chosen and the report is not
+    /// divided.
     var stack: [String]? { Self.stacks[definition.name] }
 
     /// The stacked columns that are drawn. Nil if one column is.
@@ -126,15 +127,16 @@ struct ChartView: Sendable {
         return definition.columns.firstIndex { $0.name == name } ?? 0
     }
 
-    /// Begins the word of the query for amounts of one currency, without any that were converted.
+    /// The prefix of the query's word for amounts of one currency, without converted ones.
     private static let onlyPrefix = "ONLY-"
 
-    /// Whether each amount is shown in its own currency: then purchases add up to a number.
+    /// Whether each amount is shown in its own currency: only then can purchases add up to a
+    /// number.
     var isUnconverted: Bool { query.currency == nil }
 
     // MARK: - Links
 
-    /// The page behind a number. Nil if no purchases add up to it.
+    /// The page with the purchases of a number. Nil if no purchases add up to it.
     func purchases(
         _ column: ReportDefinition.Column, _ period: ReportPeriod, currency: String?,
         part: String?
@@ -158,7 +160,7 @@ struct ChartView: Sendable {
                 query.length.rawValue)
         ]
         if !showsCohorts { filters.append(columnFilter) }
-        // The numbers of cohorts are of all their subscriptions together.
+        // The numbers of cohorts are totals of all their subscriptions.
         if definition.cohort == nil {
             filters.append(
                 Self.filter(
@@ -185,7 +187,8 @@ struct ChartView: Sendable {
                 + definition.columns.map { ($0.name, Self.title($0.name)) }, column ?? "")
     }
 
-    /// Amounts in one currency, converted to it if there are rates; or those in one currency alone.
+    /// The filter for the currency: amounts converted to it, if there are rates; or only amounts in
+    /// it.
     private func currencyFilter(_ display: DisplayCurrency) -> ChartFilter {
         let others = display.currencies.filter { $0 != display.currency }
         let canConvert = display.isConverted && definition.cohort == nil
@@ -201,7 +204,7 @@ struct ChartView: Sendable {
         return Self.filter("currency", "Currency", options, selected)
     }
 
-    /// Whether each column is what is left of the one before, so that all are shown as a table.
+    /// Whether each column is the rest of the one before, so that all are shown as a table.
     var showsCohorts: Bool { definition.cohort == .payments }
 
     private static func filter(

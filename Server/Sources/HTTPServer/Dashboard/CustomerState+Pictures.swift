@@ -27,7 +27,7 @@ extension CustomerState {
             .storefront
     }
 
-    /// The line with what was paid for it, if that is in one currency.
+    /// The line with the amount paid for it, if that is in one currency.
     private func priced(_ line: PurchaseLine) -> PurchaseLine {
         var line = line
         if line.kind == .term, let own = purchases.first(where: { $0.has(line) }) {
@@ -41,7 +41,7 @@ extension CustomerState {
         return line
     }
 
-    /// The purchases as the page lists them: those of one consumable product as one line.
+    /// The purchases as the page lists them: purchases of one consumable product are one line.
     var purchaseLines: [PurchaseLine] {
         let customer = Customer(self)
         var lines = PurchaseLine.lines(of: customer).filter { $0.kind != .kept }
@@ -74,7 +74,7 @@ extension PurchaseState {
             originalTransactionIDs: [timeline.purchase.original.rawValue])
     }
 
-    /// What is owned for good.
+    /// The products that are owned permanently.
     fileprivate var lines: [PurchaseLine] {
         timeline.payments { $0 == .nonConsumable }.map { line($0, .kept) }
     }
@@ -88,7 +88,7 @@ extension PurchaseState {
 // MARK: - Picture
 
 extension TimelinePicture {
-    /// Subscriptions with all their periods, then terms, then what is owned for good.
+    /// Subscriptions with all their periods, then terms, then products that are owned permanently.
     init(_ state: CustomerState) {
         let subscriptions = state.purchases.compactMap { Self.subscription($0, at: state.asOf) }
         let terms = Dictionary(grouping: state.displayedTerms, by: \.product).sorted {
@@ -129,7 +129,7 @@ extension TimelinePicture {
         return Lane(name: last.product.rawValue, spans: spans)
     }
 
-    /// What an upgrade credits is no refund: the customer goes on with the higher product.
+    /// An upgrade's credit is not a refund: the customer continues with the higher product.
     private static func kind(of payment: Payment) -> Kind {
         if payment.revocation != nil, !payment.isUpgraded { return .refunded }
         return payment.terms == .trial ? .trial : .paid

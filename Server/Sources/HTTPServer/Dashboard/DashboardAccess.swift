@@ -5,15 +5,15 @@ import Hummingbird
 import Ledger
 import Storage
 
-/// Who may look at the dashboard, and where. A server without one has no dashboard.
+/// Who may see the dashboard, and at which address. A server without this value has no dashboard.
 package struct DashboardAccess: Sendable {
-    /// Everybody who uses this machine, without signing in. Nil if operators sign in.
+    /// The viewer for all users of this machine, without signing in. Nil if operators sign in.
     package var developer: Viewer?
-    /// Where the pages are. Those for a developer are only on this machine.
+    /// The address of the pages. A developer's pages are only on this machine.
     package var origin: PageOrigin
-    /// A proxy that says from where a request comes, and perhaps who sends it.
+    /// A proxy that reports the origin of a request, and possibly the operator who sends it.
     package var proxy: TrustedProxy?
-    /// Whether purchases are made in the simulator: then the navigation leads to the phone.
+    /// Whether purchases are made in the simulator: then the navigation contains the phone.
     package var isSimulated: Bool
 
     /// A dashboard for operators, who sign in.
@@ -23,7 +23,7 @@ package struct DashboardAccess: Sendable {
         isSimulated = false
     }
 
-    /// A dashboard for everybody who uses this machine.
+    /// A dashboard for all users of this machine, without signing in.
     package init(developer: Viewer, isSimulated: Bool = false) {
         self.developer = developer
         self.isSimulated = isSimulated
@@ -42,12 +42,12 @@ package struct DashboardAccess: Sendable {
     }
 
     /// The name of the cookie with the token of a session. With the prefix `__Host-` a browser
-    /// accepts it from an encrypted connection only, and from no other host (RFC 6265bis). Without
+    /// accepts it only from an encrypted connection and only from this host (RFC 6265bis). Without
     /// encryption, as on this machine, it cannot have the prefix.
     var sessionCookie: String { origin.isSecure ? "__Host-perennial" : "perennial" }
 
     /// The field `Set-Cookie` that begins a session in a browser, or ends it there if there is no
-    /// token. The browser forgets it when it is closed.
+    /// token. The browser deletes the cookie when it is closed.
     func sessionField(_ token: String?) -> HTTPField {
         let end = token == nil ? "; Max-Age=0" : ""
         let secure = origin.isSecure ? "; Secure" : ""
@@ -56,10 +56,10 @@ package struct DashboardAccess: Sendable {
             value: "\(sessionCookie)=\(token ?? "")\(end); Path=/\(secure); HttpOnly; SameSite=Lax")
     }
 
-    /// The server's host, as pages for those show it who have not signed in.
+    /// The server's host, as the pages show it that need no sign-in.
     var host: String { origin.authority ?? "this machine" }
 
-    /// Who has sent a request, and what they may do for an app.
+    /// The author of a request, and what they may do for an app.
     func visitor(
         of request: Request, _ context: ServerContext, app: AppID, _ engine: Engine
     ) async throws -> Visitor {
@@ -97,20 +97,20 @@ package struct DashboardAccess: Sendable {
     }
 }
 
-/// What is known of who has sent a request.
+/// What is known about the author of a request.
 enum Visitor: Sendable {
     case visit(Visit)
-    /// Nobody has signed in.
+    /// The visitor has not signed in.
     case unknown
-    /// A proxy has signed somebody in by a name that has no account, or a blocked one.
+    /// A proxy has signed the visitor in under a name without an account, or with a blocked one.
     case nobody(String)
-    /// The operator may see this app, and not the one that was asked for.
+    /// The operator may see this app, but not the requested one.
     case elsewhere(AppID)
     /// The operator has no role for any app.
     case withoutApp
 }
 
-/// Who has sent a request, and what they may do for one app.
+/// The author of a request, and what they may do for one app.
 struct Visit: Sendable {
     struct Session: Sendable {
         var token: String
@@ -133,7 +133,7 @@ extension Viewer.Role {
         }
     }
 
-    /// Whether somebody of this role may do what another may.
+    /// Whether this role may do everything that another role may.
     func includes(_ other: Self) -> Bool {
         switch self {
         case .admin: true

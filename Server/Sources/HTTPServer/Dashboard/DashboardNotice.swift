@@ -1,7 +1,7 @@
 import Dashboard
 
-/// What the page after an act says. The word is kept in a cookie until that page is shown; nothing
-/// else of a notice comes from a request.
+/// The notice on the page after an action. Its word is stored in a cookie until that page is shown;
+/// nothing else in a notice comes from a request.
 enum DashboardNotice: String, CaseIterable, Sendable {
     case granted, withdrawn, moved, undone, blocked, unblocked, answered, debited, erased
     case walletCredited = "credited"

@@ -7,23 +7,24 @@ import NIOCore
 import PerennialContract
 import ServiceLifecycle
 
-// Pages that change while one looks at them, as server-sent events (WHATWG HTML).
+// Pages that are updated while they are open, by server-sent events (WHATWG HTML).
 //
 // A page's stream has the address of the page behind `/live`, with its query. It renders the page
-// again after each commit with events of the app, and sends the elements that differ. So it needs
-// no function of its own for any page. What is in no log, such as attempts to deliver, is looked
-// for once a second on pages that show it. A page that takes long is rendered more rarely.
+// again after each commit with events of the app, and sends the elements that differ. So no page
+// needs a function of its own for this. Changes that are in no log, such as delivery attempts, are
+// found by rendering once a second, on pages that show them. A page that takes long is rendered
+// less often.
 
 /// The limits of the streams of pages.
 private enum LiveLimits {
-    /// Between two messages: a page changes twice a second at most.
+    /// The minimum time between two messages: a page changes at most twice a second.
     static let pauseMin = Duration.milliseconds(500)
-    /// A stream renders at most this part of the time: a tenth.
+    /// The maximum share of time that a stream spends on rendering: a tenth.
     static let shareOfTime = 10
-    /// Without an event, a page that shows only what is in the log is rendered after this time.
+    /// A page that shows only the log is rendered after this time if there is no event.
     static let quietMax = Duration.seconds(15)
-    /// Whether somebody may still see the page is looked up before each change is sent, and at
-    /// least so often.
+    /// Whether the operator may still see the page is looked up before each change is sent, and at
+    /// least this often.
     static let permissionMax = Duration.seconds(10)
 }
 
@@ -31,15 +32,15 @@ extension DashboardRoutes {
     /// How the path of a page's stream begins.
     static let livePrefix = "/live"
 
-    /// What makes a page change.
+    /// The causes of a page's changes.
     enum Source: Sendable {
         /// Events of the app, and the time.
         case log
-        /// Also what no event says: it is looked for once a second.
+        /// Also changes without an event, which are looked for once a second.
         case everything
     }
 
-    /// Adds a page that changes while one looks at it.
+    /// Adds a page that is updated while it is open.
     func livePage(
         _ path: String, by source: Source = .log, of router: Router<ServerContext>,
         _ html: @escaping Page
@@ -51,7 +52,7 @@ extension DashboardRoutes {
             return response(try await html(page), to: page.request)
         }
         get(Self.livePrefix + (path == "/" ? "" : path), of: router) { page in
-            // A stream that could send nothing would look like a page that is live.
+            // A stream that could send nothing would make the page look live.
             _ = try await engine.events.lastLogPosition(of: app)
             return try live(page, by: source, html)
         }
@@ -135,7 +136,7 @@ private struct LiveStream: Sendable {
         }
     }
 
-    /// What to write now: nothing if the page is the same, and nil if it was not rendered.
+    /// The bytes to write now: empty if the page is the same, and nil if it was not rendered.
     private func next(_ shown: inout Shown, isSilent: Bool) async throws -> ByteBuffer? {
         let last = "\(try await engine.events.lastLogPosition(of: app))"
         // Clients skip it. It shows that the connection is alive.
@@ -175,7 +176,8 @@ private struct Shown {
         }
     }
 
-    /// If nothing has happened since the page was rendered, the first pieces are those it has.
+    /// If nothing has happened since the page was rendered, the first pieces are those it already
+    /// has.
     mutating func messages(of new: LivePieces, at last: String) -> [LivePieces.Message] {
         let isAsLoaded = pieces == nil && place == last
         let messages = isAsLoaded ? [] : new.messages(since: pieces)
@@ -190,7 +192,7 @@ private struct Pace {
     private var writtenAt = ContinuousClock.now
     private var permittedAt = ContinuousClock.now
 
-    /// Whether it must be looked up if the page may still be seen.
+    /// Whether the permission to see the page must be looked up.
     var isPermissionDue: Bool {
         ContinuousClock.now - permittedAt >= LiveLimits.permissionMax
     }

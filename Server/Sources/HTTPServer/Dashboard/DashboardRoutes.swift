@@ -7,13 +7,13 @@ import NIOCore
 import PerennialContract
 import Storage
 
-/// The pages of the dashboard and their acts, which ``DashboardPath`` lists.
+/// The pages of the dashboard and their actions, which ``DashboardPath`` lists.
 ///
-/// They call the functions by which the HTTP interface answers, and show nothing that it does not
-/// say. What refuses a request, in this order: ``PageOrigin``; the token of the form; the viewer's
-/// role; the operation itself.
+/// They call the functions of the HTTP API's routes, and show nothing that these do not return. A
+/// request is checked in this order: ``PageOrigin``; the token of the form; the viewer's role; the
+/// operation itself.
 ///
-/// One value is about one app; the paths of all apps are the same, see ``AppHandlers``.
+/// One value serves one app; the paths of all apps are the same, see ``AppHandlers``.
 struct DashboardRoutes: Sendable {
     /// The maximum size of a form, in bytes.
     static let formBytesMax = 16_384
@@ -41,7 +41,7 @@ struct DashboardRoutes: Sendable {
         for app in handlers.apps {
             Self(server: server, access: access, app: app, handlers: handlers).add(to: router)
         }
-        // After the routes: so it only sees requests that none of them answers.
+        // Added after the routes, so that it only sees requests that no route answers.
         router.add(middleware: UnknownPages(handlers: handlers))
     }
 
@@ -74,7 +74,7 @@ struct DashboardRoutes: Sendable {
         }
     }
 
-    /// Adds what responds to a request for a page, which may also be a file.
+    /// Adds a handler for a page, which may also be a file.
     ///
     /// - Parameter permission: who may see it.
     func get(
@@ -90,7 +90,7 @@ struct DashboardRoutes: Sendable {
         }
     }
 
-    /// Answers a request if its author may make it, and shows failures as pages.
+    /// Answers a request if its author is permitted to make it, and shows failures as pages.
     func guarded(
         _ request: Request, _ context: ServerContext,
         _ answer: (Visit) async throws -> Response
@@ -116,17 +116,17 @@ struct DashboardRoutes: Sendable {
         }
     }
 
-    /// Answers a form. Its body may come long after its header, so the visitor is looked up again
-    /// once it is here: meanwhile they may have been blocked, or signed out, or have another role.
+    /// Answers a form. Its body may arrive long after its header, so the visitor is looked up again
+    /// afterwards: meanwhile they may have been blocked, or signed out, or have another role.
     private func guardedForm(
         _ request: Request, _ context: ServerContext, max bytesMax: Int = formBytesMax,
         _ answer: (Visit, FormFields) async throws -> Response
     ) async throws -> Response {
-        // Nothing is read of what a stranger sends.
+        // The body of an unknown visitor is not read.
         try await guarded(request, context) { _ in
             let form = try await Self.form(in: request, max: bytesMax)
             return try await guarded(request, context) { visit in
-                // It was shown to the same person, about the same app.
+                // The form was shown to the same person, about the same app.
                 guard SessionService.isFormToken(form["csrf"], of: visit.viewer.csrf) else {
                     throw ProblemError(.formOutdated)
                 }
@@ -135,7 +135,7 @@ struct DashboardRoutes: Sendable {
         }
     }
 
-    /// Leads to the sign-in, and from there back to the page.
+    /// Redirects to the sign-in, and from there back to the page.
     private static func signIn(_ request: Request) -> Response {
         let next = request.method == .post ? nil : request.uri.description
         return Response(
@@ -157,7 +157,8 @@ struct DashboardRoutes: Sendable {
             query: FormFields(request.uri.query ?? ""))
     }
 
-    /// Production, unless the query says otherwise. An empty word is none: it is that of a form.
+    /// Production, unless the query says otherwise. An empty word counts as missing, because forms
+    /// send empty fields.
     private func environment(in request: Request) throws -> Ledger.Environment {
         guard let word = FormFields(request.uri.query ?? "")["environment"] else {
             return .production
@@ -185,7 +186,7 @@ struct DashboardRoutes: Sendable {
 
     // MARK: - Acts
 
-    /// Adds an act. What somebody did for the app has an entry in the audit: see ``AuditDraft``.
+    /// Adds an action. An action for the app gets an entry in the audit: see ``AuditDraft``.
     ///
     /// - Parameter permission: who may do it.
     /// - Parameter bytesMax: the maximum size of the form.
@@ -240,7 +241,7 @@ struct DashboardRoutes: Sendable {
         return response
     }
 
-    /// Changes the theme for those without scripts, and goes back to where they were.
+    /// Changes the theme for browsers without scripts, and returns to the page.
     private func addTheme(to router: Router<ServerContext>) {
         handlers.add(.post, "/theme", for: app, to: router) { request, context in
             try await guardedForm(request, context) { _, form in
@@ -270,12 +271,12 @@ struct DashboardRoutes: Sendable {
         _ html: String, to request: Request, status: HTTPResponse.Status = .ok
     ) -> Response {
         var response = Self.page(html, status: status)
-        // It is shown once.
+        // A notice is shown once.
         if request.cookie(DashboardNotice.cookie) != nil { response.setNotice(nil) }
         return response
     }
 
-    /// A page for anybody.
+    /// A page for visitors without a session.
     static func page(_ html: String, status: HTTPResponse.Status = .ok) -> Response {
         Response(dashboardPage: html, status: status)
     }
@@ -284,7 +285,7 @@ struct DashboardRoutes: Sendable {
         _ error: any Error, _ request: Request, _ context: ServerContext, _ visit: Visit
     ) throws -> Response {
         let found = Self.problem(error, context)
-        // An environment that is unknown may be what is wrong.
+        // An unknown environment may be the problem itself.
         let environment = (try? environment(in: request)) ?? .production
         let frame = frame(of: request, environment, visit, [])
         let wasAct = request.method == .post
@@ -297,7 +298,7 @@ struct DashboardRoutes: Sendable {
         return response
     }
 
-    /// A problem as a page for somebody of whom it is not known who they are.
+    /// A problem as a page for a visitor who is not known.
     static func problem(
         _ error: any Error, _ request: Request, _ context: ServerContext, host: String
     ) -> Response {
@@ -320,7 +321,7 @@ struct DashboardRoutes: Sendable {
         return found
     }
 
-    /// The page with the form of an act on a customer or on a webhook.
+    /// The page with the form of an action on a customer or on a webhook.
     private static func origin(of context: ServerContext) -> DashboardPath? {
         func parameter(_ name: String) -> String? {
             try? RequestReader.parameter(name, called: name, in: context)

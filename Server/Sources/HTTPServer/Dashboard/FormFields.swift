@@ -24,7 +24,7 @@ package struct FormFields: Sendable {
         fields[name].flatMap { $0.isEmpty ? nil : $0 }
     }
 
-    /// The value without the white space around it, which pasted text often has. Nil if nothing is
+    /// The value without surrounding white space, which pasted text often has. Nil if nothing is
     /// left.
     package func trimmed(_ name: String) -> String? {
         guard let value = self[name] else { return nil }

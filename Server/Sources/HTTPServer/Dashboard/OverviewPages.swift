@@ -11,7 +11,7 @@ struct OverviewPages: PageGroup {
 }
 
 extension OverviewPages {
-    /// Events on the overview.
+    /// The number of events on the overview.
     private static let feedMax = 8
     /// The maximum number of customers, among those whose access ended, who are named.
     private static let leftMax = 5
@@ -50,13 +50,13 @@ extension OverviewPages {
         ).html(in: page.frame)
     }
 
-    /// Said while rows about earlier purchases are missing, so that numbers are too small.
+    /// The notice while rows about earlier purchases are missing, so that numbers are too small.
     static func filling(_ picture: ReportPicture) -> Notice? {
         guard picture.result.isFilling else { return nil }
         return Notice(.about, "Earlier purchases are still being counted.", "Numbers will grow.")
     }
 
-    /// One sentence about all numbers: the one that names the most currencies.
+    /// The longest of the sentences, because it names the most currencies.
     private static func longest(_ conversions: [String?]) -> String {
         conversions.compactMap(\.self).max { $0.count < $1.count } ?? ""
     }
@@ -77,7 +77,8 @@ extension OverviewPages {
         let before = values.dropLast().last
         let last = values.last ?? 0
         let unit = picture.unit(column)
-        // A month that is not over is less than a whole one: that is no fall.
+        // A month that is not over is compared with nothing: less than a whole month is not a
+        // decrease.
         let addsUp = picture.view.definition.name == "revenue"
         return OverviewPage.Tile(
             title, value: last, unit: unit, change: addsUp ? nil : before.map { last - $0 },
@@ -94,7 +95,7 @@ extension OverviewPages {
         }
     }
 
-    /// Those whose access ended today.
+    /// The customers whose access ended today.
     private func leaving(_ page: PageRequest) async throws -> [OverviewPage.Leaving] {
         let day: Int64 = 86_400_000
         let today = page.frame.now.milliseconds / day

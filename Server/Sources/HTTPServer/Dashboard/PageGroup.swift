@@ -1,7 +1,7 @@
 import Engine
 import Ledger
 
-/// The pages about one subject, with their acts.
+/// The pages about one subject, with their actions.
 protocol PageGroup: Sendable {
     var routes: DashboardRoutes { get }
 }

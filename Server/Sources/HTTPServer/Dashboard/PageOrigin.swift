@@ -1,26 +1,26 @@
 import HTTPTypes
 
-/// Where pages are served, and whether a request comes from one of them.
+/// The address of the pages, and whether a request comes from one of them.
 ///
-/// Acts need no more than a cookie, so no other site may use it: neither by a form or a script that
-/// posts here, nor by a host name of its own that leads here (DNS rebinding). Browsers say where a
-/// request comes from in `Origin` and `Sec-Fetch-Site` (Fetch Metadata Request Headers); a program
-/// that is no browser sends neither, and may post.
+/// An action needs only a cookie, so other sites must not be able to trigger it: neither by a form
+/// or a script that posts here, nor by a host name of their own that leads here (DNS rebinding).
+/// Browsers report the origin of a request in `Origin` and `Sec-Fetch-Site` (Fetch Metadata Request
+/// Headers). A program that is not a browser sends neither, and may post.
 package struct PageOrigin: Hashable, Sendable {
     private static let loopbackHosts: Set<Substring> = ["localhost", "127.0.0.1", "[::1]"]
     private static let formType = "application/x-www-form-urlencoded"
 
     /// `http` or `https`.
     package let scheme: String
-    /// Host and port, as browsers write them in `Host`. Nil stands for this machine, by any of the
-    /// names that nobody else can use, with any port.
+    /// Host and port, as browsers write them in `Host`. Nil stands for this machine, under any of
+    /// its loopback names, with any port.
     package let authority: String?
 
     /// This machine only.
     package static let loopback = Self(scheme: "http", authority: nil)
 
     /// The origin of a URL, such as `https://store.example.com`. Returns nil unless it is just a
-    /// scheme, a host and perhaps a port; the port that is the scheme's own is left out.
+    /// scheme, a host and optionally a port; the scheme's default port is left out.
     package init?(url: String) {
         let parts = url.lowercased().split(separator: "://", omittingEmptySubsequences: false)
         guard parts.count == 2, ["http", "https"].contains(parts[0]) else { return nil }
@@ -44,7 +44,7 @@ package struct PageOrigin: Hashable, Sendable {
     /// Whether browsers reach it only by an encrypted connection.
     package var isSecure: Bool { scheme == "https" }
 
-    /// Whether it is a name of this machine, so that no network is crossed.
+    /// Whether it is a loopback name, so that no network is crossed.
     package var isOnThisMachine: Bool { authority.map(Self.isLoopback) ?? true }
 
     /// The URL of a path here. Nil for this machine, whose port is not known.
@@ -78,7 +78,7 @@ package struct PageOrigin: Hashable, Sendable {
         return own == authority || own == authority + (isSecure ? ":443" : ":80")
     }
 
-    /// Whether a host with or without a port is this machine by a name that nobody else can use.
+    /// Whether a host with or without a port is this machine's loopback name.
     private static func isLoopback(_ authority: String) -> Bool {
         let isBracketed = authority.hasPrefix("[")
         guard !isBracketed || authority.contains("]") else { return false }

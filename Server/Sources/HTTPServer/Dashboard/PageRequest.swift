@@ -5,7 +5,7 @@ import Ledger
 import PerennialContract
 import Storage
 
-/// A request for a page or an act, and what its page needs around its content.
+/// A request for a page or an action, and what its page needs around its content.
 struct PageRequest: Sendable {
     let request: Request
     let context: ServerContext
@@ -13,10 +13,10 @@ struct PageRequest: Sendable {
     let environment: Ledger.Environment
     var frame: Frame
     let query: FormFields
-    /// What an act says of itself.
+    /// The details of the action for the audit.
     let audit = AuditDraft()
-    /// By which a form of the page that is sent twice is recognised. It is the server's own: ids of
-    /// requests may come from the client, and may all be the same.
+    /// Identifies a form of the page, so that a form that is sent twice is recognised. It is made
+    /// by the server: ids of requests may come from the client, and may all be equal.
     let formKey = withUnsafeBytes(of: UInt128.random(in: .min ... .max)) { Hexadecimal.text($0) }
 
     /// The decoded value of a part of the path.
@@ -38,11 +38,11 @@ struct PageRequest: Sendable {
     var cursor: String? { query["cursor"] }
 }
 
-/// What an act leads to.
+/// The result of an action.
 enum ActResult {
     /// Another page, which shows a notice.
     case done(DashboardNotice?, DashboardPath)
-    /// A page in place of the redirect: to confirm the act, or with something that is shown once.
+    /// A page instead of the redirect: to confirm the action, or to show something once.
     case page(String)
     case response(Response)
 }

@@ -4,11 +4,11 @@ import Ledger
 import PerennialContract
 import Reports
 
-/// What a page draws of a computed report: the rows of one currency, period by period.
+/// The part of a computed report that a page draws: the rows of one currency, period by period.
 struct ReportPicture: Sendable {
     let view: ChartView
     let result: ReportResult
-    /// The currency of the amounts that are drawn. Nil if nothing is money.
+    /// The currency of the drawn amounts. Nil if no column is money.
     let currency: String?
     /// The currencies of the rows that are not drawn, sorted.
     let otherCurrencies: [String]
@@ -21,7 +21,8 @@ struct ReportPicture: Sendable {
         otherCurrencies = currencies.filter { [currency] in $0 != currency }
     }
 
-    /// The currency of the amounts, if there are others: how they became one, and what is left out.
+    /// A sentence about the currency of the amounts, if there are others: how they were converted,
+    /// and which are left out.
     var conversion: String? {
         guard let currency else { return nil }
         let left =
@@ -46,13 +47,13 @@ struct ReportPicture: Sendable {
 
     var isEmpty: Bool { result.report.rows.isEmpty }
 
-    /// The rows that a column adds up. Pieces are counted in all currencies together.
+    /// The rows that are added up for a column. Counts include all currencies.
     private func rows(_ column: Int) -> [Reports.Report.Row] {
         let currency = currency(of: column)
         return result.report.rows.filter { currency == nil || $0.currency == currency }
     }
 
-    /// The currency of what a column counts. Nil for pieces, and for shares of pieces.
+    /// The currency of a column. Nil for counts, and for percentages of counts.
     func currency(of column: Int) -> String? {
         let column = view.definition.columns[column]
         return switch column.unit {
@@ -75,8 +76,8 @@ struct ReportPicture: Sendable {
         }
     }
 
-    /// The sum of a column in a period. Shares are not added: they become the share of all their
-    /// wholes together.
+    /// The sum of a column in a period. Percentages are not added, but computed from the sums of
+    /// their wholes.
     func value(_ column: Int, in period: ReportPeriod) -> Int64 {
         let values = rows(column).filter { $0.period == period }.map { $0.values[column] }
         if view.definition.columns[column].unit == .percent {
@@ -85,7 +86,7 @@ struct ReportPicture: Sendable {
         return values.map(\.whole).reduce(0, +)
     }
 
-    /// Whether there is a number. There is no share of nothing.
+    /// Whether there is a number. A percentage of nothing is no number.
     func hasValue(_ column: Int, in period: ReportPeriod) -> Bool {
         guard view.definition.columns[column].unit == .percent else { return true }
         return rows(column).contains { $0.period == period && $0.values[column].size > 0 }
@@ -160,8 +161,8 @@ struct ReportPicture: Sendable {
         .green, .blue, .amber, .paleGreen, .brick, .grey,
     ]
 
-    /// How many of those who first paid in each period paid again, and how often. Begins with the
-    /// first period in which anybody did.
+    /// How many of the subscribers who first paid in each period paid again, and how often. Begins
+    /// with the first period that has any.
     var cohorts: HeatTable {
         let columns = Array(view.definition.columns.indices.dropFirst())
         let last = columns.last { column in
@@ -179,7 +180,7 @@ struct ReportPicture: Sendable {
             })
     }
 
-    /// The renewals of a cohort that can have come by now, and those that have.
+    /// The renewals of a cohort that can have happened by now, and those that have.
     ///
     /// - Parameter passed: how many periods have begun since the cohort's own.
     private func cells(
@@ -194,8 +195,8 @@ struct ReportPicture: Sendable {
         }
     }
 
-    /// How the last period became what it is, by the parts of a movement. Nil if the report is
-    /// none.
+    /// How the last period's number results from the parts of a movement. Nil if the report is not
+    /// a movement.
     func sum(_ columns: [Int]) -> SumPicture? {
         guard let opening = index("opening"), let closing = index("closing"),
             let period = result.periods.last
@@ -231,7 +232,7 @@ struct ReportPicture: Sendable {
 
     private func allParts(_ column: Int) -> Set<String?> { Set(rows(column).map(\.part)) }
 
-    /// The page behind a number. Nil if no purchases add up to it.
+    /// The page with the purchases of a number. Nil if no purchases add up to it.
     private func purchases(
         _ column: Int, _ period: ReportPeriod, part: String? = nil
     ) -> DashboardPath? {
@@ -265,7 +266,7 @@ struct ReportPicture: Sendable {
         return sizes.prefix(most).map(\.part)
     }
 
-    /// The parts of the last period, as a table. Nil for shares, which do not add up.
+    /// The parts of the last period, as a table. Nil for percentages, which do not add up.
     func breakdown(_ column: Int) -> Breakdown? {
         let definition = view.definition.columns[column]
         guard let division = view.query.division, let period = result.periods.last,
@@ -288,8 +289,8 @@ struct ReportPicture: Sendable {
         period.names(view.query.length)
     }
 
-    /// Under the axis: the year of a month or quarter only with the first of each year. Of many
-    /// periods not all have a label, so that each has its year.
+    /// The label under the axis: the year of a month or quarter only with the first of each year.
+    /// If there are many periods, only some have a label, so each label has its year.
     private func label(of period: ReportPeriod) -> String {
         let short = names(of: period).short
         let isFirst = period == result.periods.first || CivilDate(period).month == 1
@@ -301,7 +302,7 @@ struct ReportPicture: Sendable {
         }
     }
 
-    /// In a sentence: `May 2026 so far`.
+    /// The name in a sentence: `May 2026 so far`.
     func name(of period: ReportPeriod) -> String {
         names(of: period).long + (period.isIncomplete(on: result.today) ? " so far" : "")
     }
@@ -312,7 +313,7 @@ extension CivilDate {
 }
 
 extension ReportPeriod {
-    /// As under an axis, and as in a sentence.
+    /// The name under an axis, and in a sentence.
     func names(_ length: Length) -> (short: String, long: String) {
         let date = CivilDate(dayNumber: days.lowerBound)
         let month = date.monthName
@@ -337,7 +338,8 @@ extension String {
 }
 
 extension ReportValue {
-    /// As ``ChartUnit`` counts: thousandths of a currency's unit, pieces, or thousandths.
+    /// One whole unit of ``ChartUnit``: in thousandths of a currency's unit, in counts, or in
+    /// thousandths.
     var whole: Int64 {
         switch self {
         case .money(let milliunits): milliunits
@@ -346,7 +348,7 @@ extension ReportValue {
         }
     }
 
-    /// How much there is of it, to compare: of a share its whole.
+    /// The size for comparisons: for a percentage, its whole.
     var size: Int64 {
         switch self {
         case .money(let number), .count(let number), .share(_, let number):
@@ -354,7 +356,7 @@ extension ReportValue {
         }
     }
 
-    /// The share of all wholes together, in thousandths. Zero if there is no whole.
+    /// The percentage of all wholes together, in thousandths. Zero if there is no whole.
     static func share(of values: [ReportValue]) -> Int64 {
         var (part, whole): (Int64, Int64) = (0, 0)
         for case .share(let its, let all) in values {

@@ -1,7 +1,7 @@
 import Hummingbird
 
-/// Shows a browser a page where there is none, instead of a problem in JSON. Programs get that, and
-/// so does whoever asks for a path of the HTTP interface.
+/// Shows a browser a page for an unknown path, instead of a problem in JSON. Programs still get the
+/// problem, as does a request for a path of the HTTP API.
 struct UnknownPages: RouterMiddleware {
     private static let prefixes = ["/v1/", "/live", "/assets/", "/.well-known/"]
 
@@ -26,7 +26,7 @@ struct UnknownPages: RouterMiddleware {
 }
 
 extension DashboardRoutes {
-    /// Adds the page in place of one that does not exist.
+    /// Adds the page that is shown for unknown paths.
     func addUnknown() {
         handlers.setUnknown(for: app) { request, context in
             try await guarded(request, context) { _ in throw ProblemError(.pageUnknown) }

@@ -10,7 +10,7 @@ extension NotificationPages {
         routes.act("/forwards/{document_id}/retry", for: .admin, of: router, retry)
     }
 
-    /// Sends a notification on again, to the address of the row.
+    /// Forwards a notification again, to the address of the row.
     @Sendable private func retry(
         _ page: PageRequest, _ form: FormFields
     ) async throws -> ActResult {

@@ -27,7 +27,7 @@ extension NotificationPages {
     private static let noKey =
         "The configuration has no key for the App Store Server API. Add `app_store:` to the app."
 
-    /// How many notifications wait to be sent on.
+    /// How many notifications wait to be forwarded.
     var forwardsWaiting: Int {
         engine.forwarding.states.filter { $0.app == app }.map(\.waiting).reduce(0, +)
     }

@@ -72,7 +72,7 @@ extension NotificationRoutes {
 
     // MARK: - Operations, which the dashboard has in common
 
-    /// A page of the recorded notifications, signed last first.
+    /// A page of the recorded notifications, the latest signature first.
     ///
     /// - Parameter cursor: the `next_cursor` of an earlier page.
     func list(
@@ -158,11 +158,11 @@ extension NotificationList.Line {
 }
 
 extension DocumentHead {
-    /// From the signature until it came, in milliseconds.
+    /// The time from signature to arrival, in milliseconds.
     fileprivate var delay: Int {
         Int(clamping: max(0, receivedAt.milliseconds - signedAt.milliseconds))
     }
 
-    /// Whether the App Store had to be asked for it, because it had not arrived.
+    /// Whether the server had to request it from the App Store, because it had not arrived.
     fileprivate var isBackfilled: Bool { source == .reconciliation }
 }

@@ -19,8 +19,8 @@ extension WebhookPages {
         var hasMore = false
     }
 
-    /// What a webhook's deliveries say: all that wait, and those of the last hours. If they are too
-    /// many to be read, what only the others say is left out.
+    /// The figures of a webhook: of all waiting deliveries, and of those in the last hours. If
+    /// there are too many to be read, figures that depend on the unread ones are left out.
     func figures(_ id: WebhookID, _ page: PageRequest) async throws -> WebhookFigures {
         let now = page.frame.now.milliseconds
         let first = now - now % Self.hour - Int64(Self.stripHours - 1) * Self.hour
@@ -55,8 +55,7 @@ extension WebhookPages {
         return figures
     }
 
-    /// What went well in each hour, and what did not. The hours that were not read whole are left
-    /// out.
+    /// The successes and failures of each hour. Hours that were not read completely are left out.
     private static func hours(of recent: Newest, since first: Int64) -> [Strip.Hour] {
         var hours = [Strip.Hour](repeating: .init(good: 0, bad: 0), count: stripHours)
         var oldest = hours.count
@@ -74,8 +73,8 @@ extension WebhookPages {
         return recent.items.isEmpty ? [] : hours
     }
 
-    /// How many customers the events with these numbers are of. Nil if they are too far apart to be
-    /// counted.
+    /// The number of customers of the events with these numbers. Nil if the numbers are too far
+    /// apart to be counted.
     private func customers(of sequences: [Int64]) async throws -> Int? {
         guard let first = sequences.min(), let last = sequences.max() else { return 0 }
         let wanted = Set(sequences)
@@ -92,7 +91,7 @@ extension WebhookPages {
         return place.sequence < last ? nil : customers.count
     }
 
-    /// The newest deliveries, as long as they are wanted.
+    /// The newest deliveries, as long as a condition holds.
     private func deliveries(
         to id: WebhookID, in state: String?, _ isWanted: (WebhookDelivery) -> Bool
     ) async throws -> Newest {

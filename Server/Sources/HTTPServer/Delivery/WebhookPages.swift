@@ -88,7 +88,7 @@ extension WebhookPages {
     // MARK: - Acts
 
     /// The page that shows the secret, which is never shown again. A form that is sent twice adds
-    /// one endpoint; what was changed in it adds another one.
+    /// one webhook; a form with changed content adds another one.
     @Sendable private func addition(
         _ page: PageRequest, _ form: FormFields
     ) async throws -> ActResult {
@@ -117,7 +117,7 @@ extension WebhookPages {
         return .page(try await show(page, endpoint, showsSecret: true))
     }
 
-    /// What is wrong with the settings of a webhook. Nil for any other error.
+    /// The problem with the settings of a webhook. Nil for any other error.
     private static func trouble(_ error: any Error) -> String? {
         switch error {
         case EngineFailure.invalidWebhook(let sentence): sentence
@@ -127,8 +127,8 @@ extension WebhookPages {
         }
     }
 
-    /// The page that shows the new secret. A form replaces the secret that there was when it was
-    /// shown: sent twice, it makes one secret.
+    /// The page that shows the new secret. A form replaces the secret that existed when it was
+    /// shown: if it is sent twice, it makes one secret.
     @Sendable private func rotation(
         _ page: PageRequest, _ form: FormFields
     ) async throws -> ActResult {
@@ -141,8 +141,8 @@ extension WebhookPages {
         return .page(try await show(page, rotated, showsSecret: true))
     }
 
-    /// Sends one event again, or a part of a span of time: then the page says where it ends, and
-    /// has a form for the rest.
+    /// Delivers one event again, or a part of a span of time: then the page shows where it stopped,
+    /// and has a form for the rest.
     @Sendable private func replay(
         _ page: PageRequest, _ form: FormFields
     ) async throws -> ActResult {
@@ -176,7 +176,7 @@ extension WebhookPages {
                     count: sent.count, rest: try await rest(of: form, after: sent.nextCursor))))
     }
 
-    /// What the form goes on with. Nil if nothing is left.
+    /// The form for the rest. Nil if nothing is left.
     private func rest(
         of form: FormFields, after cursor: String?
     ) async throws -> ReplayedPart.Rest? {
@@ -191,7 +191,7 @@ extension WebhookPages {
             knownAt: event.map { Timestamp($0.entry.knownAt) })
     }
 
-    /// A minute in UTC, as fields of forms have it: `2026-11-24T09:00`.
+    /// A minute in UTC, in the format of form fields: `2026-11-24T09:00`.
     private static func minute(_ text: String) throws -> Timestamp {
         let seconds = text.count == "2026-11-24T09:00".count ? ":00" : ""
         guard let time = Timestamp("\(text)\(seconds)Z") else {
@@ -209,7 +209,8 @@ extension PageRequest {
 }
 
 extension PerennialContract.Webhook {
-    /// For the audit. The address has no path and no query here, which could be secret.
+    /// The values for the audit. The address has no path and no query here, because these could be
+    /// secret.
     fileprivate var auditState: [String: String?] {
         ["url": url, "format": format.rawValue]
     }

@@ -10,7 +10,7 @@ struct WebhookRoutes: RouteGroup {
 }
 
 extension WebhookRoutes {
-    /// How webhooks are changed; ``webhookDeliveryRoutes`` say how their deliveries go.
+    /// The routes that change webhooks. ``WebhookDeliveryRoutes`` has those of their deliveries.
     var all: [Route] {
         [
             server.secret(
@@ -184,7 +184,7 @@ extension WebhookRoutes {
         return format
     }
 
-    /// Nil if there are no names: then nothing is filtered.
+    /// Nil if there are no names, which means no filter.
     ///
     /// - Parameter member: the member of the request that has the names.
     private static func filter<Word: Hashable>(

@@ -4,11 +4,11 @@ import PerennialContract
 import RevenueCatWebhooks
 
 extension WebhookSubject {
-    /// The maximum size of a body, in bytes. The customer is left out of a larger one: they have
-    /// thousands of purchases, and can be asked for.
+    /// The maximum size of a body, in bytes. In a larger body the customer is left out: such a
+    /// customer has thousands of purchases, and can be requested separately.
     static let bodyBytesMax = 262_144
 
-    /// One body for each delivery. The same bytes for the same subject.
+    /// Returns one body for each delivery. Equal subjects give equal bytes.
     package func bodies() throws -> [[UInt8]] {
         switch content {
         case .perennial(let event, let epochs, let state):

@@ -8,7 +8,7 @@ import Storage
 /// A piece of the log, newest first.
 struct NewestEvents: Sendable {
     var events: [PerennialContract.Event]
-    /// Older ones come before this number. Nil if there are none.
+    /// The number before which older events come. Nil if there are none.
     var older: Int64?
 }
 
@@ -19,7 +19,8 @@ struct EventPages: PageGroup {
 
 extension EventPages {
     private static let eventsOnPage = 36
-    /// Pieces of the log that are read for one page. What was not found by then is on the next.
+    /// The maximum number of pieces of the log that are read for one page. Events beyond them are
+    /// on the next page.
     private static let piecesMax = 20
 
     func add(to router: Router<ServerContext>) {
@@ -67,10 +68,10 @@ extension EventPages {
 
     // MARK: - The log from its end
 
-    /// The newest events of a customer before a number, newest first. They are read in pieces, as
+    /// The newest events of a customer before a number, newest first. They are read in pieces, like
     /// those of the whole log.
     ///
-    /// - Parameter since: in milliseconds; what was known earlier is left out.
+    /// - Parameter since: in milliseconds; events that were known earlier are left out.
     func newest(
         of id: CustomerID, before: Int64? = nil, since: Int64 = .min, limit: Int,
         _ matches: (PerennialContract.Event) -> Bool = { _ in true }
@@ -90,8 +91,8 @@ extension EventPages {
     }
 
     /// The newest events before a number, newest first. The log is read from its end in pieces,
-    /// until there are enough, or until events were known before a moment: nothing that happened
-    /// later was known then.
+    /// until there are enough, or until it reaches events that were known before a moment: later
+    /// events are not older than that.
     ///
     /// - Parameter since: the moment, in milliseconds.
     func newest(
@@ -114,7 +115,8 @@ extension EventPages {
         return Self.page(of: found, limit: limit, end: end)
     }
 
-    /// - Parameter end: older events were not read from this number on; 0 or 1 if there are none.
+    /// - Parameter end: the events from this number on were read, the older ones were not; 0 or 1
+    ///   if there are no older ones.
     private static func page(
         of found: [PerennialContract.Event], limit: Int, end: Int64
     ) -> NewestEvents {
@@ -123,8 +125,9 @@ extension EventPages {
         return NewestEvents(events: named(Array(shown)), older: older)
     }
 
-    /// A purchase is reported before it is linked. Names in such an event, which names nobody, the
-    /// customer to whom the purchase was linked soon after. `events` are the newest first.
+    /// An event of a purchase may come before the purchase is linked, and then has no customer.
+    /// This adds the customer to whom the purchase was linked soon after. `events` are newest
+    /// first.
     private static func named(
         _ events: [PerennialContract.Event]
     ) -> [PerennialContract.Event] {
@@ -155,7 +158,7 @@ extension PageRequest {
 }
 
 extension PerennialContract.Event {
-    /// Whether it is of an environment, or of none.
+    /// Whether it belongs to an environment, or to none.
     fileprivate func isIn(_ environment: Ledger.Environment) -> Bool {
         self.environment.map { $0 == StoreEnvironment(environment) } ?? true
     }

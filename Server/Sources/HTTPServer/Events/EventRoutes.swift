@@ -46,7 +46,7 @@ extension EventRoutes {
     static let eventsDefault = 100
 
     /// Lists changes in order. A client that continues from `next_cursor` misses no event and gets
-    /// none twice. With `wait`, an empty list is the answer only after that time.
+    /// none twice. With `wait`, an empty list is returned only after that time.
     @Sendable func list(
         _ request: Request, _ context: ServerContext, _ holder: StoredKey
     ) async throws -> Response {

@@ -9,14 +9,14 @@ import Storage
 
 // The log as server-sent events (WHATWG HTML, "Server-sent events").
 //
-// A stream holds nothing but the cursor of its last event. It reads a page, writes it, and reads
-// the next one only when the connection has accepted the first. So a slow reader costs no memory;
-// after `writeMax` it is cut off, and continues with `Last-Event-ID`. The stream wakes up after
-// each commit of this server, and once a second for what other servers commit.
+// A stream stores only the cursor of its last event. It reads a page, writes it, and reads the next
+// one only when the connection has accepted the first. So a slow reader costs no memory; after
+// `writeMax` it is disconnected, and continues with `Last-Event-ID`. The stream wakes up after each
+// commit of this server, and once a second for the commits of other servers.
 
 extension EventRoutes {
     /// Sends the events after a cursor, and then each new one, until the client closes the
-    /// connection, the key ends, the server stops, or the stream is `lifeMax` old.
+    /// connection, the key expires, the server stops, or the stream is `lifeMax` old.
     @Sendable func stream(
         _ request: Request, _ context: ServerContext, _ holder: StoredKey
     ) async throws -> Response {
@@ -30,7 +30,7 @@ extension EventRoutes {
             }
         let place = try server.streams.reserve(
             for: "key \(Hexadecimal.text(holder.hash))", max: server.streams.limits.streamsOfKeyMax)
-        // A cursor that is not valid is a problem, not a stream.
+        // An invalid cursor gives a problem, not a stream.
         _ = try await eventPage(query, after: after)
         query.limit = server.streams.limits.pageMax
         let stream = EventStream(query, after: after, left: left, limits: server.streams.limits)
@@ -74,10 +74,11 @@ extension EventRoutes {
         }
     }
 
-    /// What to write next; nil if there is nothing now.
+    /// The bytes to write next; nil if there are none now.
     ///
-    /// - Throws: ``ProblemError`` if the key has ended since, or the cursor: the log was restored
-    ///   from a backup. The response has begun, so the client learns it when it connects again.
+    /// - Throws: ``ProblemError`` if the key has expired since, or if the cursor is no longer valid
+    ///   because the log was restored from a backup. The response has begun, so the client gets the
+    ///   problem when it connects again.
     private func next(of stream: inout EventStream, _ request: Request) async throws -> ByteBuffer?
     {
         guard !stream.isOver else { return nil }
@@ -93,13 +94,13 @@ extension EventRoutes {
 
 /// One open stream: what it reads, and how far it has come.
 private struct EventStream: Sendable {
-    /// Sent at once, so that the client sees that the stream is open: the time in milliseconds
-    /// after which it connects again.
+    /// Sent at once, so that the client sees that the stream is open. It contains the time in
+    /// milliseconds after which the client reconnects.
     static let opening = "retry: 1000\n\n"
 
     let query: EventQuery
     private(set) var cursor: LogPosition?
-    /// The number of events after which the stream ends. Nil if it goes on.
+    /// The number of events after which the stream ends. Nil if it has no such end.
     private var left: Int?
     private let limits: EventStreamLimits
     private var writtenAt = ContinuousClock.now
@@ -112,7 +113,7 @@ private struct EventStream: Sendable {
     var isOver: Bool { left == 0 }
     /// Whether nothing was written for so long that a comment is due.
     var isSilent: Bool { ContinuousClock.now - writtenAt >= limits.commentPause }
-    /// Whether the key must be looked up before more is read for it.
+    /// Whether the key must be looked up before more events are read.
     var isKeyCheckDue: Bool { ContinuousClock.now - checkedAt >= limits.keyPause }
 
     /// Records that the key was valid now.
@@ -141,8 +142,8 @@ private struct EventStream: Sendable {
         return ByteBuffer(string: ": nothing new\n\n")
     }
 
-    /// Closes a connection that does not accept what is written now, unless it is cancelled in
-    /// time.
+    /// Closes a connection that does not accept the present output in time. Cancel it once the
+    /// output is accepted.
     func cut(_ channel: any Channel) -> Scheduled<Void> {
         channel.eventLoop.scheduleTask(in: .milliseconds(limits.writeMax.wholeMilliseconds)) {
             channel.close(promise: nil)

@@ -7,23 +7,23 @@ import Synchronization
 package struct EventStreamLimits: Sendable {
     /// The maximum number of streams that are open at one time on this server.
     package var streamsMax = 100
-    /// The same for the streams with one key.
+    /// The maximum number of streams with one key.
     package var streamsOfKeyMax = 50
-    /// The same for the streams of pages that one operator has open.
+    /// The maximum number of an operator's streams of pages.
     package var streamsOfOperatorMax = 20
     /// After this time without an event, a stream sends a comment. Many proxies cut a connection
     /// that is silent for a minute.
     package var commentPause = Duration.seconds(15)
     /// The key of a stream is looked up again after this time, whether events come or not.
     package var keyPause = Duration.seconds(15)
-    /// A reader that does not accept a page of events, or a comment, for this long is cut off.
+    /// A reader that does not accept a page of events, or a comment, for this long is disconnected.
     package var writeMax = Duration.seconds(30)
     /// A stream ends after this time. The client connects again and continues.
     package var lifeMax = Duration.hours(1)
-    /// The same for the stream of a page. The page is then loaded again, which is a use of the
-    /// session: so this is longer than sessions usually last without any.
+    /// The maximum age of a page's stream. The page is then loaded again, which counts as a use of
+    /// the session, so this is longer than sessions usually last without use.
     package var pageLifeMax = Duration.days(7)
-    /// The maximum number of events that are read from the database, and then written, at once.
+    /// The maximum number of events that are read from the database, and then written, in one step.
     package var pageMax = 100
 
     package init() {}
@@ -41,8 +41,8 @@ package final class EventStreams: Sendable {
 
     init(_ limits: EventStreamLimits) { self.limits = limits }
 
-    /// The header fields of a response that is a stream. The last one makes nginx pass on what it
-    /// has, also if the stream ends with the connection.
+    /// The header fields of a response that is a stream. The last one makes nginx forward its data
+    /// at once, even if the stream ends with the connection.
     package static var headers: HTTPFields {
         [
             .contentType: "text/event-stream", .cacheControl: "no-store",
@@ -55,9 +55,9 @@ package final class EventStreams: Sendable {
 
     /// Reserves one of the streams. It is free again when the returned place is released.
     ///
-    /// - Parameter reader: who looks at a page, or the key of a stream of the HTTP interface.
+    /// - Parameter reader: the viewer of a page, or the key of a stream of the HTTP API.
     /// - Parameter ownMax: the maximum number of streams that the reader may have.
-    /// - Throws: ``ProblemError`` if too many are open, or too many by the reader.
+    /// - Throws: ``ProblemError`` if too many are open, in total or for the reader.
     func reserve(for reader: String, max ownMax: Int) throws -> Place {
         let reached: Int? = state.withLock { state in
             guard state.count < limits.streamsMax else { return limits.streamsMax }

@@ -36,8 +36,8 @@ extension VerifyReceiptRoutes {
                 """, input: VerifyReceiptBody.self, output: .receiptStatus)
     }
 
-    /// Replaces Apple's verifyReceipt. Apple uses two host names for the environments; this server
-    /// uses two paths.
+    /// Replaces Apple's verifyReceipt. Apple has two host names for the environments; this server
+    /// has two paths.
     @Sendable func verifyReceipt(
         _ request: Request, _ context: ServerContext
     ) async throws -> Response {

@@ -1,12 +1,12 @@
 /// Comma-separated text (RFC 4180), with line feeds.
 package enum CSVText {
-    /// Who reads the text.
+    /// The reader of the text.
     package enum Reader: Sendable {
-        /// A text that a spreadsheet would run as a formula is quoted by an apostrophe: ids and
-        /// product names come from outside. So is a number with more digits than a spreadsheet
-        /// keeps, such as a transaction id.
+        /// A spreadsheet. A text that it would run as a formula is prefixed with an apostrophe,
+        /// because ids and product names come from outside. So is a number with more digits than a
+        /// spreadsheet keeps, such as a transaction id.
         case spreadsheet
-        /// Every text is written as it is.
+        /// A program. Every text is written unchanged.
         case program
     }
 
@@ -32,12 +32,12 @@ package enum CSVText {
         isLongNumber(text) ? "'" + text : withoutFormulas(text)
     }
 
-    /// The text with an apostrophe before each place where a spreadsheet could find a formula: at
-    /// the beginning, and behind each character at which a spreadsheet may divide the text instead
-    /// of at commas. In many countries that is the semicolon, and then our quotation marks behind
-    /// a comma mean nothing.
+    /// The text with an apostrophe before each position where a spreadsheet could find a formula:
+    /// at the beginning, and after each character at which a spreadsheet may split the text instead
+    /// of at commas. In many countries that is the semicolon, and then quotation marks after a
+    /// comma have no meaning.
     private static func withoutFormulas(_ text: String) -> String {
-        // Nearly all texts have neither.
+        // Nearly all texts contain neither.
         guard let first = text.utf8.first,
             !isHarmless(first) || text.utf8.contains(where: isDivider)
         else { return text }
@@ -53,7 +53,7 @@ package enum CSVText {
         return String(safe)
     }
 
-    /// Spreadsheets round numbers to so many digits.
+    /// The number of digits to which spreadsheets round numbers.
     private static let digitsMax = 15
 
     private static func isLongNumber(_ text: String) -> Bool {
@@ -61,7 +61,7 @@ package enum CSVText {
             && text.utf8.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
     }
 
-    /// Whether a text that begins with a byte begins no formula.
+    /// Whether a text that begins with this byte cannot begin a formula.
     private static func isHarmless(_ byte: UInt8) -> Bool {
         switch byte {
         case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
@@ -77,7 +77,8 @@ package enum CSVText {
         return first.map(formulaStarts.contains) ?? false
     }
 
-    /// Whether a text is a number as we write it: digits, perhaps with a sign and a point.
+    /// Whether a text is a number as we write it: digits, optionally with a sign and a decimal
+    /// point.
     private static func isNumber(_ text: String) -> Bool {
         var rest = text.utf8[...]
         if let sign = rest.first, sign == UInt8(ascii: "-") || sign == UInt8(ascii: "+") {
@@ -92,8 +93,8 @@ package enum CSVText {
 
     private static func isDivider(_ byte: UInt8) -> Bool { dividerBytes.contains(byte) }
 
-    // Scalars, because a character may be one of these with a combining mark. The last four are the
-    // full-width forms, which some spreadsheets of East Asia take for the others.
+    // Unicode scalars, because a character may be one of these with a combining mark. The last four
+    // are the full-width forms, which some East Asian spreadsheets treat like the others.
     private static let formulaStarts = Set("=+-@\u{FF1D}\u{FF0B}\u{FF0D}\u{FF20}".unicodeScalars)
     private static let controls = Set("\t\r\n".unicodeScalars)
     private static let skipped = Set("\"\u{FEFF}".unicodeScalars)

@@ -8,13 +8,14 @@ import Reports
 import Storage
 
 extension MoneyPages {
-    /// Differences on the page, those that may be missing money first. The command lists all.
+    /// The number of differences on the page; those that may be missing money come first. The
+    /// command lists all.
     private static let differencesMax = 30
-    /// Files on the page, those imported last first.
+    /// The number of files on the page, the last imported first.
     private static let filesOnPage = 40
-    /// Months between which one can choose.
+    /// The number of months to choose from.
     private static let monthsMax = 24
-    /// The report that is compared. Files of the others are only stored.
+    /// The report that is compared. Files of other reports are only stored.
     private static let compared = "sales"
     private static let reports = [
         ("sales", "Sales"), ("subscription", "Subscriptions"),
@@ -49,7 +50,7 @@ extension MoneyPages {
         var shown = AppleReportsPage(
             filters: Self.filters(name, month, span ?? today...today), comparison: nil,
             files: files.prefix(Self.filesOnPage).map { .init($0) })
-        // Without any file there is nothing to choose and nothing to explain.
+        // Without any file there is nothing to choose or explain.
         guard span != nil else {
             return AppleReportsPage(comparison: nil).html(in: page.frame)
         }
@@ -118,7 +119,7 @@ extension MoneyPages {
     private static func comparison(
         _ comparison: SalesComparison, _ month: ReportMonth
     ) -> AppleReportsPage.Comparison {
-        // A day without a file says nothing.
+        // A day without a file is not compared.
         let differences = comparison.reconciliation.differences
             .filter { $0.cause != .fileMissing }
         let keys = Set(differences.map(\.key))
@@ -217,7 +218,7 @@ private struct ReportMonth: Hashable {
 }
 
 extension SalesFigure {
-    /// Nil for what is no amount, and if proceeds are in another currency.
+    /// Nil for a quantity that is not an amount, and if proceeds are in another currency.
     fileprivate func amount(_ quantity: SalesDifference.Quantity) -> Int64? {
         switch quantity {
         case .units, .refundedUnits, .active, .trials, .grace, .retry: nil

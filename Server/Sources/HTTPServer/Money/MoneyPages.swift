@@ -105,7 +105,8 @@ extension MoneyPages {
         return .bars(picture.parts(column), sum: nil)
     }
 
-    /// The number of the last period: the closing one of a movement, or that of the column.
+    /// The number of the last period: the closing balance of a movement report, or the column's
+    /// value.
     private static func headline(_ picture: ReportPicture) -> String {
         let length = picture.view.query.length.rawValue
         if picture.view.showsCohorts { return "By \(length) of the first payment" }
@@ -122,7 +123,7 @@ extension MoneyPages {
         return picture.unit(stack[0]).text(sum)
     }
 
-    /// The first and the last number in words.
+    /// A sentence about the first and the last number.
     static func finding(_ picture: ReportPicture) -> String {
         let length = picture.view.query.length.rawValue
         if picture.view.showsCohorts {
@@ -194,7 +195,7 @@ extension MoneyPages {
             to: page.request)
     }
 
-    /// Nil if there are more than are counted.
+    /// Nil if there are more than the maximum count.
     private func count(of view: ChartView) async throws -> Int? {
         var count = 0
         var cursor: SourceCursor?
@@ -219,7 +220,7 @@ extension MoneyPages {
             part.map { picture.value(column, in: period, of: $0) }
                 ?? picture.value(column, in: period)
         }
-        // A stock is that of the last period; a flow is that of all of them.
+        // A persistent number is that of the last period; a flow is the total of all periods.
         let isFlow = if case .flow = sources.column.source { true } else { false }
         return ChartPurchasesPage(
             chart: Self.entry(view.definition),

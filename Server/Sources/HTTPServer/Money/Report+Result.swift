@@ -107,7 +107,8 @@ extension ReportTransactionList.Source {
 }
 
 extension ReportValue {
-    /// A decimal number, with the decimal places of the currency; empty for a share of nothing.
+    /// A decimal number, with the decimal places of the currency; empty for a percentage of
+    /// nothing.
     package func text(in currency: String?) -> String {
         switch self {
         case .money(let milliunits):

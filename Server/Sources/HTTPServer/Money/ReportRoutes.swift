@@ -12,7 +12,7 @@ struct ReportRoutes: RouteGroup {
 }
 
 extension ReportRoutes {
-    /// The number of rows on a page of what is behind a number, if the request sets no limit.
+    /// The number of rows on a page of a number's transactions, if the request sets no limit.
     static let sourcesDefault = 100
 
     var all: [Route] {
@@ -90,7 +90,7 @@ extension ReportRoutes {
         return cursor
     }
 
-    /// A report as a table, which has no place for what a reader must know about all of it.
+    /// A report as a table, without the information about the report as a whole.
     static func csv(_ report: PerennialContract.Report) -> Response {
         var response = csv(report.csvLines)
         response.headers[.isFilling] = report.isFilling ? "true" : "false"
@@ -125,8 +125,8 @@ extension ReportRoutes {
 
     /// - Parameters:
     ///   - text: the value of a parameter; nil if it is missing.
-    ///   - days: the days that are shown, by the length of a period; by default those that `from`
-    ///     and `to` name together.
+    ///   - days: the days that are shown, given the length of a period; by default those that
+    ///     `from` and `to` name together.
     static func query(
         named name: String, in environment: Ledger.Environment, _ text: (String) -> String?,
         days: ((ReportPeriod.Length) throws -> ClosedRange<Int64>?)? = nil
@@ -180,7 +180,7 @@ extension ReportRoutes {
     }
 
     private static func moment(_ text: String) throws -> Instant {
-        // The sign of an offset may be written as it is, though it means a space.
+        // The plus sign of an offset may not be encoded, although it then means a space.
         guard let time = Timestamp(text.replacing(" ", with: "+")) else {
             throw ProblemError(
                 .reportNotValid,
@@ -203,9 +203,9 @@ extension ReportRoutes {
 }
 
 extension HTTPField.Name {
-    /// The cursor of the next page, which a table has no place for.
+    /// The cursor of the next page, which a table cannot contain.
     fileprivate static let nextCursor = wellFormed("Next-Cursor")
-    /// As `is_filling` and `unconverted` of a report in JSON.
+    /// Corresponds to `is_filling` and `unconverted` of a report in JSON.
     fileprivate static let isFilling = wellFormed("Perennial-Is-Filling")
     fileprivate static let unconverted = wellFormed("Perennial-Unconverted")
 }

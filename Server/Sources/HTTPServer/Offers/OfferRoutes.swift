@@ -116,7 +116,7 @@ extension OfferList.Offer {
 }
 
 extension Ledger.Offer.Kind {
-    /// Whether the App Store has criteria for it that no server knows.
+    /// Whether the App Store has criteria for the offer that no server knows.
     fileprivate var isDecidedByAppStore: Bool {
         switch self {
         case .winBack, .code, .retention, .unknown: true

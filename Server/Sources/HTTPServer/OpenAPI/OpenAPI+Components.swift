@@ -8,8 +8,8 @@ extension OpenAPI {
 
         /// Adds the schema of a type, and those of the types in it.
         ///
-        /// - Parameter isSent: whether clients send it. Then what is optional may be left out; the
-        ///   server instead sends each member, and null for what is not there.
+        /// - Parameter isSent: whether clients send it. Then optional members may be left out. The
+        ///   server instead sends every member, with null for a missing value.
         mutating func add(_ type: any Decodable.Type, isSent: Bool) throws {
             let name = Self.name(of: type)
             guard names.insert(name).inserted else { return }
@@ -104,7 +104,7 @@ extension OpenAPI {
                     .joined(separator: ".")] ?? String(describing: type)
         }
 
-        /// The names of nested types whose last part says too little.
+        /// Names for nested types whose last part alone would be unclear.
         private static let nestedNames = [
             "History.Line": "HistoryLine", "CustomerList.Found": "FoundCustomer",
             "CustomerList.AppStore": "AppStoreSearch",

@@ -1,8 +1,8 @@
 import Engine
 import Ledger
 
-// What a text must be, so that a client can check it before it sends it. JSON Schema counts
-// characters, and the server counts bytes: a text that is too long by characters is too long.
+// The rules for texts, so that a client can check them before it sends them. JSON Schema counts
+// characters, and the server counts bytes: a text with too many characters also has too many bytes.
 
 extension OpenAPI {
     /// A customer's id: printable words with single spaces between them. The server also refuses
@@ -53,7 +53,7 @@ extension OpenAPI {
 }
 
 extension OpenAPIParameter {
-    /// - Parameter description: what it is for.
+    /// - Parameter description: its purpose.
     static func customerID(_ description: String) -> Self {
         OpenAPIParameter(
             name: "customer_id", description: description, schema: OpenAPI.customerID)

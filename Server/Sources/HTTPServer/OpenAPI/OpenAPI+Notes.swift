@@ -1,4 +1,5 @@
-// What the description says beyond the types: see the types' own documentation for more.
+// Notes in the description that the types do not contain: see the types' own documentation for
+// more.
 
 extension OpenAPI {
     static let pathNotes = [
@@ -23,7 +24,7 @@ extension OpenAPI {
         "Event": "Tolerate types that you do not know, and read after.",
     ]
 
-    /// What an answer leaves out if it is nil, where other members are null.
+    /// The members that an answer leaves out if they are nil, while other nil members are null.
     static let omittedMembers: Set = ["Subscription.seat", "Subscription.seats", "Event.seat"]
 
     static let memberNotes: [String: OpenAPIValue] = requestNotes.merging(answerNotes) { $1 }

@@ -15,7 +15,7 @@ struct OpenAPI {
     private init(operations: [OpenAPIOperation]) { self.operations = operations }
 
     private mutating func document() throws -> OpenAPIValue {
-        // Clients may leave out what is optional in what they send.
+        // Clients may leave out optional members in what they send.
         for operation in operations {
             if let input = operation.input { try components.add(input, isSent: true) }
         }
@@ -127,7 +127,7 @@ struct OpenAPI {
             .adding(["schema": parameter.schema])
     }
 
-    /// The answer is the same whether the request made something or it was there.
+    /// The answer is the same whether the request created the object or it existed.
     private static func created(_ answer: OpenAPIValue) -> OpenAPIValue {
         .object([.init("201", answer), .init("200", answer)])
     }

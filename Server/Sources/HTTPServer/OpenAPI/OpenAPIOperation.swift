@@ -3,9 +3,9 @@ import HTTPTypes
 import PerennialContract
 import Storage
 
-/// What one method at one path takes and answers. The router, the checks of keys and of the query,
-/// and the OpenAPI description all follow from it. Each is written beside the function that answers
-/// it, in the topic's `…Routes.swift`.
+/// The input and output of one method at one path. The router, the checks of keys and of the query,
+/// and the OpenAPI description are all derived from it. Each is written beside its handler, in the
+/// topic's `…Routes.swift`.
 struct OpenAPIOperation: Sendable {
     var method: HTTPRequest.Method
     /// The path, with parameters in braces as in OpenAPI.
@@ -14,17 +14,17 @@ struct OpenAPIOperation: Sendable {
     var id: String
     var summary: String
     var description: String?
-    /// Parameters in the query and in header fields. Those in the path follow from the path.
+    /// Parameters in the query and in header fields. Those in the path are derived from the path.
     var parameters: [OpenAPIParameter]
     /// The contract type of the body.
     var input: (any (Decodable & Sendable).Type)?
     var output: Output
     /// Who may call it.
     var access = Access.everyone
-    /// What a secret key needs for it. Nil if no key is needed.
+    /// The scope that a secret key needs. Nil if no key is needed.
     var scope: KeyScope?
-    /// Whether `?pretty` indents the answer, if that is JSON. False for what has a form of its own:
-    /// Apple's, or that of a file.
+    /// Whether `?pretty` indents a JSON answer. False for answers in a form of their own: Apple's,
+    /// or a file's.
     var isIndentable = true
 
     enum Access: Sendable {

@@ -5,16 +5,16 @@ import PerennialContract
 import Storage
 import Synchronization
 
-/// A configuration that is not in force, as read to see what it would change.
+/// A configuration that is not in force, read to find out what it would change.
 package struct ProposedConfiguration: Sendable {
-    /// Reads the text of one.
+    /// Reads the text of a proposed configuration.
     ///
-    /// - Throws: ``Refusal`` if it could not be put in force.
+    /// - Throws: ``Refusal`` if it could not take effect.
     package typealias Reading = @Sendable (_ text: String) throws -> ProposedConfiguration
 
     /// The settings of each of its apps.
     package var settings: [AppID: AppSettings]
-    /// What it changes of each app's rules, one line for each.
+    /// Its changes of each app's rules, one line for each.
     package var differences: [AppID: [String]]
 
     package init(settings: [AppID: AppSettings], differences: [AppID: [String]]) {
@@ -22,16 +22,16 @@ package struct ProposedConfiguration: Sendable {
         self.differences = differences
     }
 
-    /// Why it could not be put in force.
+    /// Why it could not take effect.
     package struct Refusal: Error, Sendable {
-        /// For a person, without values of the text.
+        /// Texts for a person, without values from the configuration.
         package var problems: [String]
 
         package init(problems: [String]) { self.problems = problems }
     }
 }
 
-/// Lets one preview at a time look at all customers.
+/// Allows only one preview at a time to examine all customers.
 final class PreviewPlace: Sendable {
     private let isTaken = Mutex(false)
 
@@ -55,7 +55,7 @@ struct ConfigurationRoutes: RouteGroup {
 extension ConfigurationRoutes {
     /// The maximum size of a configuration's text, in bytes.
     static let bytesMax = 262_144
-    /// How long customers are looked at, so that the answer comes before a proxy gives up.
+    /// How long customers are examined, so that the answer arrives before a proxy gives up.
     private static let previewTime = Duration.seconds(20)
     private static let problemsMax = 20
 
@@ -85,7 +85,7 @@ extension ConfigurationRoutes {
 
     /// What a configuration would change for an app and its customers now. Nothing is written.
     ///
-    /// - Throws: ``ProblemError`` if the text is not a configuration that could be put in force.
+    /// - Throws: ``ProblemError`` if the text is not a configuration that could take effect.
     func preview(
         of text: String, for app: AppID
     ) async throws -> ConfigurationPreview {

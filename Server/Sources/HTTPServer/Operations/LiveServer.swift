@@ -4,8 +4,8 @@ import HummingbirdCore
 import NIOCore
 import Synchronization
 
-/// A server that listens, whose engine can be replaced meanwhile. A request is answered from its
-/// beginning to its end by the engine that was in force when it began.
+/// A server that listens, and whose engine can be replaced. A request is answered entirely by the
+/// engine that was in force when it began.
 package final class LiveServer: Sendable {
     typealias Responder = RouterResponder<ServerContext>
 
@@ -19,7 +19,7 @@ package final class LiveServer: Sendable {
     package let replacements: AsyncStream<Void>
     private let replacementSink: AsyncStream<Void>.Continuation
 
-    /// - Parameter listeners: what each address answers at which the server will listen.
+    /// - Parameter listeners: what each address of the server serves.
     package init(_ server: PerennialServer, listeners: Set<Listener> = [.only]) {
         inForce = Mutex(
             InForce(server: server, responders: Self.responders(of: server, for: listeners)))
@@ -31,7 +31,7 @@ package final class LiveServer: Sendable {
     /// configuration applies throughout.
     package var current: PerennialServer { inForce.withLock { $0.server } }
 
-    /// Answers from the next request on with another engine.
+    /// Answers with another engine from the next request on.
     ///
     /// - Parameter refusedKeys: keys that are rejected even if the database has them.
     package func replace(_ engine: Engine, refusedKeys: Set<String> = []) {
@@ -46,8 +46,8 @@ package final class LiveServer: Sendable {
     /// One address as a service that listens until it is shut down. On shutdown it finishes the
     /// requests in progress.
     ///
-    /// - Parameter listener: one of those that the server was made with.
-    /// - Parameter onListening: called with the port. This is useful if `port` is 0.
+    /// - Parameter listener: one of the listeners that the server was created with.
+    /// - Parameter onListening: called with the port, which is useful if `port` is 0.
     package func application(
         _ listener: Listener, host: String, port: Int,
         onListening: @escaping @Sendable (Int) async -> Void = { _ in }

@@ -14,7 +14,7 @@ extension OperationPages {
     func add(to router: Router<ServerContext>) {
         routes.livePage("/checks", by: .everything, of: router) { page in
             let database = await databaseCheck
-            // Without a database, what it said last stays.
+            // Without a database, the last result is shown.
             _ = try? await engine.recording.unlistedSales(of: app)
             return ChecksPage(checks: [database] + (await setupChecks) + cachedChecks)
                 .html(in: page.frame)
@@ -45,7 +45,7 @@ extension OperationPages {
         routes.moneyPages.addAppleReports(to: router)
     }
 
-    /// What the `.storekit` file says of each product, and how many subscriptions are active.
+    /// The `.storekit` file's data about each product, and the number of active subscriptions.
     private func sold(_ page: PageRequest) async throws -> [String: ProductsPage.Sold] {
         let settings = try engine.context.settings(of: app)
         let query = try ReportRoutes.query(named: "active", in: page.environment) {
@@ -86,7 +86,7 @@ extension OperationPages {
         }
     }
 
-    /// What a new app lacks before its first purchase can be complete.
+    /// What a new app still needs before its first purchase can be complete.
     private var setupChecks: [ChecksPage.Check] {
         get async {
             var missing: [ChecksPage.Check] = []
@@ -120,7 +120,7 @@ extension OperationPages {
         }
     }
 
-    /// What the server knows without any request.
+    /// The checks that need no request.
     var cachedChecks: [ChecksPage.Check] {
         [webhookCheck, forwardCheck] + appStoreChecks + seatChecks + [
             clockCheck, configurationCheck, productCheck, logCheck,
@@ -169,7 +169,7 @@ extension OperationPages {
         }
     }
 
-    /// For an app whose claims on seats wait to be reported.
+    /// The checks for an app whose claims on seats wait to be reported.
     private var seatChecks: [ChecksPage.Check] {
         engine.reconciliation.states.filter { $0.app == app && $0.seatReports > 0 }.map { state in
             let name = "Seats reported to Apple, \(state.environment.rawValue)"
@@ -236,7 +236,7 @@ extension OperationPages {
             link: .init("Products", .products), remedy: lines)
     }
 
-    /// The check of the products while none was bought that is not listed.
+    /// The check of the products while no unlisted product was bought.
     private var listingCheck: ChecksPage.Check {
         let known = (try? engine.context.settings(of: app))?.knownProducts
         return known?.isEmpty == true

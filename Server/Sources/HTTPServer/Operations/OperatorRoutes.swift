@@ -44,7 +44,8 @@ extension OperatorRoutes {
                 .serverNotReady,
                 operatorDetail: "The database cannot be read or cannot be written.")
         }
-        // Reported, but no reason to send requests elsewhere: the receiver is not this server.
+        // Reported, but not a reason to send requests to another server: the fault is the
+        // receiver's.
         let failing = engine.webhooks.states.filter(\.isFailing).map { "\($0.app)/\($0.webhook)" }
         guard !failing.isEmpty else { return try JSONResponse.ok(["status": "ready"]) }
         return try JSONResponse.ok(Readiness(status: "ready", failingWebhooks: failing))

@@ -15,7 +15,7 @@ enum ProblemCatalogue {
         let code: ProblemCode
         let status: HTTPResponse.Status
         var title: String
-        /// What exactly is wrong with this request, unless the thrown problem says it.
+        /// What exactly is wrong with this request. The thrown problem's detail replaces it.
         var detail: String?
         var remedy: String
         var headers: HTTPFields

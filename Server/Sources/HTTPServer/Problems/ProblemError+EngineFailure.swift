@@ -2,7 +2,8 @@ import Engine
 import Ledger
 
 extension ProblemError {
-    /// What a request was about. The same failure has another code and another remedy for each.
+    /// The subject of a request. The same failure has another code and another remedy for each
+    /// subject.
     enum Subject {
         case notification
         case purchases

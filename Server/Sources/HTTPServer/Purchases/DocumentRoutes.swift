@@ -11,8 +11,8 @@ struct DocumentRoutes: RouteGroup {
 }
 
 extension DocumentRoutes {
-    /// What was signed may hold what customers would not want to show, so reading it takes more
-    /// than the scope `read`.
+    /// Signed documents may contain data that customers would not want to show, so reading them
+    /// needs more than the scope `read`.
     var all: [Route] {
         let purchase = OpenAPIParameter(
             name: "original_transaction_id",
@@ -108,7 +108,7 @@ extension DocumentRoutes {
 
     // MARK: - Operations, which the dashboard has in common
 
-    /// A page of documents, signed last first.
+    /// A page of documents, the latest signature first.
     ///
     /// - Parameter cursor: the `next_cursor` of an earlier page.
     func list(
@@ -121,7 +121,7 @@ extension DocumentRoutes {
             items: page.documents.map(DocumentList.Line.init), nextCursor: page.next?.text)
     }
 
-    /// - Throws: ``ProblemError`` if none is found.
+    /// - Throws: ``ProblemError`` if it is not found.
     func opened(
         _ id: String, of app: AppID, _ hint: DocumentHint
     ) async throws -> OpenedDocument {

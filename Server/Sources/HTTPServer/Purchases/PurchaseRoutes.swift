@@ -69,8 +69,8 @@ extension PurchaseRoutes {
         return try await respond(to: posting, intent, holder)
     }
 
-    /// Responds with the customer after a posting, or with the problem of a posting of which
-    /// nothing was accepted or something was refused.
+    /// Responds with the customer after a posting, or with a problem if no document was accepted or
+    /// something was refused.
     private func respond(
         to posting: PostingResult, _ intent: OwnershipClaim.Intent?, _ holder: StoredKey
     ) async throws -> Response {
@@ -124,7 +124,8 @@ extension PurchaseOrigin {
 }
 
 extension OwnershipClaim.Intent {
-    /// Throws a problem if the word is unknown: it could be one that takes nothing from anybody.
+    /// Throws a problem if the word is unknown: it could mean that nothing may be taken from
+    /// another customer.
     init?(_ intent: PurchaseIntent?) throws {
         guard let intent else { return nil }
         guard let known = Self(rawValue: intent.rawValue) else {
@@ -135,8 +136,8 @@ extension OwnershipClaim.Intent {
 }
 
 extension PostingResult {
-    /// What to tell about a posting of which nothing was accepted: what can be repeated later, or
-    /// else the first document that was refused.
+    /// The failure of a posting without accepted documents: one that can be repeated later, or else
+    /// that of the first refused document.
     fileprivate var firstFailure: EngineFailure {
         let failures = documents.compactMap { document -> EngineFailure? in
             if case .refused(let failure) = document.result { failure } else { nil }

@@ -8,8 +8,8 @@ struct EntityTag: Hashable {
 
     init(_ version: String) { opaque = "\"\(version)\"" }
 
-    /// What a proxy appends to the tag of an answer that it compresses, as Apache's `mod_deflate`
-    /// does: it sends the client's tag on as it got it.
+    /// Suffixes that proxies add to the tag of an answer that they compress, as Apache's
+    /// `mod_deflate` does. They pass the client's tag on unchanged.
     private static let codings = ["-gzip", "-br", "-zstd", "-deflate"]
 
     /// Whether an `If-None-Match` names this version (RFC 9110 §13.1.2).
@@ -22,13 +22,13 @@ struct EntityTag: Hashable {
         }
     }
 
-    /// The tag as the server sent it: strong, and without the coding of a proxy.
+    /// The tag as the server sent it: without the mark of a weak tag, and without a proxy's suffix.
     private static func sent(_ tag: Substring) -> String {
         let strong = String(tag.hasPrefix("W/") ? tag.dropFirst(2) : tag)
         for coding in codings where strong.hasSuffix(coding + "\"") {
             return strong.dropLast(coding.count + 1) + "\""
         }
-        // Some append it after the quotation mark.
+        // Some proxies append it after the quotation mark.
         for coding in codings where strong.hasSuffix("\"" + coding) {
             return String(strong.dropLast(coding.count))
         }

@@ -2,14 +2,14 @@ import HTTPTypes
 import Hummingbird
 import NIOCore
 
-/// By which names a program for development may be reached: by those that no other site can use.
+/// The names by which a program for development may be reached: names that no other site can use.
 ///
 /// Such a program needs no secret, so a page of another site must not reach it from a browser on
-/// the same machine: neither by sending requests to it, nor by a host name of its own that it lets
-/// lead here (DNS rebinding). Browsers say where a request comes from in `Origin` and
-/// `Sec-Fetch-Site` (Fetch Metadata Request Headers); other programs send neither.
+/// the same machine: neither by sending requests to it, nor by a host name of its own that leads
+/// here (DNS rebinding). Browsers report the origin of a request in `Origin` and `Sec-Fetch-Site`
+/// (Fetch Metadata Request Headers); other programs send neither.
 package struct LocalNames: Sendable {
-    /// Nobody can register a name that ends like this (RFC 6761, RFC 6762, RFC 8375, and ICANN's
+    /// Names with these endings cannot be registered (RFC 6761, RFC 6762, RFC 8375, and ICANN's
     /// reservation of `internal`).
     private static let reservedEndings = [
         ".localhost", ".local", ".internal", ".test", ".home.arpa",
@@ -39,8 +39,8 @@ package struct LocalNames: Sendable {
         return isFromElsewhere && !isVisit ? "A page of another site has sent this." : nil
     }
 
-    /// Whether no other site can use a name: it is an address, or a name without a dot, or one that
-    /// nobody can register.
+    /// Whether no other site can use a name: it is an address, a name without a dot, or one that
+    /// cannot be registered.
     private func isLocal(_ host: String) -> Bool {
         CanonicalAddress(host) != nil || !host.contains(".") || others.contains(host)
             || Self.reservedEndings.contains(where: host.hasSuffix)
@@ -55,7 +55,7 @@ package struct LocalNames: Sendable {
     }
 }
 
-/// Refuses what ``LocalNames`` refuses, before anything else is done.
+/// Refuses the requests that ``LocalNames`` refuses, before anything else is done.
 package struct LocalResponder<Responder: HTTPResponder>: HTTPResponder {
     let names: LocalNames
     let responder: Responder

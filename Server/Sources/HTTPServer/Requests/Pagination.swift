@@ -16,12 +16,12 @@ extension RequestReader {
         return limit
     }
 
-    /// Parses a cursor that is a place in the log. Returns nil if the request has none.
+    /// Parses a cursor that is a position in the log. Returns nil if the request has none.
     static func logPlace(in request: Request) throws -> LogPosition? {
         try logPlace(cursor(in: request))
     }
 
-    /// Parses a cursor that is a place in the log. Returns nil if there is none.
+    /// Parses a cursor that is a position in the log. Returns nil if there is none.
     static func logPlace(_ text: String?) throws -> LogPosition? {
         guard let text else { return nil }
         guard let place = LogPosition(text) else { throw ProblemError(.cursorUnknown) }

@@ -5,20 +5,20 @@ import Logging
 import Storage
 import Synchronization
 
-/// Who sent a request, for its log line: the key, and the person whom a program of support names.
+/// The author of a request, for its log line: the key, and the person whom a support program names.
 final class RequestAuthor: Sendable {
     /// The maximum length of an actor's name.
     static let actorBytesMax = 100
 
     private let metadata = Mutex<Logger.Metadata>([:])
 
-    /// What the log line says of the author. Empty before the key is known.
+    /// The author's fields in the log line. Empty before the key is known.
     var logMetadata: Logger.Metadata { metadata.withLock { $0 } }
 
     /// Records an operator of the dashboard.
     func record(operator name: String) { metadata.withLock { $0["operator"] = .string(name) } }
 
-    /// Returns the author as the log of events keeps it.
+    /// Returns the author in the form of the event log.
     @discardableResult
     func record(_ key: StoredKey, actor: String?) -> EventAuthor {
         let digits = Hexadecimal.text(key.hash).prefix(EventAuthor.keyDigitsCount)
@@ -33,7 +33,7 @@ final class RequestAuthor: Sendable {
 
 extension Request {
     /// The person for whom a server sends the request (`Perennial-Actor`), as the server names
-    /// them. Nil if it names nobody.
+    /// them. Nil if there is no name.
     ///
     /// - Throws: ``ProblemError`` if the name is too long, or not of printable ASCII characters.
     func actor() throws -> String? {

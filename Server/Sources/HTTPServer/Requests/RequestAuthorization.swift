@@ -22,8 +22,8 @@ extension RequestAuthorization {
         }
     }
 
-    /// Checks that an app's request speaks for its own customer, for what cannot be undone. The id
-    /// alone is enough only if it is anonymous, because nobody can guess it.
+    /// Checks that an app's request is for its own customer, before an action that cannot be
+    /// undone. The id alone is sufficient only if it is anonymous, because it cannot be guessed.
     func requireProvenIdentity(
         of id: CustomerID, _ headers: HTTPFields, _ holder: StoredKey
     ) async throws {
@@ -36,8 +36,8 @@ extension RequestAuthorization {
         try await requireProof(of: id, headers, holder)
     }
 
-    /// Returns the proofs in an app's request, or nil for a request with a secret key. Several are
-    /// separated by commas, as HTTP joins fields of one name.
+    /// Returns the proofs in an app's request, or nil for a request with a secret key. Several
+    /// proofs are separated by commas, as HTTP joins fields with the same name.
     static func proofs(in headers: HTTPFields, of holder: StoredKey) -> [String]? {
         guard holder.kind == .app else { return nil }
         let proofs = headers[.customerProof]?.split(separator: ",") ?? []

@@ -58,7 +58,7 @@ struct RequestMiddleware: RouterMiddleware {
         guard !NULCharacter.isPercentEncoded(in: path) else {
             throw ProblemError(.pathWithNUL)
         }
-        // The router skips empty segments and would take the next one for a customer's id.
+        // The router skips empty segments and would interpret the next one as a customer's id.
         guard !hasEmptySegment(path) else {
             throw ProblemError(.pathSegmentEmpty)
         }
@@ -78,7 +78,7 @@ struct RequestMiddleware: RouterMiddleware {
     ///
     /// - Parameter method: nil if the request could not be parsed.
     /// - Parameter route: the pattern of its path. Nil if there is none.
-    /// - Parameter author: which key sent it, and for whom.
+    /// - Parameter author: the key that sent it, and the person for whom.
     func finish(
         _ method: HTTPRequest.Method?, route: String?, _ status: HTTPResponse.Status,
         requestID: String, began start: ContinuousClock.Instant, author: Logger.Metadata = [:]
@@ -152,8 +152,8 @@ extension HTTPRequest.Method {
 
 extension HTTPField.Name {
     static let requestID = wellFormed("x-request-id")
-    /// The time by which the server answers, in RFC 3339. `Date` knows whole seconds only, and not
-    /// the clock of a simulator.
+    /// The server's time in the answer, in RFC 3339. `Date` only has whole seconds, and does not
+    /// show a simulator's clock.
     static let serverTime = wellFormed("perennial-server-time")
 
     /// For literal names that are known to be well formed.

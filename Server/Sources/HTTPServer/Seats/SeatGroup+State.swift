@@ -4,8 +4,8 @@ import PerennialContract
 import Storage
 
 extension SeatGroup {
-    /// - Parameter isForApp: an app does not learn anonymous ids, because whoever knows one speaks
-    ///   for it.
+    /// - Parameter isForApp: whether to hide anonymous ids from an app, because anyone who knows
+    ///   such an id may act as its customer.
     init(_ group: SeatGroupState, isForApp: Bool) {
         self.init(
             originalTransactionID: group.purchase.original.rawValue,
@@ -32,8 +32,8 @@ extension SeatGroup {
 }
 
 extension PerennialContract.SeatClaim {
-    /// - Parameter isForApp: whether the answer is for somebody else than the member: an app of the
-    ///   purchaser, who does not learn anonymous ids.
+    /// - Parameter isForApp: whether the answer is for the purchaser's app and not for the member:
+    ///   then anonymous ids are hidden.
     init(_ state: SeatClaimState, isForApp: Bool) {
         self.init(state.claim, state.standing, isHidden: isForApp && state.isAnonymous)
     }

@@ -5,17 +5,17 @@ import Ledger
 import PerennialContract
 import Storage
 
-// The groups and seats on the page of a customer, and what support does with them.
+// The groups and seats on the page of a customer, and the actions of support on them.
 
-/// The groups and seats on the page of a customer, and acts on them.
+/// The groups and seats on the page of a customer, and actions on them.
 struct SeatPages: PageGroup {
     let routes: DashboardRoutes
 }
 
 extension SeatPages {
-    /// Members of a group on the page of a customer.
+    /// The maximum number of a group's members on the page of a customer.
     private static let membersOnPage = 10
-    /// Groups on the page of a customer.
+    /// The maximum number of groups on the page of a customer.
     static let groupsOnPage = 3
 
     func add(to router: Router<ServerContext>) {
@@ -88,7 +88,7 @@ extension SeatPages {
     // MARK: - Invitations
 
     /// The page that shows the token, which is never shown again. A form that is sent twice makes
-    /// one invitation; what was changed in it makes another one.
+    /// one invitation; a form with changed content makes another one.
     @Sendable private func invite(
         _ page: PageRequest, _ form: FormFields
     ) async throws -> ActResult {
@@ -112,11 +112,11 @@ extension SeatPages {
     }
 
     private static let secondsOfDay = 86_400
-    /// More is refused in any case.
+    /// A higher number is always refused.
     private static let maxDays = 1_000
 
-    /// Makes an invitation for the same person and for as long as an earlier one, which then cannot
-    /// be used any more.
+    /// Makes an invitation for the same person and for as long as an earlier one, which can then no
+    /// longer be used.
     @Sendable private func renew(
         _ page: PageRequest, _ form: FormFields
     ) async throws -> ActResult {
@@ -129,7 +129,7 @@ extension SeatPages {
         let order = NewInvitation(
             customer: former.customer, life: former.expiresAt - former.createdAt,
             key: try key(["renew", id], page))
-        // First the former one, so that never two of them can be used.
+        // The former one is withdrawn first, so that both can never be used at the same time.
         let withdrawn = try await engine.invitations.withdraw(
             id, of: try page.group, for: try page.customer, app: app)
         guard withdrawn.usedAt == nil else {
@@ -190,7 +190,7 @@ extension PurchaseState {
 }
 
 extension StoredInvitation {
-    /// For the audit, without the customer: an erasure would not find them there.
+    /// The values for the audit, without the customer: an erasure would not find them there.
     fileprivate var auditState: [String: String?] {
         [
             "expires_at": Timestamp(expiresAt).description,

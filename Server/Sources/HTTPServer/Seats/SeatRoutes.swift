@@ -175,8 +175,8 @@ extension SeatRoutes {
             TransactionID(rawValue: original), in: try RequestReader.environment(in: request))
     }
 
-    /// The customer in whose name a request acts on a group. An app must name one and prove it; a
-    /// server may.
+    /// The customer for whom a request acts on a group. An app must name one and prove it; for a
+    /// server it is optional.
     private func speaker(
         in request: Request, _ holder: StoredKey
     ) async throws -> CustomerID? {

@@ -106,7 +106,8 @@ extension WalletRoutes {
         return try JSONResponse.ok(PerennialContract.Credit(kept))
     }
 
-    /// - Parameter amount: of a debit or a credit by hand; nil if it is no whole number.
+    /// - Parameter amount: the amount of a debit or a credit by hand; nil if it is not a whole
+    ///   number.
     static func amount(_ amount: Int64?) throws -> Int64 {
         guard let amount, (1...Ledger.Wallet.amountMax).contains(amount) else {
             throw ProblemError(.amountNotPositive)

@@ -1,8 +1,8 @@
 import AppStoreFormats
 import Ledger
 
-/// What a receipt, a verifyReceipt response, or a version 1 notification attests: facts, and what
-/// was missing in rows that make none.
+/// The facts in a receipt, a verifyReceipt response, or a version 1 notification, and the fields
+/// that were missing in rows without facts.
 package struct LegacyFacts: Hashable, Sendable {
     package var facts: [Fact]
     package var shortcomings: [IntakeFailure]
@@ -193,7 +193,7 @@ private struct LegacyContext {
             group: row.subscriptionGroupID?.nonEmpty, restoredAt: dates.restoredAt)
     }
 
-    /// Old restores of a subscription are dated after its end, so that nothing of it is left.
+    /// Old restores of a subscription are dated after its end, so that the period would be empty.
     private func dates(
         of row: VerifyReceiptRow, _ kind: ProductKind, isOriginal: Bool
     ) throws(IntakeFailure) -> PurchaseDates {
@@ -308,8 +308,8 @@ extension V1Notification {
         return rows
     }
 
-    /// What is said about the next period of each subscription. Before notifications contained
-    /// lists, this was at the top level.
+    /// The renewal info of each subscription. Before notifications contained lists, it was at the
+    /// top level.
     fileprivate var renewals: [VerifyReceiptRenewal] {
         var listed = unifiedReceipt?.renewals ?? []
         let shown = latest ?? latestExpired

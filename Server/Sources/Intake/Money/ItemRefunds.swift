@@ -5,8 +5,9 @@ import Ledger
 /// say how much of its price was refunded; its items do (Apple:
 /// `Transaction.AdvancedCommerceInfo.Item.refunds`, `revocationDate`).
 struct ItemRefunds {
-    /// When access to the last of the items was revoked; nil while any of them is left. What a
-    /// purchase gives follows from its product, not from its items, so it is open until then.
+    /// When access to the last of the items was revoked; nil while at least one of them is not
+    /// revoked. The access of a purchase depends on its product, not on its items, so it is open
+    /// until then.
     let revokedAt: AppStoreDate?
     /// In thousandths of the currency's unit. Nil if there is no refund, or if one does not state
     /// its amount.
@@ -44,7 +45,7 @@ struct ItemRefunds {
         return rest == 0 ? share : share + 1
     }
 
-    /// What is left of a price, not less than zero.
+    /// The rest of a price after the refunds, at least zero.
     func remainder(of price: Int64) -> Int64 {
         guard let amount else { return price }
         return price > amount ? price - amount : 0

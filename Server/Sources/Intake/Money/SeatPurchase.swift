@@ -1,11 +1,10 @@
 import AppStoreFormats
 import Ledger
 
-/// What a transaction says about the seats that were bought with it. Its price is the rounded
-/// average of one seat; what was paid is the sum over the price tiers.
+/// The seats in a transaction. Its price is the rounded average of one seat; the amount paid is the
+/// sum over the price tiers.
 ///
-/// Of whoever has a seat that somebody else pays for, the numbers are the purchaser's: they are not
-/// read.
+/// Not used for a member of a group: the numbers in a member's transaction are the purchaser's.
 struct SeatPurchase {
     let seats: Seats
     /// What all seats cost together, in thousandths of the currency's unit. Nil if no price is
@@ -15,10 +14,10 @@ struct SeatPurchase {
     private let average: Int64?
     private let percentage: Int64?
 
-    /// Apple allows five.
+    /// The maximum number of tiers. Apple allows five.
     static let tiersMax = 16
-    /// What costs more is counted as this much, in thousandths of the currency's unit, so that sums
-    /// stay numbers.
+    /// A higher total is counted as this amount, in thousandths of the currency's unit, so that
+    /// sums do not overflow.
     static let totalMax: Int64 = 1_000_000_000_000_000
 
     /// Returns nil for a purchase without seats.
@@ -41,10 +40,10 @@ struct SeatPurchase {
         percentage = transaction.revocationPercentage
     }
 
-    /// What was paid, without what was refunded of single seats.
+    /// The amount paid, without refunds of single seats.
     ///
-    /// - Parameter isRevoked: whether the whole transaction is. Its revocation then says how much
-    ///   came back of what was left, or of everything if no seat had been refunded before.
+    /// - Parameter isRevoked: whether the whole transaction is revoked. Its revocation then says
+    ///   how much of the rest was refunded, or of everything if no seat had been refunded before.
     func price(isRevoked: Bool) -> Int64? {
         guard let total, seats.refunded > 0, !isRevoked || seats.refunded < count else {
             return total
@@ -52,7 +51,8 @@ struct SeatPurchase {
         return max(0, total - min(total, refund(of: total, isRevoked ? nil : percentage)))
     }
 
-    /// The App Store names seats and no amount. Without a share they count as the cheapest ones.
+    /// The App Store reports the refunded seats without an amount. Without a share they count as
+    /// the cheapest ones.
     private func refund(of total: Int64, _ percentage: Int64?) -> Int64 {
         if let percentage { return Percentage.part(percentage, of: total) }
         guard !seats.tiers.isEmpty else {
@@ -66,8 +66,8 @@ struct SeatPurchase {
         }
     }
 
-    /// How many seats the next period has as planned. Nil if the App Store does not say, or says
-    /// what makes no sense.
+    /// The planned number of seats of the next period. Nil if the App Store does not report it, or
+    /// reports an invalid number.
     static func renewalSeats(of renewal: RenewalPayload) -> Int? {
         guard let told = renewal.renewalQuantity, (1...Intake.quantityMax) ~= told else {
             return nil
@@ -75,7 +75,7 @@ struct SeatPurchase {
         return Int(told)
     }
 
-    /// What the seats of the next period cost together.
+    /// The total price of the seats in the next period.
     static func renewalPrice(of renewal: RenewalPayload) -> Int64? {
         guard let quantity = renewalSeats(of: renewal), quantity > 1 else {
             return renewal.renewalPrice
@@ -98,7 +98,7 @@ struct SeatPurchase {
             })
     }
 
-    /// Nil if they make no sense, or do not add up to the quantity.
+    /// Nil if the tiers are invalid, or do not add up to the quantity.
     private static func tiers(_ told: [SeatPriceTier]?, of quantity: Int) -> [Seats.Tier]? {
         guard let told, (1...tiersMax).contains(told.count) else { return nil }
         var tiers: [Seats.Tier] = []
@@ -128,7 +128,7 @@ extension Int64 {
         return isTooMuch ? .max : sum
     }
 
-    /// Of numbers that are not negative.
+    /// Multiplies two numbers that are not negative, without overflow.
     fileprivate func multipliedSaturating(by other: Int64) -> Int64 {
         let (product, isTooMuch) = multipliedReportingOverflow(by: other)
         return isTooMuch ? .max : product

@@ -144,12 +144,12 @@ extension Timeline {
         return access
     }
 
-    /// The latest renewal info that applies to this period's end. Info signed before the period
-    /// began applies only if it names the period's end, which happens for periods charged ahead.
+    /// The latest renewal info that applies to this period's end. Renewal info signed before the
+    /// period began applies only if it contains the period's end, as for periods charged ahead.
     ///
-    /// Info that the App Store is trying to collect is about the renewal before, unless the
-    /// period's own end is near or grace lasts beyond it: a payment recovered in grace begins where
-    /// the period before ended.
+    /// Renewal info which says that the App Store tries to collect is about the renewal before,
+    /// with two exceptions: this period's own end is near, or the grace period lasts beyond it. A
+    /// payment recovered in grace begins where the period before ended.
     package func renewalInfo(about period: Period) -> Attested<Renewal>? {
         guard let renewal else { return nil }
         if let end = period.payment.until, renewal.value.renewsAt == end { return renewal }
@@ -199,7 +199,7 @@ extension Timeline {
         if let revocation = period.payment.revocation, revocation.at <= now,
             !period.payment.isReplacedByUpgrade
         {
-            // Refunded, and still due for a new charge when its time was over.
+            // Refunded, and still due for a new charge when the paid time was over.
             if revocation.kind == .refund, let due = period.payment.until, due <= now,
                 let news = renewalInfo(about: period),
                 news.at >= due,

@@ -1,6 +1,6 @@
-/// What follows at the end of the paid time, as far as the App Store has said.
+/// What follows the end of the paid time, as far as the App Store has reported it.
 package enum Continuation: Hashable, Sendable {
-    /// It renews: as another product that gives the same, if one is named.
+    /// It renews, possibly as the named product, which gives the same.
     case renews(as: ProductID?)
     /// It renews as another product, which does not give the same.
     case changes(to: ProductID)
@@ -28,11 +28,11 @@ package enum Continuation: Hashable, Sendable {
 }
 
 extension Timeline {
-    /// What follows a period, for whoever has it through one of the given products; through any
-    /// product of the chain, if none are given.
+    /// What follows a period, for a customer who has it through one of the given products; if none
+    /// are given, through any product of the chain.
     ///
-    /// Info from before the period began that renewal was off says nothing, because the customer
-    /// has returned or bought something else.
+    /// Renewal info from before the period began is ignored if it says that renewal was off,
+    /// because the customer has since returned or bought something else.
     func continuation(
         after period: Period, through products: Set<ProductID> = []
     ) -> Continuation {

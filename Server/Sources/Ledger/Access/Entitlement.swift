@@ -1,13 +1,14 @@
 /// Chooses the access that decides an entitlement, from everything a customer has.
 package enum Entitlement {
-    /// What the products of an entitlement give a customer at a moment, through purchases and the
-    /// terms that follow from them. Returns nil if the customer never had any of them.
+    /// The access that the products of an entitlement give a customer at a moment, through
+    /// purchases and the terms computed from them. Returns nil if the customer never had any of
+    /// them.
     ///
-    /// Open beats shut. Among open ones the one that stays open longest wins. Among shut ones, one
-    /// whose payment is still being collected wins, because it may open again; then the one that
-    /// was shut last.
+    /// Open outranks shut. Of two open ones, the one that stays open longer wins. Of two shut ones,
+    /// one whose payment is still being collected wins, because it may open again; otherwise the
+    /// one that was shut last.
     ///
-    /// - Parameter others: what gives the entitlement besides its products.
+    /// - Parameter others: access to the entitlement from other sources than its products.
     package static func access(
         through products: Set<ProductID>, of timelines: [Timeline],
         _ terms: [Term] = [], besides others: [Access] = [], at now: Instant, rules: AccessRules
@@ -20,9 +21,9 @@ package enum Entitlement {
 }
 
 extension Timeline {
-    /// What this purchase gives through some products, until the end of what is paid for any of
-    /// them without a gap. A chain that has moved on to another product gives nothing through the
-    /// product it left.
+    /// The access that this purchase gives through some products. It lasts until the end of the
+    /// consecutive periods paid for any of them. A chain that has changed to another product gives
+    /// nothing through the former product.
     func access(
         through products: Set<ProductID>, at now: Instant, rules: AccessRules
     ) -> Access? {

@@ -16,8 +16,8 @@ extension Renewal {
 }
 
 extension Timeline {
-    /// The end of the grace period after a period's end that is over, or was ended before its time.
-    /// Later renewal info no longer names it. Returns nil if there was none.
+    /// The end of a grace period that is over or was ended early. Later renewal info no longer
+    /// contains it. Returns nil if there was none.
     ///
     /// - Parameter news: the latest renewal info, which grants no grace.
     func endedGrace(after end: Instant, before news: Attested<Renewal>) -> Instant? {
@@ -25,8 +25,8 @@ extension Timeline {
         return max(end, min(lastGrace.value, max(news.at, lastGrace.at)))
     }
 
-    /// The end of the grace period after a period that was not renewed, whether it is over or not.
-    /// Returns nil if there was none.
+    /// The end of the grace period after a period that was not renewed, whether or not the grace
+    /// period is over. Returns nil if there was none.
     package func graceEnd(after period: Period) -> Instant? {
         guard let end = period.payment.until, let news = renewalInfo(about: period) else {
             return nil

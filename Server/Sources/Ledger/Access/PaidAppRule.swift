@@ -28,12 +28,12 @@ package struct AppVersion: Hashable, Comparable, Sendable, CustomStringConvertib
     package func hash(into hasher: inout Hasher) { hasher.combine(parts) }
 }
 
-/// What customers have who got the app when it still had to be paid for.
+/// The rule for customers who got the app when it was still paid for.
 package struct PaidAppRule: Hashable, Sendable {
-    /// The first version that was not sold.
+    /// The first version that was free.
     package var before: AppVersion
-    /// The first version that was not sold on Macs, where the App Store reports another number. Nil
-    /// if it is ``before``.
+    /// The first version that was free on Macs, where the App Store reports another number. Nil if
+    /// it is ``before``.
     package var beforeOnMac: AppVersion?
     package var entitlements: Set<EntitlementID>
     /// Whether the rule counts in the sandbox, where every account got the app at version 1.0.
@@ -49,10 +49,10 @@ package struct PaidAppRule: Hashable, Sendable {
         self.countsInSandbox = countsInSandbox
     }
 
-    /// What an entitlement has from a copy of the app that was bought. Returns nil if the rule does
-    /// not give the entitlement, or if the copy is not known to be that old.
+    /// The access to an entitlement from a bought copy of the app. Returns nil if the rule does not
+    /// give the entitlement, or if the copy is not known to be old enough.
     ///
-    /// - Parameter app: the name under which the app counts as a product.
+    /// - Parameter app: the product id that stands for the app.
     package func access(
         to entitlement: EntitlementID, through timeline: Timeline, of app: ProductID
     ) -> Access? {
@@ -64,8 +64,8 @@ package struct PaidAppRule: Hashable, Sendable {
             reason: .ownedApp(since: proof.value.from, version: version), willRenew: false)
     }
 
-    /// The proof that the app was had before the first version that was not sold: of several, the
-    /// one with the earliest date. Returns nil if there is none.
+    /// The proof that the customer had the app before its first free version; if there are several,
+    /// the one with the earliest date. Returns nil if there is none.
     package func proof(in timeline: Timeline) -> Timeline.Attested<AppPurchase>? {
         guard timeline.purchase.environment == .production || countsInSandbox else { return nil }
         let valid = timeline.appProofs?.all.filter { proves($0.value) } ?? []

@@ -32,7 +32,7 @@ struct RenewalDiff {
         [failure, autoRenew, commitment, product, offer, priceRise, extended].compactMap { $0 }
     }
 
-    /// Whether the current period is reported for the first time in the same go.
+    /// Whether the current period is reported for the first time by the same changes.
     private var begins: Bool { sofar.contains { $0.kind.isBeginning } }
 
     private func change(_ kind: Change.Kind) -> Change {
@@ -91,7 +91,7 @@ struct RenewalDiff {
         return next
     }
 
-    /// An introductory offer of several periods is not redeemed again in each.
+    /// An introductory offer of several periods is redeemed only once, not in each period.
     private var offer: Change? {
         guard let offer = new.offer, offer.kind != .introductory, offer != period.payment.offer,
             offer != old?.offer

@@ -1,4 +1,5 @@
-/// How far the event log of one purchase has come: the last reported status, and up to when.
+/// The progress of one purchase's event log: the last reported status, and the moment up to which
+/// changes were reported.
 ///
 /// The log records what was learned, and when, so it depends on the order of arrival. These
 /// properties never do: each change begins with the status of the one before, the last change ends
@@ -43,10 +44,10 @@ package struct ReportedState: Hashable, Sendable {
     /// Returns what new facts have changed, preceded by what time alone has caused since the last
     /// report.
     ///
-    /// A transition that was not reported yet, and that the new facts undo, is omitted: a renewal
-    /// that arrives a moment after the period's end is just a renewal. If several things are
-    /// learned at once, they are reported in the order in which they happened. The status changes
-    /// with the weightiest of them or, if nothing was known before, with the first.
+    /// A transition that was not reported yet and that the new facts undo is omitted: a renewal
+    /// that arrives a moment after the period's end is just a renewal. Changes that are learned at
+    /// once are reported in the order in which they happened. The status changes with the most
+    /// significant of them or, if nothing was known before, with the first.
     package mutating func changes(
         from before: Timeline, to after: Timeline, at now: Instant,
         rules: AccessRules = AccessRules()
@@ -79,8 +80,8 @@ package struct ReportedState: Hashable, Sendable {
 }
 
 extension Timeline {
-    /// Whether what this timeline knows undoes a transition of an older timeline: a payment that
-    /// covers the moment, or a certain answer in place of an uncertain one.
+    /// Whether this timeline undoes a transition of an older timeline: by a payment that covers the
+    /// moment, or by a certain answer in place of an uncertain one.
     fileprivate func undoes(_ edge: Instant, of before: Timeline, _ rules: AccessRules) -> Bool {
         guard let told = before.reportedAccess(at: edge, rules: rules) else { return false }
         if told.isUncertain {

@@ -19,7 +19,7 @@ struct TimelineDiff {
         self.rules = rules
     }
 
-    /// All changes. If the status has changed, at least one of them says so.
+    /// All changes. If the status has changed, at least one of them contains the new status.
     mutating func changes(endingWith final: PurchaseStatus?) -> [Change] {
         for period in removedPeriods {
             found += Self.difference(period.netAmount, nil).map {
@@ -60,8 +60,8 @@ struct TimelineDiff {
         }
     }
 
-    /// Periods that no document describes any more, which only a rebuild removes; and copies that
-    /// were reported as purchases of their own.
+    /// Periods that no document describes any more, which happens only in a rebuild, and copies
+    /// that were reported as purchases of their own.
     private var removedPeriods: [Timeline.Period] {
         if before.periods.count <= after.periods.count,
             zip(before.periods, after.periods).allSatisfy({ $0.isSame(as: $1) })
@@ -109,8 +109,8 @@ struct TimelineDiff {
         return previous.product == period.product ? .renewed : .upgraded
     }
 
-    /// What somebody else pays for begins, begins again, or continues, whatever the buyer's
-    /// payment was.
+    /// A period that another person pays for begins, begins again, or continues, independent of the
+    /// buyer's payment.
     private func shared(
         _ period: Timeline.Period, after previous: Timeline.Period?
     ) -> Change.Kind {
@@ -142,9 +142,10 @@ struct TimelineDiff {
         return hasGap && before.renewal?.value.renewsAt != period.from
     }
 
-    /// Whether this is what the App Store tried to collect: the payment after the last known
-    /// period, and not one of a past that is learned late. The document that reports the recovery
-    /// may be the first to name the line item of that last period, which then has another id.
+    /// Whether this is the payment that the App Store tried to collect: the payment after the last
+    /// known period, not an earlier one that is learned of late. The document that reports the
+    /// recovery may be the first to contain the line item of that last period, which then has
+    /// another id.
     private func wasOutstanding(
         _ period: Timeline.Period, after previous: Timeline.Period
     ) -> Bool {
@@ -233,8 +234,8 @@ struct TimelineDiff {
         found.append(change)
     }
 
-    /// The kind of change that states the new state by itself. Returns nil if another change has
-    /// stated it, or if no kind does.
+    /// The kind of change that implies the new state. Returns nil if another change has reported
+    /// the state, or if no kind does.
     private func kindOfTransition(to state: Access.State) -> Change.Kind? {
         switch state {
         case .expired: told?.isOpen == true || told?.state == .retry ? .expired : nil
@@ -246,8 +247,8 @@ struct TimelineDiff {
         }
     }
 
-    /// If access is shut, it says since when. If it was open beyond that, the new information shut
-    /// it.
+    /// If access is shut, the moment since when. If it was open beyond that moment, the new
+    /// information has shut it.
     private func moment(of kind: Change.Kind, _ access: Access?) -> Instant {
         if kind == .expired, told?.state == .grace || told?.state == .retry {
             return after.renewal?.at ?? now
@@ -260,7 +261,7 @@ struct TimelineDiff {
 }
 
 extension Payment {
-    /// How what somebody else pays for begins.
+    /// The kind of change with which a period begins that another person pays for.
     fileprivate var beginningOfOthers: Change.Kind {
         ownership == .assigned ? .seatAssigned : .familyShared
     }

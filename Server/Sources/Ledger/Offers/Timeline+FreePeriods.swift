@@ -1,5 +1,5 @@
-// What is free, and what follows it: defined once, for answers, events, webhooks, exports and
-// reports.
+// Defines which periods are free and what follows them, once for answers, events, webhooks, exports
+// and reports.
 
 extension Payment {
     /// Whether an offer makes the period free. A price of 0 without an offer is a price: such a
@@ -20,9 +20,9 @@ extension Payment {
 }
 
 extension Timeline {
-    /// The number of a period among those that were charged, from 1. Seats that were added have
-    /// that of their period. Returns nil if another document describes the period better, or if it
-    /// is not of this purchase.
+    /// The number of a period among those that were charged, from 1. Added seats have the number of
+    /// their period. Returns nil if another document describes the period better, or if the period
+    /// is not one of this purchase.
     package func number(of period: Period) -> Int? {
         let charged = chargedPeriods
         let index =

@@ -11,7 +11,7 @@ extension OwnershipClaim {
         case share
     }
 
-    /// Who gets a share in a purchase.
+    /// Which customers get a share in a purchase.
     package struct ShareRules: Hashable, Sendable {
         /// Under the policy ``RestorePolicy/share``: the maximum number of persons who share one
         /// purchase, besides its owner; and that of anonymous customers.
@@ -22,9 +22,9 @@ extension OwnershipClaim {
 
         package static let mostDefault = 5
         package static let anonymousMostDefault = 100
-        /// For how many days after its signature a document gives a share, or takes a purchase from
-        /// an anonymous customer. Someone with only an old copy has no device that could get a new
-        /// one.
+        /// The maximum age of a document, in days since its signature, that gives a share or takes
+        /// a purchase from an anonymous customer. A person with only an old copy has no device that
+        /// could get a new one.
         package static let documentDaysMax = 30
 
         package init(most: Int = mostDefault, anonymousMost: Int = anonymousMostDefault) {
@@ -51,9 +51,10 @@ extension OwnershipClaim {
         verdict(ofSharingWithAtMost: rules.anonymousMost, rules)
     }
 
-    /// An anonymous customer is a device, and devices are given up without notice. So if all places
-    /// are taken, a newer document takes the place of the oldest one. Thereby copies of a document
-    /// cannot keep out a device of the store account itself, which can always get a newer one.
+    /// An anonymous customer is a device, and users give up devices without notice. So if all
+    /// places are taken, the share with the oldest document ends in favour of a newer document.
+    /// Thereby copies of a document cannot exclude a device of the store account itself, which can
+    /// always get a newer one.
     private func verdict(ofSharingWithAtMost most: Int, _ rules: ShareRules) -> Verdict {
         if isShareUndone { return .refuse(.decidedBySupport) }
         guard rules.accepts(documentOfAge: documentAge) else { return .refuse(.documentTooOld) }

@@ -1,27 +1,27 @@
-/// A claim to a purchase that a device presents: whose it is now, and everything else that decides
-/// the result.
+/// A device's claim to a purchase: the present owner, and everything else that decides the result.
 ///
-/// A decision by support weighs most, then the account that the app named at the purchase, then
-/// which device presented it first. A purchase that names a customer goes to nobody else, even if
-/// that customer is not known yet. Otherwise it moves only if the app's restore policy allows it.
-/// Consumables never move once part of them was spent: one customer would spend what another has
-/// bought.
+/// The strongest evidence is a decision by support, then the account that the app named at the
+/// purchase, then the first device that presented it. A purchase that names a customer goes to no
+/// other customer, even if that customer is not known yet. Otherwise it moves only if the app's
+/// restore policy allows it. Consumables never move once part of them was spent: one customer would
+/// spend what another has bought.
 ///
-/// An anonymous customer is a device whose user has not signed in, not a person. Two of them that
-/// show one purchase are devices of one store account, so both have it. A person who restores it
-/// gets it.
+/// An anonymous customer is a device whose user has not signed in, not a person. Two anonymous
+/// customers that present one purchase are devices of one store account, so both have it. A person
+/// who restores it becomes its owner.
 ///
-/// Anybody may have a copy of a document, but only a device of the store account gets a newer one.
-/// So the newer document counts between a person and an anonymous customer, and a person who took
-/// a purchase from one has it provisionally, until they show a document that was signed afterwards:
-/// until then, whoever shows such a document first gets the purchase.
+/// Anyone may have a copy of a document, but only a device of the store account gets a newer one.
+/// So the newer document wins between a person and an anonymous customer. A person who took a
+/// purchase from an anonymous customer has it provisionally, until they present a document that was
+/// signed afterwards: until then, the first customer who presents such a document gets the
+/// purchase.
 package struct OwnershipClaim: Hashable, Sendable {
-    /// Nil while it belongs to nobody.
+    /// The owner. Nil if there is none.
     package var owner: Owner?
     /// The customer whom the purchase itself names, or a token that is no known customer's id. Nil
-    /// if it names nobody.
+    /// if it names none.
     package var named: CustomerID?
-    /// Nil if the id is unknown and is not the one that the purchase names.
+    /// The claimant. Nil if the id is unknown and is not the one that the purchase names.
     package var claimant: CustomerID?
     /// Whether all ids of the claimant are anonymous.
     package var isClaimantAnonymous = false
@@ -29,7 +29,7 @@ package struct OwnershipClaim: Hashable, Sendable {
     package var intent: Intent?
     /// Whether the claimant already has a share in it.
     package var isShared: Bool
-    /// Whether support has removed a share of the claimant's in it.
+    /// Whether support has removed the claimant's share in it.
     package var isShareUndone: Bool
     /// Whether it gives its owner access now.
     package var isInUse: Bool
@@ -37,10 +37,10 @@ package struct OwnershipClaim: Hashable, Sendable {
     package var isUsedUp: Bool
     /// Whether none of its consumables was spent, according to the owner's wallets.
     package var isUnspent: Bool
-    /// How many other customers of the claimant's kind have a share in it: persons, or anonymous
-    /// customers.
+    /// How many other customers of the claimant's kind (persons, or anonymous customers) have a
+    /// share in it.
     package var sharers: Int
-    /// Of their shares, the one that a newer document takes the place of.
+    /// The one of their shares that a newer document replaces.
     package var weakestShare: Share?
     /// How long ago the document that the device presents was signed. Nil if it presents none.
     package var documentAge: Duration?
@@ -48,17 +48,18 @@ package struct OwnershipClaim: Hashable, Sendable {
     package struct Owner: Hashable, Sendable {
         package var customer: CustomerID
         package var evidence: Evidence
-        /// Whether nobody else may claim it.
+        /// Whether support has blocked claims by other customers.
         package var isBlocked: Bool
         /// Whether all ids of the customer are anonymous.
         package var isAnonymous = false
-        /// The age of the newest document that their devices have shown. Nil if it is unknown, or
-        /// if the purchase is theirs whatever they show.
+        /// The age of the newest document that the owner's devices have presented. Nil if it is
+        /// unknown, or if the purchase belongs to the owner independent of documents.
         package var documentAge: Duration?
-        /// How long it has been theirs.
+        /// How long the owner has had it.
         package var heldFor: Duration = .zero
-        /// Whether a device of theirs has shown a document that was signed after the purchase
-        /// became theirs, and that nobody else had shown before; or they need to show none.
+        /// Whether a device of the owner has presented a document that was signed after the
+        /// purchase became theirs and that no other customer had presented before; or whether the
+        /// owner needs no such document.
         package var isConfirmed = true
 
         package init(_ customer: CustomerID, by evidence: Evidence, isBlocked: Bool = false) {
@@ -67,19 +68,19 @@ package struct OwnershipClaim: Hashable, Sendable {
             self.isBlocked = isBlocked
         }
 
-        /// Whether somebody with a copy could have it as they do: a person who has it by a document
-        /// that was signed before, and by nothing else.
+        /// Whether someone with a copy could have obtained it in the same way: the owner is a
+        /// person whose only evidence is a document that was signed before.
         package var isProvisional: Bool { !isAnonymous && evidence == .device && !isConfirmed }
 
-        /// The age below which a document was signed after the purchase became theirs, by the clock
-        /// of the store and by ours.
+        /// A document younger than this was signed after the purchase became the owner's, by the
+        /// store's clock and by ours.
         package var confirmingAge: Duration { min(heldFor, documentAge ?? heldFor) }
     }
 
     /// A share of another customer.
     package struct Share: Hashable, Sendable {
         package var customer: CustomerID
-        /// The age of the newest document that their devices have shown.
+        /// The age of the newest document that the customer's devices have presented.
         package var documentAge: Duration
 
         package init(_ customer: CustomerID, documentAge: Duration) {
@@ -109,7 +110,7 @@ package struct OwnershipClaim: Hashable, Sendable {
     package enum Evidence: String, Hashable, Sendable, CaseIterable {
         /// One of their devices posted it.
         case device
-        /// It carries an account token that is one of their ids.
+        /// It contains an account token that is one of the customer's ids.
         case token
         /// Support decided it.
         case support
@@ -119,25 +120,27 @@ package struct OwnershipClaim: Hashable, Sendable {
     package enum Intent: String, Hashable, Sendable, CaseIterable {
         /// The customer has just bought.
         case purchase
-        /// The customer asked for it.
+        /// The customer asked for a restore.
         case restore
-        /// The app found them by itself, for example at its start. Takes nothing from anybody.
+        /// The app found them by itself, for example at launch. Takes nothing from another
+        /// customer.
         case sync
     }
 
     package enum Verdict: Hashable, Sendable {
-        /// It is already the claimant's, or they already have a share.
+        /// It already belongs to the claimant, or is already shared with them.
         case alreadyTheirs
-        /// It belonged to nobody, and becomes the claimant's.
+        /// It had no owner, and becomes the claimant's.
         case link(by: Evidence)
-        /// It becomes the claimant's, and is taken from the owner.
+        /// It becomes the claimant's, and its owner loses it.
         case move(by: Evidence)
         case share
-        /// The same, and the share of another customer ends, because all places are taken.
+        /// It is shared with the claimant, and the share of another customer ends, because all
+        /// places are taken.
         case shareInstead(of: CustomerID)
         case refuse(Refusal)
 
-        /// Whether it changes whose the purchase is, or who shares it.
+        /// Whether it changes the owner of the purchase, or who shares it.
         package var isChange: Bool {
             switch self {
             case .link, .move, .share, .shareInstead: true
@@ -174,12 +177,12 @@ package struct OwnershipClaim: Hashable, Sendable {
         }
         if owner.customer == claimant { return .alreadyTheirs }
         let keepsShare = isShared && policy == .share
-        // Whoever shares it may take it from somebody who only has it by a copy.
+        // A customer who shares it may take it from an owner who may only have a copy.
         if keepsShare && !(owner.isProvisional && intent != .sync) { return .alreadyTheirs }
         let verdict = verdict(against: owner, isNamed: isNamed, policy, rules)
         switch verdict {
         case .share, .shareInstead, .refuse:
-            // Also somebody who has signed in since.
+            // This includes a customer who has signed in since.
             return keepsShare || isShared && owner.isAnonymous ? .alreadyTheirs : verdict
         case .alreadyTheirs, .link, .move: return verdict
         }
@@ -204,17 +207,17 @@ package struct OwnershipClaim: Hashable, Sendable {
         if isNamed { return .move(by: .token) }
         let isRecent = rules.accepts(documentOfAge: documentAge)
         if owner.isProvisional, isRecent, isDocument(youngerThan: owner.confirmingAge) {
-            // A device on which nobody has signed in takes nothing from a person by itself.
+            // A device without a signed-in user takes nothing from a person by itself.
             let isAutomatic = intent == nil && isClaimantAnonymous
             return isAutomatic ? .refuse(.needsRestore) : .move(by: .device)
         }
-        // Apps that do not say why they post are answered as before they could.
+        // For apps that do not say why they post, the result is the same as before intents existed.
         let verdict =
             owner.isAnonymous && intent != nil
             ? .move(by: .device) : verdict(ofDevice: policy, rules)
         switch verdict {
         case .move where owner.isAnonymous || isClaimantAnonymous:
-            // One that is as old is the same document, or was signed at the same moment.
+            // A document of the same age is the same document, or was signed at the same moment.
             let isNewest = owner.documentAge.map { !isDocument(olderThan: $0) } ?? true
             return isRecent && isNewest ? verdict : .refuse(.documentTooOld)
         case .refuse(.kept) where owner.isProvisional,
@@ -232,7 +235,7 @@ package struct OwnershipClaim: Hashable, Sendable {
         documentAge.map { $0 > age } ?? true
     }
 
-    /// What the app does by itself takes nothing from anybody.
+    /// An automatic post takes nothing from another customer.
     private func asIntended(_ verdict: Verdict) -> Verdict {
         guard intent == .sync else { return verdict }
         switch verdict {
@@ -241,14 +244,15 @@ package struct OwnershipClaim: Hashable, Sendable {
         }
     }
 
-    // MARK: - What is remembered of documents
+    // MARK: - Which documents are remembered
 
-    /// Whether the document is to be remembered, if the purchase becomes the claimant's by this
-    /// verdict. If not, it is theirs whatever they show later: who bought it, as a person, or whom
-    /// it names.
+    /// Whether the document has to be remembered if the purchase becomes the claimant's by this
+    /// verdict. If not, the purchase belongs to the claimant independent of later documents:
+    /// because they bought it as a person, or because the purchase names them.
     ///
-    /// - Parameter isDocumentNew: whether nobody has shown the document before. Somebody who links
-    ///   a purchase by one that was shown, as after its owner was erased, may only have a copy.
+    /// - Parameter isDocumentNew: whether no customer has presented the document before. A customer
+    ///   who links a purchase with a document that was presented before, for example after its
+    ///   owner was erased, may only have a copy.
     package func isDocumentRemembered(after verdict: Verdict, isDocumentNew: Bool) -> Bool {
         switch verdict {
         case .link: isClaimantAnonymous || !isDocumentNew

@@ -1,4 +1,4 @@
-/// The app itself, as a store account got it: bought, or downloaded for free.
+/// A store account's purchase or free download of the app itself.
 package struct AppPurchase: Hashable, Sendable {
     /// The store's number for the account's copy of the app (Apple: `appTransactionId`).
     package var transaction: TransactionID
@@ -37,10 +37,10 @@ extension PurchaseID {
 }
 
 /// The earliest version at which a store account had the app on each platform, as documents prove
-/// it. What one document proves stays true whatever later ones say: an account that gets the app on
-/// another platform or device gets another first version there.
+/// it. A proof stays valid whatever later documents say: an account that gets the app on another
+/// platform or device gets another first version there.
 package struct AppProofs: Hashable, Sendable {
-    /// On other platforms than Macs.
+    /// The proof for all platforms other than the Mac.
     package private(set) var onDevices: Timeline.Attested<AppPurchase>?
     package private(set) var onMacs: Timeline.Attested<AppPurchase>?
 

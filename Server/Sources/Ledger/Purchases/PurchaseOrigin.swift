@@ -1,5 +1,5 @@
-/// Where a transaction was bought, as the app said when it posted it. Nothing of it is signed, so
-/// it decides nothing.
+/// Where a transaction was bought, as the app said when it posted it. None of this is signed, so it
+/// has no effect on access or ownership.
 package struct PurchaseOrigin: Hashable, Sendable {
     /// The place in the app where the product was offered.
     package var placement: String?
@@ -11,7 +11,7 @@ package struct PurchaseOrigin: Hashable, Sendable {
     /// The maximum length of each text, in Unicode scalars. The rest is cut off.
     package static let lengthMax = 100
 
-    /// Control characters are left out, and a text that is empty then is nil.
+    /// Creates an origin without control characters. A text that is then empty becomes nil.
     package init(placement: String? = nil, sdk: String? = nil, storefront: String? = nil) {
         self.placement = Self.printable(placement)
         self.sdk = Self.printable(sdk)

@@ -25,9 +25,9 @@ package struct PurchaseStatus: Hashable, Sendable {
 extension Timeline {
     /// The status of this purchase at a moment. Returns nil if no payment is known.
     ///
-    /// It follows from ``access(at:rules:)``, with one exception: just after a period's end the
-    /// notification is usually on its way. While that is likely, the status stays the one before
-    /// the end.
+    /// It equals the access of ``access(at:rules:through:)``, with one exception: just after a
+    /// period's end the notification is usually on its way. While that is likely, the status
+    /// stays the one before the end.
     package func status(at now: Instant, rules: AccessRules = AccessRules()) -> PurchaseStatus? {
         status(from: reportedAccess(at: now, rules: rules))
     }

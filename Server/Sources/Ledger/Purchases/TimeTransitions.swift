@@ -1,4 +1,4 @@
-// What time alone does to a purchase.
+// The changes of a purchase's status that time alone causes.
 
 extension Timeline {
     /// The first moment after the last report at which the status changes without new facts.
@@ -72,8 +72,8 @@ extension Timeline {
 }
 
 extension Timeline.Period {
-    /// When the period is over and, if it was revoked, when it would have been: the next renewal is
-    /// due then all the same.
+    /// The end of the period and, if it was revoked, the end that it would have had: the next
+    /// renewal is due then in any case.
     fileprivate var ends: [Instant] {
         guard let open = openUntil else { return [] }
         guard payment.revocation != nil, let due = payment.until, due != open else { return [open] }

@@ -1,12 +1,12 @@
-// What is bought once can have several transactions: a restore can make a new one, which names the
+// A one-time purchase can have several transactions: a restore can make a new one, which names the
 // first one as its original. All of them are one purchase: bought once, paid once, refunded once.
 
 extension Timeline {
     /// What documents say about one transaction of a period.
     package struct Copy: Hashable, Sendable {
         package var sourced: Sourced<Payment>
-        /// Whether it was reported as revoked before the latest document, which says that it is
-        /// not: a refund was reversed.
+        /// Whether it was reported as revoked before the latest document, which reports that it is
+        /// not revoked: a refund was reversed.
         package var wasRevoked: Bool
 
         package init(_ sourced: Sourced<Payment>, wasRevoked: Bool = false) {
@@ -82,9 +82,9 @@ extension [Timeline.Copy] {
 
     /// How the purchase was revoked; nil if it was not, or no longer is.
     ///
-    /// A refund that names any copy revokes every copy that existed at its moment. It is undone by
-    /// a later document that says of a copy, once revoked, that it is not; and by a copy that was
-    /// obtained after it.
+    /// A refund that names any copy revokes every copy that existed at its moment. Two things undo
+    /// it: a later document in which a revoked copy is no longer revoked, and a copy that was
+    /// obtained after the refund.
     fileprivate var revocation: Revocation? {
         let revoked = filter { $0.payment.revocation != nil }
         guard let last = revoked.max(by: { !$0.sourced.value.supersedes($1.sourced.value) }),
@@ -100,8 +100,8 @@ extension [Timeline.Copy] {
 }
 
 extension Timeline.Period {
-    /// The period that copies of one purchase describe: what was paid as the first transaction says
-    /// it, and since when as the earliest date says.
+    /// The period that copies of one purchase describe: the payment of the first transaction,
+    /// beginning at the earliest date of all.
     init(_ copies: [Timeline.Copy], of purchase: PurchaseID) {
         guard copies.count > 1 || copies[0].wasRevoked else {
             self.init(copies[0].sourced)

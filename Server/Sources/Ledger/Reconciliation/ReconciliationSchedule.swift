@@ -70,7 +70,7 @@ extension CheckHistory {
 /// When to check a purchase with the App Store.
 ///
 /// If notifications arrive, only the slow sweep remains: information about a moment makes a check
-/// about it unnecessary. Checks follow from missing information:
+/// about it unnecessary. A check is due if information is missing:
 ///
 /// - at once, for a purchase never checked: its history is not known;
 /// - before a period's end, if nothing is known of its renewal;
@@ -228,8 +228,8 @@ extension Timeline {
     private static let upgradeWait = Duration.hours(1)
 
     /// When another product replaced a paid period, if the App Store's list of transactions was not
-    /// read since: only that list says how much the upgrade refunded. Returns nil if there is
-    /// nothing to read.
+    /// read since: only that list contains the amount that the upgrade refunded. Returns nil if
+    /// there is nothing to read.
     package func unresolvedUpgrade(after asked: Instant) -> Instant? {
         let replaced = periods.last {
             $0.isReplaced && (!$0.payment.isUpgraded || $0.payment.isRefundShareUnknown)

@@ -1,6 +1,6 @@
 extension Collection<Term> {
-    /// What terms give a customer through some products at a moment. Returns nil if the customer
-    /// never had any of them, or if none has begun.
+    /// The access that terms give a customer through some products at a moment. Returns nil if the
+    /// customer never had any of them, or if none has begun.
     ///
     /// A term that covers the moment is open, until the end of those that follow it without a gap.
     /// Of chains side by side, the one that lasts longest wins; of ended terms, the one that ended

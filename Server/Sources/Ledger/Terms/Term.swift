@@ -4,7 +4,7 @@ package struct Term: Hashable, Sendable {
     package var purchase: PurchaseID
     package var payment: Payment
     package var from: Instant
-    /// The end: earlier than paid for if the term was revoked.
+    /// The end. A revoked term ends earlier than was paid for.
     package var until: Instant
     /// Whether it follows the term before it in its chain without a gap.
     package var continues: Bool
@@ -83,18 +83,18 @@ package struct TermRules: Hashable, Sendable {
 }
 
 extension TermRules {
-    /// Terms per chain of one customer; the oldest ones beyond this limit are ignored.
+    /// The maximum number of terms per chain of one customer; older ones beyond it are ignored.
     private static let termsMax = 1_000
-    /// Units bought at once; the App Store itself limits them to ten.
+    /// The maximum number of units bought at once; the App Store itself limits it to ten.
     package static let quantityMax = 100
 
     /// All terms that a customer has bought, sorted by start.
     ///
-    /// Each chain is built from its first purchase on. A term begins when it is bought, or at the
+    /// Each chain is computed from its first purchase. A term begins when it is bought, or at the
     /// end of the term before it. The ends of consecutive terms are counted from the start of the
-    /// first one, so that the last day of a month stays the last; but no term is shorter than it
-    /// would be by itself. A revoked term ends at its revocation, and those after it move up. A
-    /// term revoked before it began does not count.
+    /// first one, so that a run that began on the last day of a month ends on last days; but no
+    /// term is shorter than it would be alone. A revoked term ends at its revocation, and those
+    /// after it move up. A term revoked before it began does not count.
     package func terms(of timelines: [Timeline]) -> [Term] {
         var chains: [String: [(PurchaseID, Payment)]] = [:]
         for timeline in timelines {
@@ -107,8 +107,8 @@ extension TermRules {
     }
 
     /// Terms as shown to the customer: if ``overlap`` is ``Overlap/extend``, each run without a gap
-    /// is one term, represented by its last purchase. For display only: what a term gives follows
-    /// from each one by itself.
+    /// is one term, represented by its last purchase. For display only: access is computed from
+    /// each term by itself.
     ///
     /// - Parameter terms: the result of ``terms(of:)``.
     package func displayed(_ terms: [Term]) -> [Term] {
@@ -166,8 +166,8 @@ private struct Chain {
     private var length = Term.Length(months: 0, days: 0)
     private var end: Instant?
 
-    /// A term that begins after an hour that the clocks skip still ends at its run's time of day,
-    /// so it may be shorter by up to this much.
+    /// The most by which a term can be too short because clocks skip an hour: its end keeps the
+    /// local time at which the run began.
     private static let leapMax = Duration.hours(12)
 
     init(name: String) { self.name = name }
@@ -190,7 +190,7 @@ private struct Chain {
             chain: name)
         if let revocation = payment.revocation, revocation.at < paid {
             term.until = revocation.at
-            // What follows is counted anew from there.
+            // Later terms are counted from there.
             (anchor, length) = (revocation.at, .init(months: 0, days: 0))
         }
         end = term.until

@@ -1,4 +1,4 @@
-/// A date of the Gregorian calendar, independent of a place.
+/// A date of the Gregorian calendar, without a time zone.
 ///
 /// AppStoreFormats, and PerennialContract's `Timestamp`, contain the same algorithm: neither they
 /// nor this module may import another, and this module does not use Foundation's calendar.
@@ -38,7 +38,8 @@ package struct CivilDate: Hashable, Sendable {
         return era * 146_097 + dayOfEra - 719_468
     }
 
-    /// The same day a number of months later, or the last day of that month if it has no such day.
+    /// The same day of the month, a number of months later. If that month has no such day, its last
+    /// day.
     package func adding(months: Int) -> CivilDate {
         let (years, monthIndex) = Self.floorDivide(year * 12 + month - 1 + Int64(months), by: 12)
         let first = CivilDate(year: years, month: monthIndex + 1, day: 1)

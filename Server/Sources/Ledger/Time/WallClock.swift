@@ -31,9 +31,10 @@ package struct WallClock: Hashable, Sendable {
         self.changes = changes
     }
 
-    /// The moment that many calendar months, and then days, after another, at the same local time.
-    /// If the month has no such day, its last day is used. A local time that the clocks skip is
-    /// moved later by the skipped interval; of a local time that occurs twice, the first is used.
+    /// Returns the moment a number of calendar months, and then days, after another, at the same
+    /// local time. If the month has no such day, its last day is used. A local time that the clocks
+    /// skip moves later by the skipped interval; if a local time occurs twice, the first one is
+    /// used.
     package func moment(months: Int, days: Int, after start: Instant) -> Instant {
         let (day, time) = CivilDate.dayAndRest(of: localMilliseconds(at: start))
         let date = CivilDate(dayNumber: day).adding(months: months)
@@ -73,7 +74,7 @@ package struct WallClock: Hashable, Sendable {
         return candidates.first { localMilliseconds(at: $0) == wall } ?? candidates[0]
     }
 
-    /// No place is further from UTC, and none changes its offset twice within two of these.
+    /// No place is further from UTC, and none changes its offset twice within two days.
     private static let offsetMax = Duration.hours(24)
 
     private func offset(at instant: Instant) -> Int64 {

@@ -1,10 +1,10 @@
-/// One change of a wallet that somebody requested: a debit, or a credit by hand. Unlike what
-/// purchases credit, it follows from no document.
+/// One change of a wallet that was requested: a debit, or a credit by hand. Unlike credits from
+/// purchases, it is not based on a document.
 package struct Booking: Hashable, Sendable {
     package var kind: Kind
     package var id: BookingID
     package var currency: CurrencyID
-    /// Greater than 0, whichever kind it is.
+    /// The amount, greater than 0 for both kinds.
     package var amount: Int64
     package var reason: String
     package var at: Instant
@@ -12,7 +12,7 @@ package struct Booking: Hashable, Sendable {
     package enum Kind: Hashable, Sendable, CaseIterable {
         /// The customer has spent it, or support took it out.
         case debit
-        /// Support, or the app's server, added it. No purchase stands behind it.
+        /// Support, or the app's server, added it, without a purchase.
         case credit
     }
 

@@ -1,4 +1,4 @@
-/// A currency of the app's own that is used up, such as gems.
+/// A currency of the app that customers use up, such as gems.
 package struct CurrencyID: TextIdentifier {
     package let rawValue: String
     package init(rawValue: String) { self.rawValue = rawValue }
@@ -35,15 +35,16 @@ package struct WalletRules: Hashable, Sendable {
     package enum Spender: String, Hashable, Sendable, CaseIterable {
         /// The app's server only, with a secret key.
         case server
-        /// Also the app itself, with an app key, for the customer that it speaks for.
+        /// The app itself as well, with an app key, for the customer on whose behalf it sends
+        /// requests.
         case app
     }
 
-    /// What a refund of the purchase deducts from the wallet.
+    /// The part of the purchase's credit that a refund deducts from the wallet.
     package enum Refunds: String, Hashable, Sendable, CaseIterable {
-        /// What is still there.
+        /// The part that is still there.
         case toZero = "to_zero"
-        /// All of it: what was already spent becomes a debt, which the next purchase pays.
+        /// All of it: the part that was already spent becomes a debt, which the next purchase pays.
         case belowZero = "below_zero"
         /// Nothing.
         case nothing
@@ -79,14 +80,14 @@ package struct WalletRules: Hashable, Sendable {
     }
 }
 
-/// A customer's balance of one currency, with its statement: a pure function of what they bought,
-/// and of what was booked: debits, and credits by hand.
+/// A customer's balance of one currency, with its statement: a pure function of the customer's
+/// purchases and bookings (debits, and credits by hand).
 ///
-/// Each payment credits only once, however often and by whichever way it is reported: a restored
-/// purchase cannot credit twice.
+/// Each payment credits only once, however often and however it is reported: a restored purchase
+/// cannot credit twice.
 ///
-/// What purchases credited is spent first, and what was credited by hand is spent last. A refund
-/// that takes what is still there therefore never takes what was credited by hand.
+/// Credits from purchases are spent first, credits by hand last. So a refund that deducts the
+/// remaining part never deducts credits by hand.
 package struct Wallet: Hashable, Sendable {
     package private(set) var balance: Int64 = 0
     /// Sorted by time.
@@ -160,9 +161,8 @@ package struct Wallet: Hashable, Sendable {
         rules.credit(by: payment, to: currency) != nil
     }
 
-    /// The steps by which payments are added to a wallet that contains none of them and from which
-    /// nothing was refunded, so that all other entries stay unchanged. Returns nil if one of the
-    /// payments was revoked.
+    /// The steps that add payments to a wallet which contains none of them and has no refunds, so
+    /// that all other entries stay unchanged. Returns nil if one of the payments was revoked.
     package static func steps(
         adding payments: [Payment], to currency: CurrencyID, rules: WalletRules
     ) -> [Step]? {
@@ -193,8 +193,8 @@ package struct Wallet: Hashable, Sendable {
             let most = rules.allowsDebt ? -movement.amount : .max
             if rules.refunds == .toZero { reduceRefunds(upTo: min(given - balance, most)) }
         }
-        // A debit takes what was credited by hand only if nothing else is there. A credit by hand
-        // pays a debt first.
+        // A debit uses credits by hand only after everything else. A credit by hand pays a debt
+        // first.
         given = min(given, max(0, balance))
     }
 
@@ -205,8 +205,8 @@ package struct Wallet: Hashable, Sendable {
     }
 
     /// Reduces refunds in the statement, the latest first, so that they leave no debt. A refund
-    /// that we learn of late must not leave one either: what was spent since counts as spent before
-    /// it.
+    /// that is learned of late must not leave one either: amounts spent since then count as spent
+    /// before it.
     private mutating func reduceRefunds(upTo missing: Int64) {
         var rest = max(0, missing)
         for index in entries.indices.reversed() where rest > 0 {

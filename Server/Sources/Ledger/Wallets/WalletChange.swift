@@ -47,9 +47,10 @@ extension Wallet {
     /// differs, and entries that are gone. Their amounts add up to the difference of the balances.
     /// Credits come before deductions, so that no balance in between is lower than both.
     ///
-    /// New facts about one purchase may change what the refund of another deducted: that is a step
-    /// of its own. Only a refund that no longer exists, or is smaller, is restored. A refund that
-    /// deducts less for any other reason, or is gone together with its purchase, was not reversed.
+    /// New facts about one purchase may change what the refund of another deducted: that is a
+    /// separate step. Only a refund that no longer exists, or is smaller, is restored. A refund
+    /// that deducts less for any other reason, or is gone together with its purchase, was not
+    /// reversed.
     package func steps(to later: Wallet) -> [Step] {
         let former = Dictionary(entries.map { ($0.cause, $0) }) { one, _ in one }
         let known = Set(later.entries.map(\.cause))

@@ -4,9 +4,9 @@ import HTTPTypes
 import Ledger
 import Yams
 
-/// What the configuration says of the dashboard that `perennial serve` has.
+/// The configuration of the dashboard of `perennial serve`.
 package struct DashboardConfiguration: Hashable, Sendable {
-    /// Where browsers reach it.
+    /// The address at which browsers reach it.
     package var origin: PageOrigin
     package var operators = OperatorSettings()
     package var proxy: TrustedProxy?
@@ -32,7 +32,7 @@ extension ConfigurationReader {
     static let proxyKeys = ["addresses", "user_header"]
     private static let proxiesMax = 50
 
-    /// Reads the dashboard. Returns nil if its URL is missing or not one.
+    /// Reads the dashboard. Returns nil if its URL is missing or invalid.
     mutating func dashboard(_ node: Node) -> DashboardConfiguration? {
         let found = members(of: node, known: Self.dashboardKeys.map(\.name), in: "dashboard")
         guard let url = found["url"], let origin = origin(url) else {

@@ -13,7 +13,7 @@ struct OperatorsCommand: AsyncParsableCommand {
             OperatorsWithdrawCommand.self, OperatorsBlockCommand.self, OperatorsUnblockCommand.self,
         ])
 
-    /// What the audit names as the author of what a command does.
+    /// The author in the audit for the actions of a command.
     static let author = "perennial operators"
 }
 
@@ -152,7 +152,7 @@ struct OperatorsUnblockCommand: AsyncParsableCommand {
 extension OperatorRole: ExpressibleByArgument {}
 
 extension DatabaseOptions {
-    /// Runs a command on the engine of a database. What it refuses is shown as a sentence.
+    /// Runs a command on the engine of a database. A refusal is shown as a sentence.
     fileprivate func withEngine(
         for purpose: Assembly.Purpose, _ body: (Engine) async throws -> Void
     ) async throws {

@@ -6,7 +6,7 @@ import Ledger
 import Logging
 import Storage
 
-/// Checks everything that `serve` needs. Each line is ok, or says what to do.
+/// Checks everything that `serve` needs. Each line is ok, or describes what to do.
 struct CheckCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "check",
@@ -48,7 +48,7 @@ struct CheckReport {
         }
     }
 
-    /// Notes what is fine for `dev`, or with a simulator, but not for `serve` alone.
+    /// Notes what is acceptable for `dev`, or with a simulator, but not for `serve` alone.
     private mutating func reportServing(of file: ConfigurationFile) {
         do { try ServeRules.check(file.apps, clockFrom: nil) } catch {
             lines.append("note  `perennial serve` does not start with this configuration. \(error)")
@@ -165,7 +165,7 @@ struct CheckReport {
     }
 
     /// Notes purchases whose account token is not the id of a known customer. Only a customer with
-    /// that id can get them.
+    /// that id can own them.
     private mutating func reportUnknownTokens(of app: AppID, _ engine: Engine) async throws {
         let named = try await engine.ownership.purchasesWithUnknownTokens(app: app)
         guard named.purchases > 0 else { return }

@@ -1,6 +1,6 @@
 /// The result of comparing this machine's clock with the App Store's, for `check`.
 struct ClockCheck: Hashable, Sendable {
-    /// The maximum difference. The server waits this long after a period's end for news of a
+    /// The maximum difference. The server waits this long after a period's end for a report of a
     /// renewal.
     static let differenceMax = Duration.seconds(60)
 

@@ -7,7 +7,7 @@ import PerennialContract
 import Storage
 
 extension ConfigCommand {
-    /// Writes what `GET /v1/offerings` responds, for the app's bundle.
+    /// Writes the response of `GET /v1/offerings` to a file for the app's bundle.
     struct Export: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             abstract: "Write an app's offerings, for its bundle: what it knows at a first launch "
@@ -22,8 +22,8 @@ extension ConfigCommand {
             try await Outcome.reportingFailures { try write(try await offerings()) }
         }
 
-        /// Signed if there is a database with the key. A database of another version is not
-        /// touched.
+        /// The offerings, signed if there is a database with the key. A database of another version
+        /// is not opened.
         private func offerings() async throws -> Offerings {
             guard options.data == nil else { return try await signed() }
             let file = try Outcome.configuration(at: options.process.configPath)

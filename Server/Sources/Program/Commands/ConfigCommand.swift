@@ -92,7 +92,7 @@ struct ConfigChange {
         self.text = text
     }
 
-    /// Where the old configuration is kept.
+    /// The path of the copy of the old configuration.
     var keptPath: String { file + ".before" }
 
     /// Whether servers would use another database.

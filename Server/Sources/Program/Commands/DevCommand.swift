@@ -61,8 +61,8 @@ struct DevCommand: AsyncParsableCommand {
 }
 
 extension DevCommand {
-    /// Only the database of the data folder is forgotten: any other may hold more than development
-    /// data.
+    /// Only the database of the data folder may be deleted: any other may contain more than
+    /// development data.
     private func requireOwnDatabaseToForget() throws {
         guard fresh, database != nil else { return }
         throw StartFailure(

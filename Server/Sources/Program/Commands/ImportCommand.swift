@@ -85,7 +85,7 @@ struct ImportCommand: AsyncParsableCommand {
             report: report, environment: environment, isTrial: dryRun, isAnew: anew,
             isWithoutCustomers: withoutCustomers, progress: progress.report)
         let (position, nameless) = try await run.run()
-        // The number for an earlier run is no longer known.
+        // For a resumed import, the number of the earlier run is unknown.
         let unnamed = nameless == 0 ? "" : " (\(nameless) of them named no customer)"
         let verb = dryRun ? "could be used" : "used"
         print(

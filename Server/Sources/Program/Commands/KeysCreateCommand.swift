@@ -38,7 +38,7 @@ struct KeysCreateCommand: AsyncParsableCommand {
         }
     }
 
-    /// Without `--kind`, a scope or an end means a secret key, because only those have them.
+    /// Without `--kind`, a scope or an end means a secret key, because only secret keys have them.
     static func kind(_ kind: KeyKind?, isLimited: Bool) throws(StartFailure) -> KeyKind {
         guard let kind = kind ?? (isLimited ? .secret : nil) else {
             throw StartFailure(

@@ -32,8 +32,8 @@ struct Migration {
     var to: String
 
     /// - Returns: the total number of rows.
-    /// - Throws: ``StartFailure`` if a server runs on the source: what it writes meanwhile would be
-    ///   missing in the copy.
+    /// - Throws: ``StartFailure`` if a server runs on the source: rows that it writes meanwhile
+    ///   would be missing in the copy.
     func run(
         progress: @Sendable (CopyProgress) -> Void = { _ in }
     ) async throws(StartFailure) -> Int {

@@ -30,8 +30,8 @@ struct PopulationOptions: ParsableArguments {
             remedy: "Add --population with a number, or leave out \(flag).")
     }
 
-    /// Plays the customers and prints progress to standard error. With a seed, anybody can derive
-    /// the keys, so the signatures may be made by the faster, hasty method.
+    /// Plays the customers and prints progress to standard error. With a seed, anyone can derive
+    /// the keys, so the signatures may be made by a faster, less careful method.
     func play(
         _ accounts: Int, _ settings: SimulatorSettings, signedBy authority: SigningAuthority
     ) throws {

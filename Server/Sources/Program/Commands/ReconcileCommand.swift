@@ -5,7 +5,7 @@ import Ledger
 import Logging
 import PerennialContract
 
-/// Compares what is known with what the App Store says.
+/// Compares the recorded state with the App Store's.
 struct ReconcileCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "reconcile", abstract: "Compare purchases, or money, with the App Store.",
@@ -44,7 +44,8 @@ struct ReconcilePurchasesCommand: AsyncParsableCommand {
         }
     }
 
-    /// The app of the customer, or all apps: whatever is due is checked for each of them.
+    /// The app of the customer, or all apps if there is none: due purchases are checked for each of
+    /// them.
     private func chosenApps(
         _ apps: [AppConfiguration]
     ) throws(StartFailure) -> [AppConfiguration] {
@@ -53,8 +54,8 @@ struct ReconcilePurchasesCommand: AsyncParsableCommand {
         return apps.filter { $0.settings.id == chosen }
     }
 
-    /// Throws ``StartFailure`` if the App Store cannot be asked about any of the apps: neither with
-    /// a key nor, about receipts, with a shared secret.
+    /// Throws ``StartFailure`` if the App Store cannot be queried about any of the apps: neither
+    /// with a key nor, by receipts, with a shared secret.
     private static func requireAppStore(_ apps: [AppConfiguration]) throws(StartFailure) {
         let canAsk = apps.contains { app in
             app.appStore != nil || (app.settings.sharedSecret != nil && app.receiptHosts != nil)

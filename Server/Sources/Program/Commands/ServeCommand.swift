@@ -48,7 +48,7 @@ struct ServeCommand: AsyncParsableCommand {
     private func serve(
         _ file: ConfigurationFile, _ settings: Settings, clock: ClockFollower?, _ logger: Logger
     ) async throws {
-        // Untrapped, the signal would end the process.
+        // Without a trap, the signal would end the process.
         let signals = await UnixSignalsSequence(trapping: .sighup)
         try await HTTPClient.withHTTPClient(configuration: .appStore) { http in
             let now: @Sendable () -> Instant = { clock?.now ?? .machine }
@@ -64,7 +64,7 @@ struct ServeCommand: AsyncParsableCommand {
                 operators: file.dashboard?.operators ?? OperatorSettings(), logger: logger)
             defer { assembly.database.close() }
             let places = LogPlaceFile(for: settings.database)
-            // An older schema can be read only now.
+            // An older schema cannot be read after this.
             try await places?.check()
             try await ServeRules.checkKeys(of: assembly)
             let addresses = ServerAddresses(settings)
@@ -118,7 +118,7 @@ struct ServeCommand: AsyncParsableCommand {
         ]
     }
 
-    /// Reads what the process would read if it were started now.
+    /// Reads the configuration that the process would have if it were started now.
     private func readAgain() throws -> (ConfigurationFile, Settings) {
         let file = try ConfigurationFile(path: options.configPath)
         return (file, try options.settings(file, flags: ["host": host, "port": port]))

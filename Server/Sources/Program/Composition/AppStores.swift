@@ -147,7 +147,7 @@ extension AppStoreCredentials {
 }
 
 extension ReportFileSource {
-    /// Fetching that decompresses files within the limits of an import.
+    /// Decompresses fetched files within the limits of an import.
     package static func limited(
         client: AppStoreClient, vendorNumber: String,
         regions: [String] = [FinanceReportRequest.allRegions]

@@ -59,7 +59,8 @@ package struct Assembly: Sendable {
             signers: Self.signers(of: apps), operators: operators, logger: logger)
         guard purpose != .inspecting else { return }
         do {
-            // Says better than a migration that a server does not respond.
+            // For a server that does not respond, this gives a clearer message than a failed
+            // migration.
             if DatabaseAddress.isServer(databaseAddress) {
                 _ = try await DatabaseAddress.version(of: database, at: databaseAddress)
             }

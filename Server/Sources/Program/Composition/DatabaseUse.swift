@@ -1,11 +1,11 @@
 import Foundation
 import Synchronization
 
-/// Says that a program has a SQLite file open: a shared lock of the operating system on a second
-/// file beside it, `….use`. A restore takes the same lock alone, so that nobody opens the database
-/// while another file takes its place.
+/// Marks a SQLite file as open: a shared lock of the operating system on a second file beside it,
+/// `….use`. A restore takes the same lock exclusively, so that the database cannot be opened while
+/// it is being replaced.
 ///
-/// As with ``ServerLock``, the lock ends with the process, and its file stays for ever.
+/// As with ``ServerLock``, the lock ends with the process, and its file is never deleted.
 final class DatabaseUse: Sendable {
     static let suffix = ".use"
 
@@ -16,11 +16,11 @@ final class DatabaseUse: Sendable {
 
     deinit { release() }
 
-    /// Holds the database beside others.
+    /// Takes the lock, shared with others.
     ///
-    /// - Returns: nil where there is nothing to lock, and where this user cannot: a read-only
-    ///   folder must not keep anybody from reading a database.
-    /// - Throws: ``StartFailure`` where a restore is at work.
+    /// - Returns: nil if there is nothing to lock, and if this user cannot lock: a read-only folder
+    ///   must not prevent reading a database.
+    /// - Throws: ``StartFailure`` if a restore is running.
     static func shared(of address: String) throws(StartFailure) -> DatabaseUse? {
         guard let path = path(for: address), let file = opened(path, O_RDONLY, for: address)
         else { return nil }
@@ -35,12 +35,13 @@ final class DatabaseUse: Sendable {
         return DatabaseUse(file)
     }
 
-    /// Holds the database alone, for a restore.
+    /// Takes the lock exclusively, for a restore.
     ///
-    /// - Throws: ``StartFailure`` where anybody has it open, and where the lock cannot be taken.
+    /// - Throws: ``StartFailure`` if any process has the database open, and if the lock cannot be
+    ///   taken.
     static func alone(of address: String) throws(StartFailure) -> DatabaseUse? {
         guard let path = path(for: address) else { return nil }
-        // Some file systems want a file open for writing to lock it alone.
+        // Some file systems require a file to be open for writing for an exclusive lock.
         guard let file = opened(path, O_RDWR, for: address) else {
             throw ServerLock.unusable(path)
         }
@@ -58,7 +59,7 @@ final class DatabaseUse: Sendable {
             remedy: "Let it end, then restore.")
     }
 
-    /// Harmless to repeat.
+    /// Idempotent.
     func release() {
         descriptor.withLock { descriptor in
             if let held = descriptor { close(held) }

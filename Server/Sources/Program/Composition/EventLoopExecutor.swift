@@ -1,7 +1,7 @@
 import NIOPosix
 
 /// Runs tasks on the threads that read and write the sockets, instead of on a second set of
-/// threads. So one thread reads, processes, and answers a request, without handing it over.
+/// threads. So one thread reads, processes, and answers a request, without passing it to another.
 ///
 /// Suitable for a server that never blocks: SQLite reads take microseconds, and waiting for a
 /// disk or for PostgreSQL happens on separate threads.

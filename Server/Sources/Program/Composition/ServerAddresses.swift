@@ -4,12 +4,12 @@ import Logging
 import NIOCore
 import ServiceLifecycle
 
-/// The addresses at which the server listens, and what each answers.
+/// The addresses at which the server listens, and what each serves.
 struct ServerAddresses {
     struct Place {
         let address: ListenAddress
         let listener: Listener
-        /// What the address is for, in the log.
+        /// The purpose of the address, for the log.
         let name: String
         /// The setting that chooses it.
         var setting: String?
@@ -51,7 +51,7 @@ struct ServerAddresses {
     }
 
     /// Checks that each address can be listened on, so that a start that must fail does so before
-    /// anything is done with the database. Another program can still be faster afterwards: then the
+    /// the database is changed. Another program can still take the address afterwards: then the
     /// listener's service fails.
     ///
     /// - Throws: ``StartFailure`` if an address cannot be listened on.
@@ -106,7 +106,8 @@ extension SocketAddress {
         let descriptor = socket(family, stream, 0)
         guard descriptor >= 0 else { throw IOError(errnoCode: errno, reason: "socket") }
         defer { close(descriptor) }
-        // As the listener will: the ended connections of an earlier server do not matter.
+        // Uses the listener's option, so that closed connections of an earlier server do not
+        // matter.
         var reuses: CInt = 1
         let length = socklen_t(MemoryLayout<CInt>.size)
         guard setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &reuses, length) == 0 else {

@@ -4,7 +4,7 @@ import AppStoreClient
 package struct AppStoreAccess: Sendable {
     package let credentials: AppStoreCredentials
     package let hosts: AppStoreHosts
-    /// How the App Store's report files are fetched. Nil if they are not.
+    /// How the App Store's report files are fetched. Nil if they are not fetched.
     package var reports: ReportsAccess?
 
     package init(credentials: AppStoreCredentials, hosts: AppStoreHosts) {
@@ -13,7 +13,7 @@ package struct AppStoreAccess: Sendable {
     }
 }
 
-/// A team key of App Store Connect, and whose reports it is for.
+/// A team key of App Store Connect, and the vendor of its reports.
 package struct ReportsAccess: Sendable {
     package let credentials: AppStoreCredentials
     package let hosts: AppStoreHosts

@@ -13,7 +13,7 @@ package struct ConfigurationFile: Sendable {
     package var dashboard: DashboardConfiguration?
     /// Oddities that do not prevent a start.
     package var warnings: [ConfigurationProblem]
-    /// Oddities that only a server has to mention.
+    /// Oddities that matter only to a server.
     package var servingWarnings: [ConfigurationProblem] = []
 
     /// The maximum size of a configuration file, in bytes.
@@ -27,7 +27,7 @@ package struct AppConfiguration: Sendable {
     package var extraRoots: [[UInt8]]
     /// Nil if the configuration has no App Store key for the app.
     package var appStore: AppStoreAccess?
-    /// Where receipts are verified. Nil for a simulated app without such an address.
+    /// The hosts that verify receipts. Nil for a simulated app without such an address.
     package var receiptHosts: AppStoreHosts?
 }
 
@@ -96,8 +96,8 @@ extension ConfigurationFile {
     }
 }
 
-/// Where that comes from which a configuration names. Each closure gets the app that names it, nil
-/// outside of apps, and the name.
+/// Resolves the variables, folders and files that a configuration names. Each closure gets the app
+/// that names it (nil outside of apps), and the name.
 struct ConfigurationSources {
     /// The value of an environment variable. Returns nil if it is not set.
     var variable: (AppID?, String) -> String?
@@ -107,7 +107,7 @@ struct ConfigurationSources {
     var file: (AppID?, String) -> [UInt8]?
 }
 
-/// The folder of a configuration file, from which paths in it are resolved.
+/// The folder of a configuration file. Relative paths in the file begin there.
 struct ConfigurationFolder {
     private let url: URL
 

@@ -13,7 +13,7 @@ package struct ConfigurationProblem: Hashable, Sendable, CustomStringConvertible
 }
 
 extension [ConfigurationProblem] {
-    /// Sorted by their lines. Those about the whole file come first.
+    /// Sorted by line. Problems of the whole file come first.
     var inFileOrder: Self { sorted { ($0.line ?? 0) < ($1.line ?? 0) } }
 }
 

@@ -34,7 +34,7 @@ extension ConfigurationReader {
         },
         Key("trust") { $0.read(trust: $1, into: &$2) },
         Key("app_store") { $2.appStore = $0.appStore($1, of: $2) },
-        // These three are read together.
+        // These three keys are read together.
         Key("shared_secret_file").compared { $0.sharedSecret == nil ? [] : ["a shared secret"] },
         Key("shared_secret_env"),
         Key("verify_receipt_url"),
@@ -68,7 +68,7 @@ extension ConfigurationReader {
         Key("unconfirmed_hold_hours", \.unconfirmedHold, in: holdHoursRange) { .hours($0) }
     ]
 
-    /// Reads a bundle id. One with a wrong character is a complaint, and returned nevertheless, so
+    /// Reads a bundle id. An id with a wrong character is reported as a complaint but returned, so
     /// that the app does not count as one without a bundle id.
     fileprivate mutating func bundleID(_ node: Node) -> String? {
         guard let id = nonEmptyText(node) else { return nil }
@@ -85,8 +85,8 @@ extension ConfigurationReader {
 }
 
 extension AppSettings {
-    /// Everything that decides what customers have, as text lines. The difference of two settings
-    /// is the difference of their lines. Secrets are not included, only that there is one.
+    /// Everything that affects customers, as lines of text. The difference of two settings is the
+    /// difference of their lines. Secrets are not included, only whether there is one.
     var lines: [String] {
         ConfigurationReader.appKeys.flatMap { $0.lines?(self) ?? [] }.sorted()
     }

@@ -8,7 +8,7 @@ extension ConfigurationReader {
     private static let itemsMax = 10_000
     private static let linkMinutesRange = 1...1440
     static let contentKeys: [Key<ContentSettings>] = [
-        // These three are read together.
+        // These three keys are read together.
         Key("folder"),
         Key("redirect"),
         Key("redirect_secret_env"),
@@ -22,7 +22,8 @@ extension ConfigurationReader {
     ]
     static let itemKeys = ["title", "published", "entitlement", "products", "file"]
 
-    /// Reads what the app publishes. The products and the time zone must be read already.
+    /// Reads the content that the app publishes. The products and the time zone must be read
+    /// before.
     mutating func read(content node: Node, into app: inout AppSettings) {
         let members = read(node, Self.contentKeys, into: &app.content, in: "content")
         app.content.place = place(members)

@@ -53,7 +53,7 @@ extension ConfigurationReader {
     static let growthRange = 1_000...1_000_000
 
     /// Parses a claim that a JWT must have. An unreadable value is an error, because without the
-    /// check tokens signed for somebody else would be accepted.
+    /// check tokens for another audience would be accepted.
     private mutating func claim(_ node: Node, _ name: String) -> String? {
         if let text = nonEmptyText(node) { return text }
         complain(node, "\(name) must be text.", "Use one name, such as `\(name): birds`.")

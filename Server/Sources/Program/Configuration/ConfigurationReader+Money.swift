@@ -3,7 +3,7 @@ import Ledger
 import Reports
 import Yams
 
-/// Parses what reports about money need to know.
+/// Parses the settings of reports about money.
 extension ConfigurationReader {
     static let moneyKeys: [Key<MoneySettings>] = [
         Key("time_zone", \.rules.clock) { $0.clock($1) },
@@ -13,7 +13,7 @@ extension ConfigurationReader {
         Key("rates_file") { reader, node, money in
             if let rates = reader.rates(node) { money.rates = rates }
         },
-        // After the table of rates, which must have it.
+        // Read after the table of rates, which must contain the currency.
         Key("display_currency") { reader, node, money in
             money.displayCurrency = reader.displayCurrency(node, money.rates)
         },
@@ -48,8 +48,7 @@ extension ConfigurationReader {
         return MoneyRules.Membership(from: from, until: until)
     }
 
-    /// The first moment of a date in Apple's time zone for dates of its program is not published;
-    /// UTC is used.
+    /// Apple has not published the time zone of its program's dates; UTC is used.
     private mutating func day(_ node: Node) -> Instant? {
         guard let date = text(node).flatMap({ CivilDate($0) }) else {
             complain(node, "“\(text(node) ?? "?")” is not a date.", "Write a date like 2026-01-01.")
@@ -122,7 +121,7 @@ extension ConfigurationReader {
 extension AppSettings {
     var moneyLines: [String] {
         var money = money
-        // Those are listed with the products of the `.storekit` file.
+        // The lengths are listed with the products of the `.storekit` file.
         money.rules.lengths = [:]
         money.vendorNumber = nil
         guard money != MoneySettings() else { return [] }

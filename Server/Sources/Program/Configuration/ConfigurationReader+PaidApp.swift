@@ -3,7 +3,7 @@ import Ledger
 import Yams
 
 extension ConfigurationReader {
-    /// The members of `paid_app`, before it is known whether those that are needed are there.
+    /// The members of `paid_app`, before the required ones are checked.
     struct PaidApp: Sendable {
         var before: AppVersion?
         var beforeOnMac: AppVersion?
@@ -32,7 +32,7 @@ extension ConfigurationReader {
             before: before, beforeOnMac: found.beforeOnMac,
             entitlements: Set(found.entitlements.map(EntitlementID.init(rawValue:))),
             countsInSandbox: found.countsInSandbox)
-        // One that no product gives is an entitlement, too.
+        // An entitlement that no product gives is an entitlement, too.
         for entitlement in rule.entitlements where settings.entitlements[entitlement] == nil {
             settings.entitlements[entitlement] = []
         }

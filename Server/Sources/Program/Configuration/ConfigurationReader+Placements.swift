@@ -2,7 +2,7 @@ import Engine
 import Ledger
 import Yams
 
-/// Parses where products are offered in the app.
+/// Parses the placements where products are offered in the app.
 extension ConfigurationReader {
     private static let placementsMax = 100
     private static let placementIDCharactersMax = 64
@@ -51,8 +51,8 @@ extension ConfigurationReader {
         return placement
     }
 
-    /// Parses the products of a placement. One that is not configured can be shown and bought, but
-    /// gives nothing.
+    /// Parses the products of a placement. A product that is not configured can be shown and
+    /// bought, but gives nothing.
     private mutating func offered(_ node: Node) -> [ProductID] {
         let names = names(node, of: "products")
         if !(1...Self.placementProductsMax).contains(names.count) {
@@ -94,7 +94,7 @@ extension ConfigurationReader {
         return members
     }
 
-    /// What may still be used up.
+    /// The remaining size and number of values.
     private struct MetadataBudget {
         var values: Int
         var bytes: Int
@@ -139,7 +139,7 @@ extension ConfigurationReader {
         }
     }
 
-    /// As in JSON: what is not in quotation marks may be a number, true, false or null.
+    /// As in JSON: a word without quotation marks may be a number, true, false or null.
     private static func value(_ scalar: Node.Scalar) -> Placement.Metadata {
         guard scalar.style == .plain else { return .text(scalar.string) }
         switch scalar.string {

@@ -6,7 +6,7 @@ import Yams
 
 /// Parses an app's products, and the terms of those that do not renew.
 extension ConfigurationReader {
-    /// The maximum months of a term, and the maximum days of a term, also as bonus.
+    /// The maximum number of months, and of days, of a term, including the bonus.
     static let termMonthsMax = 1200
     static let termDaysMax = 36_500
     /// The maximum number of reminders per product, and how long before the end they may be.
@@ -18,11 +18,11 @@ extension ConfigurationReader {
         var id: String
         var entitlements: [String] = []
         var term: Term.Length?
-        /// Of the term's days.
+        /// The bonus days among the term's days.
         var bonusDays = 0
         /// Terms of one chain follow each other.
         var chain: String?
-        /// Days before the end of a term. Nil: the app's default applies.
+        /// Reminders in days before the end of a term. Nil: the app's default applies.
         var reminders: [Int]?
         /// The amount that one purchase credits to each wallet.
         var credits: [CurrencyID: Int64] = [:]
@@ -37,8 +37,8 @@ extension ConfigurationReader {
         Key("credits") { $2.credits = $0.credits($1) },
     ]
 
-    /// Reads what the products give. Products with the same entitlements form one chain, unless
-    /// they name a chain.
+    /// Reads the entitlements of the products. Products with the same entitlements form one chain,
+    /// unless they name a chain.
     mutating func read(products node: Node, into app: inout AppSettings) {
         products = parse(products: node)
         for product in products {

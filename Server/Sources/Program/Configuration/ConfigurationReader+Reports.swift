@@ -6,7 +6,7 @@ extension ConfigurationReader {
     static let reportsKeys = [
         "issuer_id", "key_id", "private_key_env", "private_key_file", "regions", "vendor_number",
     ]
-    /// Regions of financial reports that may be named.
+    /// The maximum number of named regions of financial reports.
     private static let regionsMax = 50
 
     /// Parses the key for the App Store's report files. Reports a missing or wrong part as a
@@ -62,7 +62,7 @@ extension ConfigurationReader {
         }
     }
 
-    /// Returns nil if they are wrong.
+    /// Returns nil if the regions are invalid.
     private mutating func regions(_ node: Node?) -> [String]? {
         guard let node else { return [FinanceReportRequest.allRegions] }
         let texts = (node.sequence.map { Array($0) } ?? [node]).compactMap { text($0) }

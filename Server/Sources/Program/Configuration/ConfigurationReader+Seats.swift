@@ -2,7 +2,7 @@ import Engine
 import Ledger
 import Yams
 
-/// Which App Stores are told of claims on seats.
+/// Parses the environments in which claims on seats are reported to the App Store.
 extension ConfigurationReader {
     static let seatKeys: [Key<Set<Ledger.Environment>>] = [
         Key("tell_apple", \.self) { $0.environments($1, of: "tell_apple") }

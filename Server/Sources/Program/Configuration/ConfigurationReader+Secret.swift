@@ -4,7 +4,7 @@ import Foundation
 import Yams
 
 extension ConfigurationReader {
-    /// Apple's shared secrets have 32 hexadecimal digits.
+    /// The maximum length of a shared secret. Apple's have 32 hexadecimal digits.
     private static let secretCharactersMax = 200
 
     func hasSecret(_ members: [String: Node]) -> Bool {

@@ -6,7 +6,7 @@ import Yams
 extension ConfigurationReader {
     /// Reads a mapping by its keys, in their order. Reports an unknown key as a complaint.
     ///
-    /// - Returns: the values that the mapping has, for rules that concern several keys.
+    /// - Returns: the values in the mapping, for rules about several keys.
     @discardableResult
     mutating func read<Target>(
         _ node: Node, _ keys: [Key<Target>], into target: inout Target, in place: String
@@ -48,12 +48,12 @@ extension ConfigurationReader {
 
     func nonEmptyText(_ node: Node) -> String? { text(node).flatMap { $0.isEmpty ? nil : $0 } }
 
-    /// Returns the contents of the file that is named. Nil if it does not exist or is not UTF-8.
+    /// Returns the contents of the named file. Nil if it does not exist or is not UTF-8.
     func textOfFile(_ node: Node) -> String? {
         text(node).flatMap(file).flatMap { String(bytes: $0, encoding: .utf8) }
     }
 
-    /// Returns the value of the environment variable that is named. Nil if it is not set.
+    /// Returns the value of the named environment variable. Nil if it is not set.
     func textOfVariable(_ node: Node) -> String? { text(node).flatMap(variable) }
 
     mutating func bool(_ node: Node) -> Bool? {

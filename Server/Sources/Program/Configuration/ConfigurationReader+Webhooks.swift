@@ -70,7 +70,8 @@ extension ConfigurationReader {
             isPaused: isPaused)
     }
 
-    /// In development, where `perennial dev` permits this machine, the file is read before.
+    /// In development, where `perennial dev` permits this machine, the file is read before that is
+    /// known.
     private func permits(_ url: String, _ rules: WebhookRules) -> Bool {
         var rules = rules
         rules.allowsLoopback = true
@@ -105,7 +106,7 @@ extension ConfigurationReader {
         return filter
     }
 
-    /// One secret, or several while the receiver changes over, separated by white space.
+    /// One secret, or several separated by white space, while the receiver changes its secret.
     private mutating func secrets(
         of name: String, _ members: [String: Node], _ node: Node
     ) -> [String]? {

@@ -14,7 +14,7 @@ package struct ListenAddress: Hashable, Sendable {
 
     /// Parses `HOST:PORT`, with an IPv6 address in brackets.
     ///
-    /// - Parameter setting: where the text stands.
+    /// - Parameter setting: the setting that contains the text.
     /// - Throws: ``StartFailure`` if it is not such an address.
     init(_ text: String, for setting: String) throws(StartFailure) {
         guard text.count <= Self.charactersMax, let colon = text.lastIndex(of: ":"),

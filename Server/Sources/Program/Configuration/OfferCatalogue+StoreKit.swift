@@ -20,7 +20,7 @@ extension OfferCatalogue {
 }
 
 extension StoreKitFile {
-    /// What the file says of each product, as text lines, except for prices and texts.
+    /// The description of each product in the file, as lines of text, without prices and texts.
     var lines: [String] {
         let names = Dictionary(groups.map { ($0.id, $0.name) }) { one, _ in one }
         return products.map { product in
@@ -54,7 +54,7 @@ extension StoreKitFile {
         return Dictionary(lengths) { $1 }
     }
 
-    /// Everything that the file sells.
+    /// All products in the file.
     var productIDs: Set<ProductID> { Set(products.map { ProductID(rawValue: $0.id) }) }
 }
 
@@ -78,7 +78,7 @@ extension AppConfiguration {
         let pem =
             ["-----BEGIN PRIVATE KEY-----"] + Self.lines(of: key.privateKey)
             + ["-----END PRIVATE KEY-----", ""]
-        // A file whose key was redacted has no usable one.
+        // A file with a redacted key has no usable one.
         let credentials = try? AppStoreCredentials(
             keyID: key.id, issuerID: Self.simulatedIssuer, bundleID: settings.bundleID,
             privateKey: pem.joined(separator: "\n"))

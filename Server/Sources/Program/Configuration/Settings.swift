@@ -11,11 +11,11 @@ package struct Settings: Hashable, Sendable {
     package var logLevel: Logger.Level
     /// How long a server may hold a leased check. After that, another server may take it over.
     package var checkLease: Duration
-    /// Where alone `/metrics` is answered. If nil, `host` and `port` answer it.
+    /// The only address that serves `/metrics`. If nil, `host` and `port` serve it.
     package var metricsAddress: ListenAddress?
-    /// Where alone secret keys are accepted. If nil, `host` and `port` accept them.
+    /// The only address that accepts secret keys. If nil, `host` and `port` accept them.
     package var secretAddress: ListenAddress?
-    /// Where alone the dashboard is. If nil, `host` and `port` have it.
+    /// The only address of the dashboard. If nil, `host` and `port` have it.
     package var dashboardAddress: ListenAddress?
 
     package static let databaseDefault = ".perennial/perennial.sqlite"
@@ -54,7 +54,7 @@ package struct Settings: Hashable, Sendable {
         ])
     }
 
-    /// Where apps and the App Store reach the server.
+    /// The address for apps and the App Store.
     private var address: ListenAddress { ListenAddress(host: host, port: port) }
 
     /// The names of the settings that differ.

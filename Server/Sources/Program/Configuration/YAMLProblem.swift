@@ -1,13 +1,13 @@
 import Yams
 
-/// Why a text cannot be read as YAML, for its author.
+/// Explains to the author of a text why it cannot be read as YAML.
 struct YAMLProblem {
     private static let indentation: Set<Character> = [" ", "\t"]
 
     let problem: ConfigurationProblem
 
-    /// - Parameter error: what Yams threw.
-    /// - Parameter text: what Yams was given.
+    /// - Parameter error: the error that Yams threw.
+    /// - Parameter text: the text that Yams parsed.
     init(_ error: any Error, in text: String) {
         switch error {
         case YamlError.scanner(_, let problem, let mark, _),

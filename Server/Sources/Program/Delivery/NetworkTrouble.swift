@@ -3,9 +3,9 @@ import Foundation
 import NIOCore
 import NIOPosix
 
-/// Why a request got no answer, for the user of a terminal.
+/// Explains to the user of a terminal why a request got no answer.
 enum NetworkTrouble {
-    /// Returns the middle of a sentence, such as `the connection was refused`.
+    /// Returns a phrase for the middle of a sentence, such as `the connection was refused`.
     static func text(of error: any Error) -> String {
         switch error {
         case let failure as NIOConnectionError: text(of: failure)

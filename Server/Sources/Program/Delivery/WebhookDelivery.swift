@@ -117,11 +117,11 @@ private struct SlowBody: AsyncSequence, Sendable {
     }
 }
 
-/// What a case has shown.
+/// The result of a case.
 struct WebhookFinding: Hashable, Sendable {
     let name: String
     let isRight: Bool
-    /// One line; for a wrong answer, with what to do.
+    /// One line; for a wrong answer, it includes what to do.
     let text: String
 
     init(_ one: WebhookTorture.Case, _ answers: [WebhookReceiverClient.Answer]) {

@@ -2,22 +2,22 @@ import Courier
 import Ledger
 import PerennialContract
 
-/// What a receiver of webhooks has to withstand: right deliveries in unusual forms, which it must
-/// accept, and wrong ones, which it must refuse.
+/// The deliveries for testing a receiver of webhooks: valid ones in unusual forms, which it must
+/// accept, and invalid ones, which it must refuse.
 ///
-/// The answers show only what a receiver accepts. Whether it acted twice on a duplicate, only its
-/// developer can see.
+/// The answers show only what a receiver accepts. Only its developer can see whether it processed a
+/// duplicate twice.
 struct WebhookTorture: Sendable {
-    /// A body that arrives in pieces takes this long.
+    /// The number of pieces of a slow body.
     static let slowPieces = 6
     static let slowPause = Duration.milliseconds(500)
     /// The number of bytes of a large body: the largest that Standard Webhooks recommends.
     static let largeBytes = 20_000
-    /// Seconds beyond, and within, the tolerance of five minutes.
+    /// An age beyond the tolerance of five minutes, and one within it. Seconds.
     private static let tooOldSeconds: Int64 = 3_600
     private static let oldSeconds: Int64 = 240
 
-    /// One delivery or several, and what a right receiver answers to all of them.
+    /// One delivery or several, and the right answer to all of them.
     struct Case: Sendable {
         enum Expectation: String, Sendable {
             case accepted = "2xx"
@@ -33,7 +33,7 @@ struct WebhookTorture: Sendable {
 
         let name: String
         let expected: Expectation
-        /// What is wrong with a receiver that answers otherwise.
+        /// What is wrong with a receiver that gives another answer.
         let advice: String
         var deliveries: [WebhookDelivery]
         /// Whether to send all deliveries at the same time.
@@ -51,7 +51,7 @@ struct WebhookTorture: Sendable {
     let secret: WebhookSecret
     /// The time of the deliveries.
     let at: Instant
-    /// Makes the ids of this run different from those of others.
+    /// Distinguishes the ids of this run from those of others.
     let run: UInt32
 
     init(secret: WebhookSecret, at: Instant, run: UInt32) {
@@ -207,7 +207,7 @@ struct WebhookTorture: Sendable {
         .signed(at: seconds ?? self.seconds, by: secrets ?? [secret])
     }
 
-    /// The body: an event as the log has it.
+    /// The body: an event in the form of the log.
     private func text(_ number: Int, _ type: String, _ more: String) -> String {
         let time = Timestamp(milliseconds: at.milliseconds)
         return """
@@ -219,7 +219,7 @@ struct WebhookTorture: Sendable {
     }
 }
 
-/// The same bytes again and again.
+/// Returns the same bytes on each call.
 private struct FixedBytes: RandomNumberGenerator {
     let value: UInt64
 

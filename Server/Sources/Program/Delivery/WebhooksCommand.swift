@@ -9,7 +9,7 @@ struct WebhooksCommand: AsyncParsableCommand {
         subcommands: [WebhooksTortureCommand.self])
 }
 
-/// Sends right and wrong deliveries to a receiver, and says which ones it took wrongly.
+/// Sends valid and invalid deliveries to a receiver, and reports the ones with a wrong answer.
 struct WebhooksTortureCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "torture",

@@ -5,10 +5,10 @@ import Ledger
 import Logging
 import Simulator
 
-/// The folder of `perennial dev`: a database, the simulator's root certificate, and how far virtual
-/// time has advanced.
+/// The folder of `perennial dev`: a database, the simulator's root certificate, and the saved
+/// virtual time.
 ///
-/// The simulated world itself is not saved, but the database is. So each new world continues in
+/// The simulated world itself is not saved, but the database is. So each new world continues at the
 /// time where the last one stopped, and has its own seed, so that its purchases never have the ids
 /// of earlier ones.
 struct DevShop {
@@ -111,7 +111,7 @@ struct DevShop {
     }
 
     /// The authority of earlier runs, or else a new one. An authority whose certificates name an
-    /// OCSP responder is saved separately from the one whose certificates do not.
+    /// OCSP responder is saved separately from one whose certificates do not.
     func authority(ocspURL: String? = nil) throws -> SigningAuthority {
         try Self.make(folder)
         let file = file(ocspURL == nil ? "simulator-authority" : "simulator-authority-ocsp")
@@ -170,7 +170,7 @@ struct DevShop {
         return World(seed: last.seed + 1, now: last.now)
     }
 
-    /// Saves a world. When this returns, the next world comes after this one, even after a power
+    /// Saves a world. After this returns, the next world comes after this one, even after a power
     /// failure.
     func save(_ world: World) throws {
         try Disk.replace(file("simulator-world").path, with: JSONEncoder().encode(world))

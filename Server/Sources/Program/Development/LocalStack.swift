@@ -34,13 +34,13 @@ package struct LocalStack: Sendable {
         package var databaseAddress: String
         package var keys: [(key: String, kind: KeyKind)]
         package var host = "127.0.0.1"
-        /// Names by which both are reached, beside names of this machine.
+        /// The names by which both are reached, in addition to names of this machine.
         package var hostNames: [String] = []
-        /// 0 for any free port.
+        /// The port; 0 means any free port.
         package var port = 0
         package var simulatorPort = 0
         package var logger: Logger
-        /// What the server checks with the simulator.
+        /// The checks that the server makes with the simulator.
         package var checks = Checks.all
         /// The version of the notifications that the simulator posts to the server.
         package var notificationVersions = NotificationVersions.signed

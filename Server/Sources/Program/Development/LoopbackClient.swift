@@ -2,11 +2,12 @@ import AppStoreFormats
 import AsyncHTTPClient
 import NIOCore
 
-/// Asks one of the two servers of a ``LocalStack`` over HTTP, as any program on this machine could.
+/// Sends requests to one of the two servers of a ``LocalStack`` over HTTP, as any program on this
+/// machine could.
 struct LoopbackClient: Sendable {
     /// The maximum size of an answer, in bytes. A thousand notifications have some fifteen million.
     static let answerBytesMax = 134_217_728
-    /// The time limit until the answer, in seconds: a clock that is moved by years answers late.
+    /// The time limit until the answer, in seconds: moving a clock by years takes long.
     static let timeoutSeconds: Int64 = 120
 
     let client: HTTPClient
@@ -21,11 +22,11 @@ struct LoopbackClient: Sendable {
         var milliseconds: Int64
 
         var isSuccess: Bool { (200..<300).contains(status) }
-        /// Null if the body is no JSON.
+        /// Null if the body is not JSON.
         var json: JSON {
             do { return try JSON(parsing: body) } catch { return .null }
         }
-        /// What a problem says and what to do, or else the status.
+        /// The problem and its remedy, or else the status.
         var complaint: String {
             let problem = json
             let words = [problem["detail"]?.string ?? problem["title"]?.string]

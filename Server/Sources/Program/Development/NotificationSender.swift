@@ -25,9 +25,9 @@ struct NotificationSender: Sendable {
 }
 
 extension HTTPClient.Configuration {
-    /// For posting to a server under test, and for forwarding. Follows no redirects. A refused
-    /// connection fails at once instead of being retried until the timeout, because the simulator
-    /// and the forwarding queue have their own retry schedules.
+    /// The configuration for posting to a server under test, and for forwarding. Follows no
+    /// redirects. A refused connection fails at once instead of being retried until the timeout,
+    /// because the simulator and the forwarding queue have their own retry schedules.
     static var notifications: Self {
         var configuration = Self(redirectConfiguration: .disallow)
         configuration.connectionPool.retryConnectionEstablishment = false

@@ -3,7 +3,7 @@ import Dashboard
 import Foundation
 import PerennialContract
 
-// What each act asks of the simulator and of the server.
+// Turns each action into requests to the simulator and to the server.
 
 extension PhoneBackend {
     func carryOut(_ act: PhoneAct) async throws {
@@ -47,7 +47,7 @@ extension PhoneBackend {
         return answer.json
     }
 
-    /// The state before the act.
+    /// The state before the action.
     private func before() async throws -> PhoneState {
         if let state { return state }
         return try await reread()
@@ -63,17 +63,17 @@ extension PhoneBackend {
 
     private var phonePath: String { "/_sim/devices/\(phone ?? "")" }
 
-    /// Returns when the server has nothing left to do at the present time.
+    /// Returns when the server has no work left at the present time.
     func quiesce() async throws { try await simulate("/_sim/clock", ["advance": "PT0S"]) }
 
     // MARK: - Time
 
-    /// The maximum number of stops on the way, and how many of them are shown one after the other.
+    /// The maximum number of stops, and how many of them are shown.
     private static let (stopsMax, shownStopsMax) = (500, 14)
     private static let stopPause = Duration.milliseconds(150)
 
-    /// Moves the clock, with a stop at each moment at which something happens by itself, so that
-    /// pages that are open show a year happening.
+    /// Moves the clock, with a stop at each moment at which something happens automatically, so
+    /// that open pages show the events of the whole time.
     private func pass(until target: Timestamp) async throws {
         var state = try await reread()
         for stop in 0..<Self.stopsMax {
@@ -95,10 +95,11 @@ extension PhoneBackend {
         }
     }
 
-    /// The App Store's calendar is California's.
+    /// The App Store's calendar is that of California.
     private static let storeZone = TimeZone(identifier: "America/Los_Angeles") ?? .gmt
 
-    /// Says why renewals have another hour in UTC than before. Returns nil if they have the same.
+    /// A sentence about why renewals have another hour in UTC than before. Returns nil if they have
+    /// the same.
     static func clockChange(from start: Timestamp, to end: Timestamp) -> String? {
         let shift =
             storeZone.secondsFromGMT(for: Date(end)) - storeZone.secondsFromGMT(for: Date(start))
@@ -109,7 +110,7 @@ extension PhoneBackend {
             """
     }
 
-    /// Counted by the App Store's calendar, so that a month later is when a subscription renews.
+    /// Counted in the App Store's calendar, so that a month later is when a subscription renews.
     private func date(after period: PhonePeriod) async throws -> Timestamp {
         let now = try await reread().now
         var calendar = Calendar(identifier: .gregorian)
@@ -134,7 +135,7 @@ extension PhoneBackend {
         try await set(clock: due.at)
     }
 
-    /// The next person takes the phone. Everybody else stays as they are.
+    /// Hands the phone to the next person. All other people stay as they are.
     private func startOver() async throws {
         if device.sharesWithFamily { try await leaveFamily() }
         let left = Self.people.drop { $0 != customer }.dropFirst()
@@ -159,8 +160,8 @@ extension PhoneBackend {
         var order = [JSON.Member("product_id", .string(product))]
         order.append(JSON.Member("choice", .string(choice)))
         if device.seats > 1 { order.append(JSON.Member("seats", .integer(Int64(device.seats)))) }
-        // With the token the purchase is hers from the first moment: Apple's notification may be
-        // earlier than the app's posting.
+        // With the token, the purchase belongs to her from the beginning: Apple's notification may
+        // arrive before the app's post.
         if let token = try await accountToken() {
             order.append(JSON.Member("app_account_token", .string(token)))
         }
@@ -173,8 +174,8 @@ extension PhoneBackend {
         }
     }
 
-    /// The token that the app sets at each purchase, which it has from the server. Nil if the app's
-    /// tokens mean something else.
+    /// The token that the app sets at each purchase, which it gets from the server. Nil if the
+    /// app's tokens identify something else.
     private func accountToken() async throws -> String? {
         if let token { return token }
         let path = "\(Paths.customer(customer))/account_token"
@@ -185,7 +186,7 @@ extension PhoneBackend {
         return token
     }
 
-    /// The app posts what it has bought, and finishes the transaction when the server has it.
+    /// The app posts its purchase, and finishes the transaction when the server has it.
     private func post(bought: JSON) async throws {
         let signed = [bought["signed_transaction"]].compactMap { $0 }
         let answer = try await post(signed, intent: "purchase", by: "phone")
@@ -277,14 +278,14 @@ extension PhoneBackend {
         self.device.restoredCount += 1
     }
 
-    /// Posts everything that a device has after restoring. Returns nil if there is nothing.
+    /// Posts all purchases of a device after a restore. Returns nil if there are none.
     private func postRestored(
         on device: String, intent: String, as id: String? = nil, by who: String
     ) async throws -> LoopbackClient.Answer? {
         let restored = try await simulate("/_sim/devices/\(device)/restore")
         let signed = restored["signed_transactions"]?.array ?? []
         guard !signed.isEmpty else {
-            // An app that only looks says nothing if there is nothing.
+            // An app that posts automatically shows nothing if there is nothing.
             if intent == "restore" { say("There is nothing to restore.", by: who) }
             return nil
         }
@@ -298,7 +299,7 @@ extension PhoneBackend {
         if let answer { try explain(answer) }
     }
 
-    /// Adds what the server made of a restore.
+    /// Adds an explanation of the server's answer to a restore.
     private func explain(_ answer: LoopbackClient.Answer) throws {
         guard answer.isSuccess else {
             let code = answer.json["code"]?.string
@@ -343,7 +344,7 @@ extension PhoneBackend {
         say("\(Self.other) has left the family.", result: "")
     }
 
-    /// The family member's app posts what it finds.
+    /// The family member's app posts the purchases that it finds.
     private func synchronizeRelative() async throws {
         _ = try await postRestored(
             on: otherPhone ?? "", intent: "sync", as: Self.other, by: Self.other)

@@ -3,11 +3,11 @@ import Dashboard
 import Foundation
 import PerennialContract
 
-// The group that the customer pays for. The development app has no sign-in, so that no app can
-// prove who somebody is: its own server asks, with the secret key.
+// The group that the customer pays for. The development app has no sign-in, so no app can prove who
+// its user is: its own server sends the requests, with the secret key.
 
 extension PhoneBackend {
-    /// Who joins, one after the other, each with a phone of their own.
+    /// The people who join, one after the other, each with their own phone.
     static let friends = [other, "carl", "dave", "eva", "finn"]
 
     // MARK: - Reading
@@ -30,7 +30,7 @@ extension PhoneBackend {
             nextFriend: Self.friends.first { !names.contains($0) })
     }
 
-    /// The tiers of each product that is sold in seats, as StoreKit on the phone gives them.
+    /// The tiers of each product that is sold in seats, as StoreKit on the phone reports them.
     func seatTiers() async throws -> [String: [PhoneProduct.SeatTier]] {
         let shelf = try await settings.simulator.get("/_sim/devices/\(phone ?? "")/products").json
         var tiers: [String: [PhoneProduct.SeatTier]] = [:]
@@ -46,7 +46,7 @@ extension PhoneBackend {
         return tiers
     }
 
-    /// The query that says in whose name a request is made.
+    /// The query that names the customer on whose behalf a request is made.
     private func speaker(_ id: String) -> String { "customer_id=\(Paths.percentEncoded(id))" }
 
     // MARK: - Acts
@@ -80,7 +80,7 @@ extension PhoneBackend {
 
     /// Ends a claim.
     ///
-    /// - Parameter isLeft: whether the member gives it back; or else the purchaser takes it.
+    /// - Parameter isLeft: whether the member gives it back; otherwise the purchaser takes it.
     func release(_ claim: String, isLeft: Bool, _ state: PhoneState) async throws {
         guard let member = state.group?.members.first(where: { $0.claimID == claim }) else {
             throw Refusal(sentence: "Nobody in the group has this seat.")

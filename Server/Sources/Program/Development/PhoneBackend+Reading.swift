@@ -3,7 +3,7 @@ import Dashboard
 import Foundation
 import PerennialContract
 
-// Reads back all that the page shows: from the simulator's routes, and from the server's API.
+// Reads everything that the page shows, from the simulator's routes and from the server's API.
 
 extension PhoneBackend {
     /// Hours from the request of a refund to Apple's decision.
@@ -24,7 +24,7 @@ extension PhoneBackend {
         throw Refusal(sentence: "All people of the cast have been used. Start with --fresh.")
     }
 
-    /// The cast, and then numbers.
+    /// The cast, and then numbered names.
     static var people: [String] { cast + (2...peopleMax).map { "\(cast[0])-\($0)" } }
 
     func addDevice(of account: String) async throws -> String {
@@ -98,7 +98,7 @@ extension PhoneBackend {
 
     private static let shownMembers: Set = ["customer_id", "as_of", "entitlements", "wallets"]
 
-    /// The members of a customer that the page speaks of, as the server has sent them.
+    /// The members of a customer that the page shows, as the server has sent them.
     private static func excerpt(of customer: JSON) -> String {
         let members = (customer.members ?? []).filter { shownMembers.contains($0.key) }
         return String(decoding: JSON.object(members).bytes(isIndented: true), as: UTF8.self)
@@ -109,7 +109,7 @@ extension PhoneBackend {
         return "curl -s '\(url)\(path)' -H 'Authorization: Bearer \(settings.app.key ?? "")'"
     }
 
-    /// Reads the events that are new. Returns whether there are some.
+    /// Reads the new events. Returns whether there are any.
     func readNewEvents() async throws -> Bool {
         let before = events.count
         while true {
@@ -127,8 +127,8 @@ extension PhoneBackend {
 
     // MARK: - The shop
 
-    /// The subscriptions that give one entitlement, shortest period first, and what is bought once.
-    /// What does not renew is left out: it has no state by itself.
+    /// The subscriptions that give one entitlement, shortest period first, and the one-time
+    /// products. Products that do not renew are left out: they have no state of their own.
     private func products(
         in shop: JSON, _ tiers: [String: [PhoneProduct.SeatTier]]
     ) -> [PhoneProduct] {
@@ -187,7 +187,7 @@ extension PendingOrder {
 }
 
 extension PhoneProduct {
-    /// Returns nil for what does not renew by itself and ends all the same.
+    /// Returns nil for a product that does not renew but still ends.
     fileprivate init?(_ json: JSON, currencies: [String: String]) {
         guard let id = json["product_id"]?.string, let price = json["price_milliunits"]?.integer,
             let currency = json["currency"]?.string, let type = json["type"]?.string,

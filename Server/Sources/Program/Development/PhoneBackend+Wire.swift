@@ -2,11 +2,11 @@ import AppStoreFormats
 import Dashboard
 import PerennialContract
 
-// What was said on the wire: by the phone, by Apple, and what the server made of it.
+// The log of messages: from the phone and from Apple, and what the server did with each.
 
 extension PhoneBackend {
-    /// Adds what is new since the last reading: the phone's own lines, Apple's notifications about
-    /// the customer, and the events. What happened in one minute is one entry.
+    /// Adds everything new since the last reading: the phone's own lines, Apple's notifications
+    /// about the customer, and the events. Everything in one minute is one entry.
     func follow(_ notifications: [JSON], at now: Timestamp) {
         var groups: [Int64: [WireEntry.Line]] = [:]
         func add(_ line: WireEntry.Line, _ at: Timestamp) {
@@ -29,7 +29,7 @@ extension PhoneBackend {
         wire = Array(wire.prefix(WireEntry.countMax))
     }
 
-    /// Whether it is about the customer, or about the other one's share, and was not seen before.
+    /// Whether it is about the customer, or about the other customer's share, and is new.
     private func isNew(_ notification: JSON) -> Bool {
         guard let id = notification["uuid"]?.string, let account = notification["account"]?.string,
             account == customer || account == Self.other && otherPhone != nil
@@ -49,7 +49,7 @@ extension PhoneBackend {
             result: Self.result(of: notification))
     }
 
-    /// What became of the newest attempt to deliver it.
+    /// The result of its latest delivery attempt.
     private static func result(of notification: JSON) -> String {
         guard let attempt = notification["attempts"]?.array?.last else { return "not sent yet" }
         guard let status = attempt["status"]?.integer else { return "no answer" }
@@ -69,7 +69,7 @@ extension PhoneBackend {
         }
     }
 
-    /// Adds a sentence about what somebody did.
+    /// Adds a sentence about an action.
     func say(_ sentence: String, by who: String = "phone", result: String = "nothing sent") {
         lines.append(.init(who, .sentence(sentence), result: result))
     }

@@ -3,21 +3,22 @@ import Dashboard
 import Foundation
 import PerennialContract
 
-/// Plays the phone of `perennial dev`: turns each act on its page into requests to the simulator's
-/// routes and to the server's API, and reads back from both all that the page shows. Everything
-/// goes over HTTP, so that nothing is shown which a developer could not see or do themselves.
+/// Plays the phone of `perennial dev`: turns each action on its page into requests to the
+/// simulator's routes and to the server's API, and reads from both everything that the page shows.
+/// All requests use HTTP, so that the page shows nothing that a developer could not see or do
+/// themselves.
 ///
-/// Acts are carried out one after the other. What the phone shows is in memory only, like the
+/// Actions are carried out one after the other. The phone's state is in memory only, like the
 /// simulated world.
 actor PhoneBackend {
-    /// Who is on the phone, one after the other: each time one starts over, the next one.
+    /// The people who use the phone, one after the other: starting over brings the next one.
     static let cast = [
         "anna", "cleo", "dora", "emma", "frida", "greta", "hana", "ida", "jana", "kira", "lena",
         "mara", "nora", "olga", "paula", "rosa", "sara", "tilda", "vera", "wilma",
     ]
-    /// The maximum number of people who are tried when one starts over.
+    /// The maximum number of people that are tried when the user starts over.
     static let peopleMax = 1000
-    /// Another customer, with a phone of his own, and a member of the family.
+    /// Another customer, with his own phone, and a member of the family.
     static let other = "ben"
 
     /// The pages that are open in browsers.
@@ -37,30 +38,31 @@ actor PhoneBackend {
     var otherPhone: String?
     var wire: [WireEntry] = []
     var events: [Event] = []
-    /// How many of the events are on the wire already.
+    /// How many of the events have been added to the log of messages.
     var shownEventCount = 0
     var eventCursor: String?
     var seenNotifications: Set<String> = []
-    /// What the phone itself did since the page was last read.
+    /// The phone's own actions since the page was last read.
     var lines: [WireEntry.Line] = []
     var refund: AskedRefund?
     private(set) var state: PhoneState?
     private var readAt: ContinuousClock.Instant?
-    /// Pages that are open are not refreshed more often.
+    /// The minimum time between two refreshes of open pages.
     static let refreshPause = Duration.milliseconds(900)
 
     init(_ settings: Settings) { self.settings = settings }
 
     // MARK: - The page
 
-    /// What the page shows now, read anew.
+    /// The current content of the page, read again.
     func current() async throws -> PhoneState {
         await turns.lock()
         defer { turns.unlock() }
         return try await reread()
     }
 
-    /// Carries out an act. What cannot be done is said in the state, and changes nothing.
+    /// Carries out an action. If it is impossible, the state contains the reason, and nothing
+    /// changes.
     func perform(_ act: PhoneAct) async throws -> PhoneState {
         await turns.lock()
         defer { turns.unlock() }
@@ -75,8 +77,8 @@ actor PhoneBackend {
         return try await reread()
     }
 
-    /// Reads anew if something else has moved the clock or changed the customer: a developer in a
-    /// terminal, or another page.
+    /// Reads everything again if something else has moved the clock or changed the customer: a
+    /// developer in a terminal, or another page.
     func refresh() async throws {
         if let readAt, ContinuousClock.now - readAt < Self.refreshPause { return }
         await turns.lock()
@@ -89,7 +91,7 @@ actor PhoneBackend {
         try await switchOn()
         let state: PhoneState
         do { state = try await read() } catch is NewWorld {
-            // A developer has begun a new world, in which nobody has bought anything.
+            // A developer has begun a new world, which has no purchases.
             forget()
             try await switchOn()
             state = try await read()
@@ -108,7 +110,7 @@ actor PhoneBackend {
         return try await readNewEvents()
     }
 
-    /// Forgets who is on the phone, and all that was said.
+    /// Removes the person on the phone, and the log of messages.
     func forget() {
         (phone, otherPhone, token, refund) = (nil, nil, nil, nil)
         (device, wire, events, lines) = (PhoneDevice(), [], [], [])
@@ -118,7 +120,7 @@ actor PhoneBackend {
     /// The simulator does not know the customer.
     struct NewWorld: Error {}
 
-    /// What was not done, and why.
+    /// Why an action was not carried out.
     struct Refusal: Error {
         var sentence: String
     }

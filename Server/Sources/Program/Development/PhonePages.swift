@@ -1,7 +1,7 @@
 import Dashboard
 import Synchronization
 
-/// The phone's pages that are open in browsers. Each gets the pieces that have changed.
+/// The phone's pages that are open in browsers. Each gets the changed pieces.
 final class PhonePages: Sendable {
     /// The maximum number of pages that are open at a time.
     static let countMax = 50
@@ -9,7 +9,7 @@ final class PhonePages: Sendable {
     private struct Content {
         var pages: [Int: AsyncStream<[PhonePiece]>.Continuation] = [:]
         var lastNumber = 0
-        /// What was published last, by the piece's id.
+        /// The pieces that were published last, by id.
         var pieces: [String: PhonePiece] = [:]
     }
 
@@ -31,14 +31,14 @@ final class PhonePages: Sendable {
         }
     }
 
-    /// Lets a page that is open send a sign of life: no pieces.
+    /// Sends an empty message to an open page, to keep the connection alive.
     func touch(_ number: Int) { content.withLock { _ = $0.pages[number]?.yield([]) } }
 
     func close(_ number: Int) {
         content.withLock { $0.pages.removeValue(forKey: number) }?.finish()
     }
 
-    /// Sends those of the pieces that differ from what was sent last.
+    /// Sends the pieces that differ from those that were sent last.
     func publish(_ pieces: [PhonePiece]) {
         content.withLock { content in
             let changed = pieces.filter { content.pieces[$0.id] != $0 }

@@ -12,14 +12,14 @@ import ServiceLifecycle
 struct PhoneRoutes: Sendable {
     /// The maximum size of a form, in bytes.
     static let formBytesMax = 16_384
-    /// A page that is open gets a sign of life after this time.
+    /// An open page gets an empty message after this time, to keep the connection alive.
     static let commentPause = Duration.seconds(15)
-    /// How often pages that are open look for changes that they have not caused.
+    /// How often open pages check for changes that they have not caused.
     static let refreshPause = Duration.seconds(1)
 
     let phone: DeferredPhone
     let app: AppID
-    /// The dashboard that the page is a part of. It serves what every page loads.
+    /// The dashboard that contains the page. It serves the files that every page loads.
     let access: DashboardAccess
     let viewer: Viewer
 
@@ -64,7 +64,7 @@ struct PhoneRoutes: Sendable {
         return Response(dashboardPage: PhonePage(state).html(in: frame))
     }
 
-    /// Carries out an act. A script gets the pieces that the page then has; a form gets the page.
+    /// Carries out an action. A script gets the resulting pieces of the page; a form gets the page.
     @Sendable private func act(_ request: Request, _ backend: PhoneBackend) async throws -> Response
     {
         let body = try await request.body.collect(upTo: Self.formBytesMax)
@@ -111,7 +111,7 @@ struct PhoneRoutes: Sendable {
     private static func refresh(_ backend: PhoneBackend) async throws {
         while true {
             try await Task.sleep(for: refreshPause)
-            // The next act says what is wrong.
+            // The next action reports the problem.
             try? await backend.refresh()
         }
     }

@@ -1,4 +1,4 @@
-/// The first commands to try. They can be pasted as they are; the README shows the same commands.
+/// The first commands to try. They can be pasted unchanged; the README shows the same commands.
 package enum Tour {
     package static func commands(
         serverPort: Int = 8080, simulatorPort: Int = 8090, key: String = "pk_dev_birds"

@@ -59,7 +59,7 @@ struct WorldFile {
     }
 
     /// Converts YAML to JSON. Unquoted words become null, booleans, or numbers if they look like
-    /// it; dates stay strings.
+    /// that; dates stay strings.
     private static func json(_ node: Node, depth: Int) throws -> JSON {
         guard depth < depthMax else {
             throw StartFailure("The file is nested too deeply.", remedy: "Use less nesting.")

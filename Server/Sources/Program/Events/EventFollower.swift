@@ -2,15 +2,15 @@ import Engine
 import Ledger
 import Storage
 
-/// Reads an app's log as it grows: a page, then the next one, and a look each second if there is
-/// none. It holds only a cursor, so nothing that happens to a server makes it miss an event or
-/// return one twice.
+/// Reads an app's log as it grows: page after page, and a check each second if there is none. It
+/// stores only a cursor, so it never misses or repeats an event, whatever happens to a server.
 struct EventFollower: Sendable {
-    /// The pause between two looks at a log without new events.
+    /// The pause between two checks of a log without new events.
     static let lookPause = Duration.seconds(1)
     /// The maximum number of events that are read at once.
     static let pageMax = 100
-    /// The maximum number of looks in a row at a database that does not respond: about an hour.
+    /// The maximum number of failed checks in a row, while the database does not respond: about an
+    /// hour.
     static let failuresMax = 3_600
 
     let engine: Engine
@@ -22,8 +22,8 @@ struct EventFollower: Sendable {
     /// last one.
     ///
     /// - Parameter place: the cursor to begin after. Nil for the first event.
-    /// - Throws: ``StartFailure`` if the cursor is not one of this log, or if the database does not
-    ///   respond for too long. And what the closure throws.
+    /// - Throws: ``StartFailure`` if the cursor does not belong to this log, or if the database
+    ///   does not respond for too long. Rethrows the closure's errors.
     func run(
         after place: LogPosition?, _ pass: (LoggedEvent, LogEpochs) throws -> Void
     ) async throws -> LogPosition? {

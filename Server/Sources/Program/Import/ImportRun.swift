@@ -36,9 +36,9 @@ struct ImportRun {
     var environment = Ledger.Environment.production
     /// Reports the result of each row without requests and without changes.
     var isTrial = false
-    /// Starts again, even if the file was imported before.
+    /// Starts from the beginning, even if the file was imported before.
     var isAnew = false
-    /// Accepts a file without a customer column. Its purchases belong to nobody.
+    /// Accepts a file without a customer column. Its purchases get no owner.
     var isWithoutCustomers = false
     /// Called after each batch.
     var progress: @Sendable (_ position: ImportPosition, _ bytesTotal: Int64) -> Void = { _, _ in }
@@ -76,8 +76,8 @@ struct ImportRun {
         return (position, nameless)
     }
 
-    /// Requires a customer column, because if the column had another name, all purchases would
-    /// belong to nobody.
+    /// Requires a customer column: if the column had another name, all purchases would get no
+    /// owner.
     private func requireCustomers(_ columns: ImportColumns) throws(StartFailure) {
         let names = columns.namesWithoutCustomer
         guard !names.isEmpty else { return }

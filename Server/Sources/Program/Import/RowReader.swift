@@ -1,7 +1,7 @@
 import Engine
 
 /// Splits the bytes of a file into rows as they arrive: CSV according to RFC 4180, or one JSON
-/// object per line. Never keeps more than one row in memory.
+/// object per line. Never has more than one row in memory.
 ///
 /// In CSV, fields are separated by comma, semicolon, or tab, whichever the first line uses. A
 /// quoted field may contain line ends, and quotes written twice. A row longer than ``rowBytesMax``

@@ -68,7 +68,7 @@ struct AppleReportsFetchCommand: AsyncParsableCommand {
     }
 }
 
-/// Reads report files, and stores the text of each one byte for byte, decompressed.
+/// Reads report files, and stores the decompressed text of each one unchanged.
 struct AppleReportsImportCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "import", abstract: "Read report files and store them.",
@@ -127,7 +127,7 @@ struct AppleReportsImportCommand: AsyncParsableCommand {
         }
     }
 
-    /// Whether the file counts now, if another one did.
+    /// A sentence about whether the file counts now, if another one did before.
     static func standing(of done: AppleReportImport) -> String {
         guard done.isCompared else { return ", stored: only daily sales files are compared" }
         if let other = done.displacedBy { return ", stored: \(other) counts for all regions" }

@@ -90,7 +90,7 @@ struct ExportCommand: AsyncParsableCommand {
         }
     }
 
-    /// A reader may go away early, such as `head`, and a disk may be full.
+    /// The reader may close the pipe early, as `head` does, and a disk may be full.
     private static func write(_ text: String) throws {
         do { try FileHandle.standardOutput.write(contentsOf: Data(text.utf8)) } catch {
             throw StartFailure(

@@ -8,7 +8,7 @@ struct ReportKeyCheck {
     let text: String
     let isOK: Bool
 
-    /// A day of which Apple has the report, if anything was sold.
+    /// A day for which Apple already has the report, if anything was sold.
     private static let daysAgo: Int64 = 3
 
     /// Returns nil if the app has no key for reports.

@@ -3,10 +3,10 @@ import Ledger
 import PerennialContract
 import Reports
 
-/// What `reconcile money` prints: of each report, first what may be missing money, then what is
-/// explained, then the sums.
+/// The output of `reconcile money`: for each report, first possibly missing money, then the
+/// explained differences, then the sums.
 struct SalesComparisonText {
-    /// Differences of a report that are listed without `--all`.
+    /// The maximum number of a report's differences that are listed without `--all`.
     static let linesUsual = 200
 
     var linesMax = Self.linesUsual
@@ -37,7 +37,7 @@ struct SalesComparisonText {
         ] + list(differences) + Self.residual(of: reconciliation)
     }
 
-    /// The lines of another report than the daily sales.
+    /// The lines of a report other than the daily sales.
     func lines(of comparison: ReportComparison) -> [String] {
         let differences = comparison.differences
         let residual = comparison.residual.count
@@ -51,8 +51,8 @@ struct SalesComparisonText {
 
     // MARK: - Differences
 
-    /// What may be missing money comes first. What a missing file or another app explains is one
-    /// line for each day or product.
+    /// Possibly missing money comes first. Differences explained by a missing file or another app
+    /// are one line for each day or product.
     private func list(_ differences: [SalesDifference]) -> [String] {
         let isGrouped = linesMax < Int.max
         let missing = differences.filter { isGrouped && $0.cause == .fileMissing }

@@ -3,15 +3,15 @@ import Foundation
 import HTTPServer
 import Ledger
 
-/// A configuration that somebody has pasted, to see what it would change. It is read like the file
-/// whose place it would have, with one difference: an app leads to no file, folder or variable that
-/// the same app does not name at present. Otherwise whoever may paste could find out what this
-/// machine has, and what other apps have, which they may not see.
+/// A configuration that an operator has pasted, to see what it would change. It is read like the
+/// file that it would replace, with one difference: an app may only name files, folders and
+/// variables that the same app names at present. Otherwise an operator could find out what exists
+/// on this machine, and data of other apps that they may not see.
 struct ConfigurationProposal {
     private let present: [AppConfiguration]
     private let proposed: [AppConfiguration]
 
-    /// - Parameter path: the file whose place it would have.
+    /// - Parameter path: the file that it would replace.
     /// - Throws: ``ConfigurationFailure`` or ``StartFailure`` if either cannot be used.
     init(_ text: String, inPlaceOf path: String) throws {
         guard let bytes = FileManager.default.contents(atPath: path) else {
@@ -52,7 +52,7 @@ struct ConfigurationProposal {
                 }))
     }
 
-    /// - Parameter apps: what is in force, of which there is no file.
+    /// - Parameter apps: the apps in force, if there is no file.
     init(_ text: String, inPlaceOf apps: [AppConfiguration]) throws {
         present = apps
         proposed = try Self.apps(
@@ -85,7 +85,7 @@ struct ConfigurationProposal {
                 }))
     }
 
-    /// What a server calls to read pasted configurations.
+    /// The function with which a server reads pasted configurations.
     static func reading(inPlaceOf path: String) -> ProposedConfiguration.Reading {
         { text in try refusing { try Self(text, inPlaceOf: path) } }
     }
@@ -104,19 +104,19 @@ struct ConfigurationProposal {
         }
     }
 
-    /// What a message quotes may be a secret that stands in the wrong place.
+    /// A quotation in a message may be a secret in the wrong place.
     private static func withoutValues(_ message: String) -> String {
         message.replacing(/“[^”]*”/, with: "“…”")
     }
 }
 
-/// What an app names.
+/// A file, folder or variable that an app names.
 private struct Name: Hashable {
     var app: AppID?
     var text: String
 }
 
-/// What a configuration names, collected while it is read.
+/// The names in a configuration, collected while it is read.
 private final class Names {
     var variables: Set<Name> = []
     var files: Set<Name> = []

@@ -29,7 +29,7 @@ final class ConfigurationReload: Sendable {
 
     /// - Parameters:
     ///   - live: the server, which has the configuration of `apps`.
-    ///   - roots: what simulated apps trust beside the configured roots.
+    ///   - roots: the roots that simulated apps trust in addition to the configured ones.
     ///   - read: reads the configuration again, with the settings that follow from it.
     init(
         of live: LiveServer, apps: [AppConfiguration], settings: Settings,

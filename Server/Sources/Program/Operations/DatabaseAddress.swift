@@ -34,7 +34,7 @@ enum DatabaseAddress {
     /// - Parameters:
     ///   - mayCreate: whether to create a missing file and its folder. If false, a missing file is
     ///     an error, because the user probably mistyped its name.
-    ///   - onlyReads: whether a PostgreSQL that is a standby will do.
+    ///   - onlyReads: whether a PostgreSQL standby is sufficient.
     static func open(
         _ address: String, mayCreate: Bool = true, onlyReads: Bool = false
     ) throws(StartFailure) -> any DatabaseDriver {
@@ -131,8 +131,8 @@ enum DatabaseAddress {
         }
     }
 
-    /// Returns the failure of a command whose PostgreSQL server does not respond, or only by way of
-    /// something that is in the way. Nil for any other error.
+    /// Returns the failure of a command whose PostgreSQL server does not respond, or is reachable
+    /// only through an unsuitable connection pooler. Nil for any other error.
     static func unusable(_ address: String, _ error: any Error) -> StartFailure? {
         guard isServer(address), let failure = error as? StorageFailure else { return nil }
         if failure.isByPooler {
@@ -162,7 +162,7 @@ enum DatabaseAddress {
     ) async throws(StartFailure) {
         guard isServer(address) else { return }
         var others = try await otherConnections(on: database, at: address)
-        // Those of a program that has just ended may be counted for a moment.
+        // Connections of a program that has just ended may still be counted for a moment.
         for _ in 0..<endingChecksMax where others > 0 {
             do { try await Task.sleep(for: endingPause) } catch { break }
             others = try await otherConnections(on: database, at: address)

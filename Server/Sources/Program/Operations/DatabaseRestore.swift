@@ -75,7 +75,7 @@ struct DatabaseRestore {
         }
     }
 
-    /// The restored log continues numbering from the end of the backup: see ``LogPlace``.
+    /// The restored log continues numbering from the end of the backup: see ``LogPlaceFile``.
     private func beginEpoch(in file: String) async throws -> String {
         // The file is private to this command, so it is opened without a server lock.
         let store = Database(try SQLiteDriver(path: file))
@@ -85,8 +85,8 @@ struct DatabaseRestore {
 
     // MARK: - The replaced database
 
-    /// Gives the present database a second name, under which it is kept, and returns that name.
-    /// Returns nil if there is no database yet.
+    /// Gives the present database a second name, under which it is preserved, and returns that
+    /// name. Returns nil if there is no database yet.
     private func moveAside() async throws -> String? {
         guard Disk.exists(path) else {
             // The log of a database that no longer exists would be mistaken for that of the
@@ -99,7 +99,7 @@ struct DatabaseRestore {
         let isReadable = try await checkpoint()
         let isInUse = ["-wal", "-journal"].contains { Disk.exists(path + $0) }
         guard !isReadable || !isInUse else {
-            // One that could not say so, or is not ours.
+            // A process that could not take the lock, or another program.
             throw DatabaseUse.inUse(path)
         }
         if isReadable, link(path, aside) == 0 {

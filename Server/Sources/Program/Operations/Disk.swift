@@ -52,7 +52,7 @@ enum Disk {
         return String(cString: real)
     }
 
-    /// The same, also where the last part of the path is not there yet.
+    /// Resolves all symbolic links in a path whose last part may not exist yet.
     static func resolvedName(_ path: String) -> String {
         if let real = resolved(path) { return real }
         let folder = folder(of: path)

@@ -77,9 +77,10 @@ struct LineLog: LogHandler {
             text.withUTF8 { bytes.append(contentsOf: $0) }
         }
 
-        /// Appends a value that others may have supplied. It is cut so that it cannot fill the
-        /// disk. If it could be mistaken for more than a value, it is put in quotation marks, and
-        /// what could end them, start a new line, steer a terminal or hide is escaped.
+        /// Appends a value that may come from outside. It is cut so that it cannot fill the disk.
+        /// If it could be mistaken for more than one value, it is put in quotation marks, and
+        /// characters that could end the quotation, start a new line, control a terminal or be
+        /// invisible are escaped.
         mutating func add(value text: String) {
             var text = text
             let isPlain = text.withUTF8 { utf8 in
@@ -111,7 +112,7 @@ struct LineLog: LogHandler {
             bytes.append(UInt8(ascii: "\""))
         }
 
-        /// Whether a value of such bytes alone ends at the next space.
+        /// Whether a value of only such bytes ends at the next space.
         private static func isPlain(_ byte: UInt8) -> Bool {
             (0x21...0x7E).contains(byte) && byte != UInt8(ascii: "\"")
                 && byte != UInt8(ascii: "=") && byte != UInt8(ascii: "\\")

@@ -124,7 +124,7 @@ final class LineQueue: Sendable {
         }
     }
 
-    /// Waits until the descriptor is writable. Needed if somebody made it non-blocking.
+    /// Waits until the descriptor is writable. Needed if another process has made it non-blocking.
     private func waitForRoom() {
         var wanted = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
         poll(&wanted, 1, -1)

@@ -3,13 +3,13 @@ import Foundation
 import Ledger
 import Storage
 
-/// How far the apps' logs have come, in a file beside a SQLite database. A server writes it while
-/// it runs, and compares it at its start: if the log of the database ends earlier, somebody has put
-/// an older copy in its place, for example with `cp`. A server on it would give the numbers of lost
-/// events to others, and whoever reads on from a number would miss those.
+/// The last positions of the apps' logs, in a file beside a SQLite database. A server writes it
+/// while it runs, and compares it at its start: if the database's log ends earlier, the database
+/// was replaced by an older copy, for example with `cp`. A server on such a copy would give the
+/// numbers of lost events to new ones, and a client that continues from a number would miss those.
 ///
-/// What the file says is never more than what was committed: so the end of the power does no harm,
-/// nor does a file that is lost or cannot be read.
+/// The file never claims more than was committed. So a power failure does no harm, and neither does
+/// a file that is lost or unreadable.
 struct LogPlaceFile: Sendable {
     static let suffix = ".log-place"
 
@@ -18,7 +18,7 @@ struct LogPlaceFile: Sendable {
     let path: String
     private let address: String
 
-    /// Returns nil for what is not a file: a PostgreSQL server, or a database in memory.
+    /// Returns nil if the address is not a file: a PostgreSQL server, or a database in memory.
     init?(for address: String) {
         guard DatabaseAddress.isFile(address), address != ":memory:" else { return nil }
         self.address = address
@@ -27,11 +27,11 @@ struct LogPlaceFile: Sendable {
 
     // MARK: - The database
 
-    /// Which file stands at the address of the database. Nil if there is none.
+    /// Identifies the file at the address of the database. Nil if there is none.
     var databaseFile: FileNumber? { FileNumber(of: address) }
 
-    /// - Throws: ``LogTooShort`` if another file stands at the address of the database, or none:
-    ///   the server still has the former one open, and nobody would find what it writes.
+    /// - Throws: ``LogTooShort`` if there is another file at the address of the database, or none:
+    ///   the server still has the former one open, and its writes would be lost.
     func requireDatabase(_ file: FileNumber?) throws(LogTooShort) {
         guard databaseFile != file else { return }
         throw LogTooShort(
@@ -41,7 +41,7 @@ struct LogPlaceFile: Sendable {
                     + "checks what it finds."))
     }
 
-    /// What distinguishes a file from another one of the same name.
+    /// Distinguishes a file from another one of the same name.
     struct FileNumber: Hashable, Sendable {
         private let device: UInt64
         private let number: UInt64
@@ -55,7 +55,7 @@ struct LogPlaceFile: Sendable {
 
     // MARK: - The file
 
-    /// What a server has recorded. Empty if there is no file, or none that can be read.
+    /// The positions that a server has recorded. Empty if there is no readable file.
     func places() -> Places {
         guard let bytes = FileManager.default.contents(atPath: path) else { return [:] }
         var places: Places = [:]
@@ -67,7 +67,7 @@ struct LogPlaceFile: Sendable {
         return places
     }
 
-    /// Replaces what was recorded.
+    /// Replaces the recorded positions.
     func write(_ places: Places) throws {
         let lines = places.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)\n" }
         let fresh = path + ".new"
@@ -77,13 +77,13 @@ struct LogPlaceFile: Sendable {
         try Disk.rename(fresh, to: path)
     }
 
-    /// Forgets what was recorded, because the database was marked as restored. Idempotent.
+    /// Deletes the recorded positions, because the database was marked as restored. Idempotent.
     func remove() { unlink(path) }
 
     // MARK: - Start
 
-    /// - Throws: ``StartFailure`` if a log ends before the place that a server has recorded, or if
-    ///   there is no database any more.
+    /// - Throws: ``StartFailure`` if a log ends before the recorded position, or if the database no
+    ///   longer exists.
     func check() async throws {
         let recorded = places()
         guard recorded.contains(where: { $0.value.sequence > 0 }) else { return }
@@ -116,8 +116,8 @@ struct LogPlaceFile: Sendable {
 }
 
 extension LogPlaceFile {
-    /// Records how far the logs have come. Returns what was written; nothing is written if it is
-    /// what was written last.
+    /// Records the last positions of the logs. Returns what was written; nothing is written if it
+    /// is unchanged.
     ///
     /// - Throws: ``LogTooShort`` if a log has become shorter since: the file of the database was
     ///   replaced while the server runs.

@@ -37,10 +37,10 @@ final class ServerLock: Sendable {
         return ServerLock(file)
     }
 
-    /// Keeps servers away from a database that is only read. Needs no right to write beside it: a
-    /// file that no server ever used has no lock.
+    /// Prevents servers from using a database that is only read. Needs no write permission beside
+    /// it: a file that no server ever used has no lock.
     ///
-    /// - Returns: nil for a PostgreSQL server, and where there is no lock.
+    /// - Returns: nil for a PostgreSQL server, and if there is no lock.
     /// - Throws: ``StartFailure`` if a server runs on the database.
     static func shared(of address: String) throws(StartFailure) -> ServerLock? {
         guard DatabaseAddress.isFile(address), address != ":memory:" else { return nil }

@@ -22,7 +22,7 @@ final class ForwardWorker: Service {
 
     /// - Parameters:
     ///   - engine: returns the engine in force.
-    ///   - replacements: yields when it is another one, which may have other addresses.
+    ///   - replacements: yields when the engine is replaced, possibly with other addresses.
     ///   - pause: the time between two checks for due notifications.
     init(
         engine: @escaping @Sendable () -> Engine,

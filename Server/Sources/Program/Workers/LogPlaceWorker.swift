@@ -2,9 +2,9 @@ import Engine
 import Logging
 import ServiceLifecycle
 
-/// Records once a second how far the logs have come, in the file beside the database. Ends the
-/// server if a log has become shorter, or if another file stands in the place of the database:
-/// nothing that it would acknowledge from then on could be found again.
+/// Records the logs' last positions once a second, in the file beside the database. Stops the
+/// server if a log has become shorter, or if the database file was replaced: nothing that the
+/// server acknowledges after that could be found again.
 struct LogPlaceWorker: Service {
     static let pause = Duration.seconds(1)
 
@@ -25,7 +25,7 @@ struct LogPlaceWorker: Service {
                 } catch let short as LogTooShort {
                     throw short.failure
                 } catch {
-                    // Once, not each second: the database's own workers say it, too.
+                    // Logged once, not each second: the database's own workers report it, too.
                     if !isFailing {
                         logger.warning(
                             "recording the place of the log failed",
@@ -35,7 +35,7 @@ struct LogPlaceWorker: Service {
                 }
             }
         }
-        // What was committed until the end.
+        // Records the events that were committed until the end.
         _ = try? await file.record(engine(), last: [:])
     }
 }

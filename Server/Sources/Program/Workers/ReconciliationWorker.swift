@@ -10,7 +10,7 @@ struct ReconciliationWorker: Service {
     static let batch = 50
 
     private let checks: Worker
-    /// Runs beside the checks, because access does not depend on what it tells.
+    /// Runs beside the checks, because access does not depend on what it reports.
     private let seats: Worker
     /// Runs beside the checks, because a long history must not delay them.
     private let walks: [Worker]

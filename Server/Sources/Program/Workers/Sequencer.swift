@@ -2,10 +2,10 @@ import Engine
 import Logging
 import ServiceLifecycle
 
-/// Numbers events soon after this server has committed them, if the database does not do so at
-/// once. Several servers may do so on one database. If a server is killed before it has numbered
-/// its events, the worker of time-based events on any other server numbers them, and so does
-/// whoever reads the log.
+/// Numbers events soon after this server has committed them, if the database does not number them
+/// at once. Several servers may do so on one database. If a server is killed before it has numbered
+/// its events, the worker of time-based events on any other server numbers them, and so does every
+/// read of the log.
 struct Sequencer: Service {
     /// Commits within this time share one transaction that numbers their events.
     static let pause = Duration.milliseconds(20)

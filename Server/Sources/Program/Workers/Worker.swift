@@ -20,7 +20,7 @@ final class Worker: Service {
 
     /// One kind of work.
     struct Step: Sendable {
-        /// What is logged if a batch fails.
+        /// The log message if a batch fails.
         let failure: Logger.Message
         /// Does a batch of due work and returns its size; 0 if nothing is left.
         let batch: @Sendable () async throws -> Int
@@ -64,7 +64,7 @@ final class Worker: Service {
         }
     }
 
-    /// - Parameter failures: the number of runs in a row of which every step failed.
+    /// - Parameter failures: the number of runs in a row in which every step failed.
     func pause(after failures: Int) -> Duration {
         let backoff = ExponentialBackoff(first: pause, longest: Self.failurePauseMax)
         return max(pause, backoff.delay(after: failures))
@@ -161,7 +161,7 @@ extension Worker {
     }
 
     /// Creates the tables of coming months daily, if the database stores documents by month: they
-    /// reach three months ahead. Waits first, because the start has just created them, or could not
+    /// reach three months ahead. Waits first, because the start has just created them, or failed
     /// because of another process's lock.
     static func partitions(engine: Engine, logger: Logger) -> Worker {
         let step = Step(failure: "creating tables of coming months failed") {

@@ -1,13 +1,13 @@
 import Ledger
 
-/// What the App Store did after the end of a period that it could not collect the next payment for:
-/// first grace, if the app offers it, then retry.
+/// What the App Store did after a period whose renewal it could not charge: first grace, if the app
+/// offers it, then retry.
 struct BillingTrouble: Hashable, Sendable {
     /// When the payment was due.
     var due: Instant
     /// The end of access. Equal to ``due`` if there was no grace.
     var graceEnd: Instant
-    /// When it was paid after all, was given up, or will be given up.
+    /// When it was paid, was given up, or will be given up.
     var end: Instant
 
     /// How long before a period's end the App Store begins to collect for the next one.
@@ -17,8 +17,8 @@ struct BillingTrouble: Hashable, Sendable {
     ///   - next: when the next period of the purchase begins. Nil if none is known.
     ///   - isRecovered: whether that period is a renewal, and not a new purchase.
     ///   - renewals: all statements about the renewal of the purchase, sorted by attestation.
-    ///   - clock: the App Store's own, by which it counts the days of retry.
-    /// - Returns: nil if no document says that anything went wrong.
+    ///   - clock: the App Store's own clock, in which the days of retry are counted.
+    /// - Returns: nil if no document reports a problem.
     init?(
         after period: Timeline.Period, next: Instant?, isRecovered: Bool,
         _ renewals: [Timeline.Attested<Renewal>], clock: WallClock
@@ -48,7 +48,7 @@ struct BillingTrouble: Hashable, Sendable {
 extension Renewal {
     fileprivate var mayContinue: Bool { willRenew || isRetrying }
 
-    /// Whether the App Store tries to collect what was due at the given moment.
+    /// Whether the App Store tries to collect a payment that was due at the given moment.
     fileprivate func isCollecting(since due: Instant) -> Bool {
         isRetrying || mayContinue && graceUntil.map { $0 > due } == true
     }

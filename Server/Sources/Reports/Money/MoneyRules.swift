@@ -1,7 +1,8 @@
 import Ledger
 
-/// What decides how much of a price the seller has: the developer's membership of Apple's small
-/// business program, and the sales taxes that prices contain. The App Store signs neither.
+/// Decides how much of a price the seller gets: the developer's membership of Apple's small
+/// business program, and the sales taxes that prices contain. Documents of the App Store contain
+/// neither.
 package struct MoneyRules: Hashable, Sendable {
     /// Times in which the seller was a member. No end: still a member.
     package var smallBusiness: [Membership]
@@ -36,10 +37,10 @@ package struct MoneyRules: Hashable, Sendable {
         self.clock = clock
     }
 
-    /// Raised when rows are derived differently, so that existing ones are derived again.
+    /// Increased when rows are derived differently, so that existing ones are derived again.
     private static let derivation = 9
 
-    /// The same text for the same rules. Rows derived by other rules are derived again.
+    /// Equal for equal rules. Rows derived by other rules are derived again.
     package var fingerprint: String {
         let memberships = smallBusiness.map {
             "\($0.from.milliseconds)-\($0.until.map { "\($0.milliseconds)" } ?? "")"
@@ -67,9 +68,9 @@ package struct MoneyRules: Hashable, Sendable {
     /// A longer gap, in days of the App Store's calendar, resets the paid service.
     private static let paidServiceGapDays = 60
 
-    /// Whether the service was paused for so long that the paid service begins anew.
+    /// Whether the service was paused for so long that the paid service starts from zero.
     func resetsPaidService(from end: Instant, until start: Instant) -> Bool {
-        // The calendar decides near the limit only: its days differ by hours.
+        // The calendar matters only near the limit: its days differ by hours.
         let days = Self.paidServiceGapDays
         guard start > end + .days(days - 1) else { return false }
         guard start <= end + .days(days + 1) else { return true }
@@ -86,8 +87,8 @@ package struct MoneyRules: Hashable, Sendable {
         return isReduced ? Self.reducedRate : Self.standardRate
     }
 
-    /// How a price is divided: first the tax is taken out, then the App Store's share of the rest.
-    /// Both are rounded down, so the seller's part has the remainder.
+    /// Divides a price: first the tax is taken out, then the App Store's share of the rest. Both
+    /// are rounded down, so the seller's part has the remainder.
     func split(_ price: Int64, storefront: String?, commissionRate: Int64) -> PriceSplit {
         let taxRate = storefront.flatMap { taxes[$0] } ?? 0
         let whole = Percentage.whole
@@ -96,10 +97,10 @@ package struct MoneyRules: Hashable, Sendable {
             tax: tax, commission: Self.part(price - tax, commissionRate, of: whole))
     }
 
-    /// What a payment is a month. Zero if it has no price or no end, or nothing was paid.
+    /// The price of a payment per month. Zero if it has no price or no end, or nothing was paid.
     ///
-    /// - Parameter start: when its period began, if that is earlier: seats that were added within a
-    ///   period cost what they cost for a whole one.
+    /// - Parameter start: when its period began, if that is earlier: the price of seats that were
+    ///   added within a period is for a whole period.
     func monthly(
         _ payment: Payment, since start: Instant? = nil, commissionRate: Int64
     ) -> Movement.Amounts {
@@ -122,14 +123,15 @@ package struct MoneyRules: Hashable, Sendable {
         return amounts
     }
 
-    /// Nil if only the period itself shows it: an offer that is paid ahead has a length of its own.
+    /// Nil if only the period itself shows the length: an offer that is paid up front has its own
+    /// length.
     private func length(of payment: Payment) -> PlanLength? {
         if payment.commitment != nil { return .months(1) }
         return payment.terms == .full ? lengths[payment.product] : nil
     }
 
-    /// How the price of several units is divided: each by itself, as in the App Store's reports, if
-    /// the price can be divided by them.
+    /// Divides the price of several units: each unit separately, as in the App Store's reports, if
+    /// the price is a multiple.
     func split(
         _ price: Int64, units: Int64, storefront: String?, commissionRate: Int64
     ) -> PriceSplit {
@@ -138,7 +140,7 @@ package struct MoneyRules: Hashable, Sendable {
         return PriceSplit(tax: one.tax * count, commission: one.commission * count)
     }
 
-    /// How the price of seats is divided: each seat by itself.
+    /// Divides the price of seats: each seat separately.
     func split(
         _ tiers: [Seats.Tier], storefront: String?, commissionRate: Int64
     ) -> PriceSplit {
@@ -152,7 +154,7 @@ package struct MoneyRules: Hashable, Sendable {
 
     private static func part(_ amount: Int64, _ share: Int64, of whole: Int64) -> Int64 {
         guard amount > 0 else { return 0 }
-        // Taken apart, so that no amount is too large.
+        // Split into two parts, so that no amount is too large.
         let (units, rest) = amount.quotientAndRemainder(dividingBy: whole)
         return units * share + rest * share / whole
     }

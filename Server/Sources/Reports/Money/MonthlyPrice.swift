@@ -1,19 +1,19 @@
 import Ledger
 
-/// How long one period of a subscription lasts, as App Store Connect declares it.
+/// The length of one period of a subscription, as App Store Connect declares it.
 package enum PlanLength: Hashable, Sendable {
     case days(Int64)
     case months(Int64)
 }
 
-/// What a period's price is a month. A month is 365.25 ÷ 12 days; a week is 7 of them.
+/// The monthly price of a period. A month is 365.25 ÷ 12 days; a week is 7 of them.
 ///
-/// Documents do not name the product's duration. If the product is declared, its declared length
-/// counts, however long a period turns out. Otherwise the length is taken from the period itself,
-/// in whole days. Calendar months differ in length, and the App Store may extend a period, so that
-/// a length counts as the usual duration that it reaches.
+/// Documents do not contain the product's duration. If the product is declared, its declared length
+/// counts, however long a period turns out to be. Otherwise the length is taken from the period
+/// itself, in whole days. Calendar months differ in length, and the App Store may extend a period,
+/// so the longest usual duration that the period reaches counts.
 package enum MonthlyPrice {
-    /// How a price of one period becomes the price of a month.
+    /// The factor that converts a price of one period to the price of a month.
     private struct Factor {
         var numerator: Int64
         var denominator: Int64
@@ -25,7 +25,7 @@ package enum MonthlyPrice {
         (179, .months(6)), (363, .months(12)),
     ]
 
-    /// The lengths in days that RevenueCat takes for a usual duration.
+    /// The lengths in days that RevenueCat counts as a usual duration.
     private static let usualInFourWeeks: [(days: ClosedRange<Int64>, length: PlanLength)] = [
         (6...8, .days(7)), (12...16, .days(14)), (27...33, .months(1)), (58...62, .months(2)),
         (88...95, .months(3)), (179...185, .months(6)), (363...375, .months(12)),
@@ -49,8 +49,8 @@ package enum MonthlyPrice {
         }
     }
 
-    /// The same if a month has four weeks, or 30 days for what is shorter than a week: RevenueCat's
-    /// factors (its pages "MRR" and "Monthly Recurring Revenue (MRR) Chart").
+    /// The monthly price if a month has four weeks, or 30 days for periods shorter than a week:
+    /// RevenueCat's factors (its pages "MRR" and "Monthly Recurring Revenue (MRR) Chart").
     package static func ofFourWeeks(_ price: Int64, from: Instant, until: Instant) -> Int64 {
         let days = days(from: from, until: until)
         guard let usual = usualInFourWeeks.first(where: { $0.days.contains(days) }) else {

@@ -1,10 +1,11 @@
 import Ledger
 
-/// What one purchase changed at one moment. Every number of a report is a sum over movements: what
-/// is active at a moment is the sum of all ``Movement/Counts/active`` up to it.
+/// The change that one purchase made at one moment. Every number of a report is a sum over
+/// movements: the active subscriptions at a moment are the sum of all ``Movement/Counts/active`` up
+/// to it.
 ///
-/// An end that will come unless something else happens is a movement in the future. When the
-/// purchase renews, another movement takes its place.
+/// An end that will happen if nothing else does is a movement in the future. When the purchase
+/// renews, another movement replaces it.
 package struct Movement: Hashable, Sendable {
     package var kind: Kind
     package var at: Instant
@@ -14,7 +15,7 @@ package struct Movement: Hashable, Sendable {
     package var amounts: Amounts
     package var counts: Counts
     /// Whether it is the difference that a refund made until it was reversed: see
-    /// ``PurchaseBooks``. Without these movements the others say how it is known now.
+    /// ``PurchaseBooks``. Without these movements, the others describe the present knowledge.
     package var isMeanwhile = false
 
     package var category: Category { Category(kind, isMeanwhile: isMeanwhile) }
@@ -34,16 +35,16 @@ package struct Movement: Hashable, Sendable {
         /// The first paid period of a subscription that had no trial before it.
         case new
         case renewal
-        /// What a subscription pays a month became more.
+        /// The monthly price of a subscription increased.
         case expansion
-        /// What a subscription pays a month became less.
+        /// The monthly price of a subscription decreased.
         case contraction
         /// A paid period after a gap.
         case reactivation
-        /// A paid period ended, with its grace period, and nothing was paid.
+        /// A paid period ended, including its grace period, and nothing was paid.
         case churn
         case refund
-        /// What an upgrade gave back of the price: no customer asked for it.
+        /// The part of the price that an upgrade refunded: no customer asked for it.
         case credit
         case graceStarted = "grace_started"
         case graceEnded = "grace_ended"
@@ -58,12 +59,13 @@ package struct Movement: Hashable, Sendable {
         case renewalOn = "renewal_on"
     }
 
-    /// What movements are told apart by where they are stored and added up.
+    /// The property that distinguishes movements when they are stored and added up.
     package struct Category: Hashable, Sendable, RawRepresentable, CaseIterable {
         package var kind: Kind
         package var isMeanwhile: Bool
 
-        /// Begins the words of what is of meanwhile, and no other.
+        /// The prefix of the words for movements that lasted until a reversal. No other word has
+        /// it.
         package static let prefix = "meanwhile_"
 
         package init(_ kind: Kind, isMeanwhile: Bool = false) {
@@ -90,24 +92,24 @@ package struct Movement: Hashable, Sendable {
 
     /// Money, in thousandths of the unit of the segment's currency.
     package struct Amounts: Hashable, Sendable {
-        /// What customers were charged.
+        /// The amount that customers were charged.
         package var gross: Int64 = 0
-        /// What customers got back.
+        /// The amount that customers got back.
         package var refunded: Int64 = 0
-        /// Sales tax in ``gross``, less what of it was refunded.
+        /// The sales tax in ``gross``, minus its refunded part.
         package var tax: Int64 = 0
-        /// The App Store's share, less what of it was refunded.
+        /// The App Store's share, minus its refunded part.
         package var commission: Int64 = 0
-        /// The change of what is paid a month: see ``MonthlyPrice``.
+        /// The change of the monthly revenue: see ``MonthlyPrice``.
         package var mrr: Int64 = 0
         /// Sales tax in ``mrr``.
         package var mrrTax: Int64 = 0
         /// The App Store's share in ``mrr``.
         package var mrrCommission: Int64 = 0
-        /// The change of ``mrr`` if a month had four weeks, as RevenueCat counts.
+        /// The change of ``mrr`` if a month had four weeks, as RevenueCat computes it.
         package var mrrOfFourWeeks: Int64 = 0
-        /// The change of what customers have agreed to pay a month: ``mrr``, and the months of a
-        /// commitment that could not be collected yet.
+        /// The change of the monthly amount that customers have agreed to pay: ``mrr``, and the
+        /// months of a commitment that could not be collected yet.
         package var contracted: Int64 = 0
         /// The change of what customers still owe of their commitments.
         package var promised: Int64 = 0
@@ -123,7 +125,7 @@ package struct Movement: Hashable, Sendable {
             self.mrr = mrr
         }
 
-        /// What the seller has of it.
+        /// The seller's part of it.
         package var proceeds: Int64 { gross - refunded - tax - commission }
 
         /// The same operation on each amount.
@@ -149,17 +151,17 @@ package struct Movement: Hashable, Sendable {
     package struct Counts: Hashable, Sendable {
         /// Prices that were charged.
         package var payments: Int64 = 0
-        /// Paid and not over, grace included.
+        /// Paid and not over, including grace.
         package var active: Int64 = 0
         /// In a free period.
         package var trials: Int64 = 0
-        /// Of the active ones: in grace.
+        /// The number of active ones in grace.
         package var grace: Int64 = 0
         /// Not active; the App Store still tries to collect.
         package var retry: Int64 = 0
-        /// Of the active ones: renewal is off.
+        /// The number of active ones whose renewal is off.
         package var notRenewing: Int64 = 0
-        /// People whom the active ones are paid for: one, or the seats of a group.
+        /// The number of people that the active ones are paid for: one, or the seats of a group.
         package var seats: Int64 = 0
 
         package init(
@@ -206,7 +208,7 @@ extension Movement.Counts {
 }
 
 extension Movement.Amounts {
-    /// Without what only flows: a charge is nothing that is there later.
+    /// The counts without flows: a charge does not persist.
     var ofStock: Self {
         var stock = self
         (stock.gross, stock.refunded, stock.tax, stock.commission) = (0, 0, 0, 0)

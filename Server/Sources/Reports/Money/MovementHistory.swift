@@ -1,13 +1,13 @@
 import Ledger
 
-/// The movements of one purchase as they were known at any moment. A movement that turned out
-/// different is not changed: it was known until then, and another one takes its place.
+/// The movements of one purchase as they were known at any moment. A movement that turned out to be
+/// different is not changed: it was known until then, and another one replaces it.
 package struct MovementHistory: Hashable, Sendable {
     /// A movement, and from when to when it was known.
     package struct Version: Hashable, Sendable {
         package var movement: Movement
         package var knownAt: Instant
-        /// Nil if it is still what is known.
+        /// Nil if it is still known.
         package var replacedAt: Instant?
 
         package init(_ movement: Movement, knownAt: Instant, replacedAt: Instant? = nil) {
@@ -17,21 +17,22 @@ package struct MovementHistory: Hashable, Sendable {
         }
     }
 
-    /// What one document changes.
+    /// The changes that one document makes.
     package struct Change: Hashable, Sendable {
         /// When it became known.
         package var at: Instant
-        /// Those that became known in the same moment are not replaced, but were never known.
+        /// Versions that became known at the same moment. They are deleted, because they were never
+        /// known.
         package var replaced: [Version]
-        /// Those that were replaced in the same moment, and were right after all.
+        /// Versions that were replaced at the same moment, and are correct after all.
         package var restored: [Version]
         package var added: [Movement]
 
         package var isEmpty: Bool { replaced.isEmpty && restored.isEmpty && added.isEmpty }
 
-        /// The difference between what is known and what follows from all documents now.
+        /// The difference between the known movements and those that follow from all documents now.
         ///
-        /// - Parameter history: everything that was known until now.
+        /// - Parameter history: everything that was known before.
         package init(from history: MovementHistory, to movements: [Movement], at now: Instant) {
             at = now
             let known = history.known
@@ -51,7 +52,7 @@ package struct MovementHistory: Hashable, Sendable {
 
     package init() {}
 
-    /// - Parameter versions: as they are stored.
+    /// - Parameter versions: the stored versions.
     package init(versions: [Version]) { self.versions = versions }
 
     /// - Parameter documents: the facts of each document about the purchase with the moment when it
@@ -108,7 +109,7 @@ extension PurchaseBooks {
 }
 
 extension Fact {
-    /// What it says about the renewal, if it says anything.
+    /// The document's statement about the renewal, if there is one.
     fileprivate var attestedRenewal: Timeline.Attested<Renewal>? {
         guard case .renewal(let renewal) = statement else { return nil }
         return Timeline.Attested(renewal, at: attestedAt)

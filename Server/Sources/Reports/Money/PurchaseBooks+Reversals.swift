@@ -1,13 +1,13 @@
 import Ledger
 
-// Refunds that were reversed. The movements of a purchase follow from its timeline as it is known
-// now, which shows them no more. What happened is what was so at each moment: from a refund to its
-// reversal the movements of the timeline with the refund, before and after those of the timeline
-// without it, and at the reversal what comes back. The difference between what happened and what
-// is known now is added to the movements as those of meanwhile.
+// Refunds that were reversed. The movements of a purchase are computed from its present timeline,
+// which no longer shows them. What happened is what was true at each moment: between a refund and
+// its reversal, the movements of the timeline with the refund; before and after, those of the
+// timeline without it; and at the reversal, the amounts that are charged again. The difference
+// between what happened and the present knowledge is added as movements with `isMeanwhile`.
 
 extension PurchaseBooks {
-    /// The movements of meanwhile. None if no refund was reversed.
+    /// The movements with `isMeanwhile`. None if no refund was reversed.
     func meanwhile(
         of timeline: Timeline, _ renewals: [Timeline.Attested<Renewal>],
         _ payments: [AttestedPayment], _ rules: MoneyRules
@@ -24,8 +24,8 @@ extension PurchaseBooks {
             let inForce = reversals.filter { $0.contains(moment) }
             var known = movements
             if !inForce.isEmpty {
-                // What came later says nothing of this time: a renewal after the reversal does not
-                // mean that the App Store was collecting for it while the refund was in force.
+                // Later evidence says nothing about this time: a renewal after the reversal does
+                // not mean that the App Store was collecting for it while the refund was in force.
                 let then = Timeline(
                     of: timeline.purchase,
                     Self.facts(of: timeline, payments, refundedBy: inForce, before: next))
@@ -43,9 +43,9 @@ extension PurchaseBooks {
         return story.meanwhile
     }
 
-    /// The statements about payments as if some refunds had not been reversed.
+    /// The statements about payments, as if some refunds had not been reversed.
     ///
-    /// - Parameter end: without the other periods that begin from then on; nil leaves none out.
+    /// - Parameter end: leaves out other periods that begin from then on; nil leaves none out.
     private static func facts(
         of timeline: Timeline, _ payments: [AttestedPayment],
         refundedBy reversals: [ReversedRefund], before end: Instant?
@@ -69,24 +69,23 @@ extension PurchaseBooks {
     }
 }
 
-/// What happened to a purchase whose refunds were reversed, put together from one moment to the
-/// next.
+/// The history of a purchase whose refunds were reversed, combined from one moment to the next.
 private struct ReversalStory {
     private let base: [Movement]
-    /// What happened until the last moment.
+    /// The movements until the last moment.
     private var told: [Movement] = []
-    /// What is known from the last moment on.
+    /// The known movements from the last moment on.
     private var known: [Movement]
     private var hasBegun = false
     private var refunds: [ReversedRefund: Movement] = [:]
 
-    /// - Parameter base: the movements as they are known now.
+    /// - Parameter base: the movements by present knowledge.
     init(_ base: [Movement]) {
         self.base = base
         known = base
     }
 
-    /// Remembers what a refund gave back.
+    /// Remembers the amounts of a refund.
     mutating func expect(_ reversal: ReversedRefund, in then: Timeline, _ movements: [Movement]) {
         let transaction = then.periods.first { $0.id == reversal.period }?.payment.transaction
         guard refunds[reversal] == nil,
@@ -98,7 +97,7 @@ private struct ReversalStory {
         refunds[reversal] = refund
     }
 
-    /// The App Store takes back what it gave back.
+    /// The App Store charges the refunded amounts again.
     mutating func chargeAgain(_ reversal: ReversedRefund) {
         guard var refund = refunds[reversal] else { return }
         refund.at = reversal.reversedAt
@@ -106,7 +105,7 @@ private struct ReversalStory {
         told.append(refund)
     }
 
-    /// From a moment to the next, other movements are what happened.
+    /// Uses other movements from one moment to the next.
     mutating func goOn(with movements: [Movement], from moment: Instant, to end: Instant?) {
         if !hasBegun {
             told += base.filter { $0.at < moment }
@@ -121,7 +120,7 @@ private struct ReversalStory {
 
     // MARK: - What comes and goes at a moment
 
-    /// What is there of one segment.
+    /// The persistent counts of one segment.
     private struct Stock {
         var transaction: TransactionID
         var amounts = Movement.Amounts()
@@ -130,7 +129,7 @@ private struct ReversalStory {
         var isNothing: Bool { amounts == .init() && counts == .init() }
     }
 
-    /// The difference between what is there at a moment by one list of movements, and by another.
+    /// The difference at a moment between the persistent counts of two lists of movements.
     private static func jump(
         from before: [Movement], to after: [Movement], at moment: Instant
     ) -> [Movement] {
@@ -205,7 +204,7 @@ private struct ReversalStory {
         }
     }
 
-    /// What happened, less what is known now.
+    /// The movements that happened, minus the known ones.
     var meanwhile: [Movement] {
         var differences: [Key: Movement] = [:]
         func add(_ movement: Movement, _ isTaken: Bool) {
@@ -218,13 +217,13 @@ private struct ReversalStory {
         for movement in told { add(movement, false) }
         for movement in base { add(movement, true) }
         let found = differences.values.filter { $0.amounts != .init() || $0.counts != .init() }
-        // A reversed refund always leaves a movement, so that one sees that there was one.
+        // A reversed refund always leaves a movement, so that it stays visible.
         return found.isEmpty ? refunds.values.map(\.emptied) : Array(found)
     }
 }
 
 extension Movement {
-    /// A movement of meanwhile that changes nothing.
+    /// A movement with `isMeanwhile` that changes nothing.
     fileprivate var emptied: Self {
         var movement = self
         (movement.amounts, movement.counts) = (Amounts(), Counts())
@@ -234,7 +233,7 @@ extension Movement {
 }
 
 extension Movement.Counts {
-    /// Without payments, which only flow.
+    /// The movement without payments, which are flows.
     fileprivate var ofStock: Self {
         var stock = self
         stock.payments = 0

@@ -1,9 +1,10 @@
 import Ledger
 
-/// All that reports know of one purchase: a pure function of its facts and the rules of money.
+/// Everything that reports use of one purchase: a pure function of its facts and the rules of
+/// money.
 ///
-/// Transactions are what is known now. Movements are what happened: a refund that was reversed is
-/// among them, and so is its reversal. What they differ in from what is known now is marked: see
+/// Transactions describe the present knowledge. Movements describe what happened: they include a
+/// reversed refund, and its reversal. Their difference from the present knowledge is marked: see
 /// ``Movement/isMeanwhile``.
 package struct PurchaseBooks: Hashable, Sendable {
     package private(set) var transactions: [TransactionLine] = []
@@ -26,9 +27,9 @@ package struct PurchaseBooks: Hashable, Sendable {
         movements.sort { $0.precedes($1) }
     }
 
-    /// What follows from a timeline alone.
+    /// Computes everything that follows from a timeline alone.
     ///
-    /// - Parameter commissionRates: by period, those that are known already.
+    /// - Parameter commissionRates: the rates that are known already, by period.
     init(
         of timeline: Timeline, _ renewals: [Timeline.Attested<Renewal>],
         commissionRates: [String: Int64], rules: MoneyRules
@@ -59,7 +60,7 @@ package struct PurchaseBooks: Hashable, Sendable {
         var paid: [Timeline.Period] = []
         var service = Duration.zero
         for period in timeline.periods {
-            // Before seats were added, as much had been paid as before their period.
+            // The paid service before added seats equals the paid service before their period.
             if !period.isAddition { service = PaidTime(before: period, paid, rules).length }
             let rate =
                 rates[period.id] ?? rules.commissionRate(at: period.from, paidService: service)
@@ -104,7 +105,7 @@ package struct PurchaseBooks: Hashable, Sendable {
         }
     }
 
-    /// What was charged for periods that never gave access: an upgrade replaced them before they
+    /// Adds payments for periods that never gave access: an upgrade replaced them before they
     /// began, or they were refunded at once.
     private mutating func addPaymentsWithoutAccess(
         of timeline: Timeline, besides spans: [SubscriptionSpan]
@@ -147,7 +148,7 @@ package struct PurchaseBooks: Hashable, Sendable {
         }
     }
 
-    /// - Parameter isConverted: the first payment after a trial was collected late.
+    /// - Parameter isConverted: whether the first payment after a trial was collected late.
     private mutating func addStart(of span: SubscriptionSpan, hasPaid: Bool, isConverted: Bool) {
         if span.isFree {
             enter(span, as: .trialStarted)
@@ -197,8 +198,8 @@ package struct PurchaseBooks: Hashable, Sendable {
         return difference > 0 ? .expansion : .contraction
     }
 
-    /// One movement if everything that reports are divided by stays the same, otherwise one out of
-    /// the old segment and one into the new.
+    /// One movement if all properties that divide reports stay the same, otherwise one out of the
+    /// old segment and one into the new.
     private mutating func replace(
         _ before: SubscriptionSpan, by span: SubscriptionSpan, leaving: Movement.Kind,
         entering: Movement.Kind
@@ -247,7 +248,7 @@ package struct PurchaseBooks: Hashable, Sendable {
                 Movement.Counts(grace: $0)
             }
         }
-        // What a customer has promised stays so until the App Store gives up.
+        // A customer's commitment counts until the App Store gives up.
         var lost = Movement.Amounts()
         if span.isPromised {
             (lost.contracted, lost.promised) = (-span.monthly.contracted, -span.monthly.promised)
@@ -273,8 +274,8 @@ package struct PurchaseBooks: Hashable, Sendable {
         ]
     }
 
-    /// When renewal was off within a span. What was said before it began does not count, unless it
-    /// named the span's own end: such a period was charged ahead.
+    /// The times when renewal was off within a span. Statements from before it began do not count,
+    /// unless they name the span's own end: such a period was charged ahead.
     private mutating func addRenewalSwitches(
         of span: SubscriptionSpan, _ renewals: [Timeline.Attested<Renewal>]
     ) {
@@ -314,14 +315,15 @@ extension SubscriptionSpan {
         segment.price?.currency == other.segment.price?.currency
     }
 
-    /// Whether the storefront has changed to the euro meanwhile. The customer has not.
+    /// Whether only the storefront has changed to the euro in between, not the customer.
     fileprivate func becomesEuro(in other: Self) -> Bool {
         other.segment.price?.currency == EuroChangeover.euro
             && segment.price.flatMap { EuroChangeover($0.currency) } != nil
             && segment.storefront == other.segment.storefront
     }
 
-    /// A price that was rounded when it became one in euros is the same price.
+    /// The maximum rounding, as a part of the price: a price that was rounded at the change to the
+    /// euro is the same price.
     private static let roundingPart: Int64 = 100
 
     /// By how much the price of a month in euros differs from this one.
@@ -333,7 +335,7 @@ extension SubscriptionSpan {
 }
 
 extension Timeline.Period {
-    /// Whether the period is void only because another document describes the same one better.
+    /// Whether the period is void only because another document describes the same period better.
     fileprivate func isSecondReport(among timeline: Timeline) -> Bool {
         guard isVoid, payment.line == nil else { return false }
         return timeline.periods.contains {
@@ -354,12 +356,12 @@ extension Movement {
 }
 
 /// How long a customer had paid for a subscription, without a long gap, when a period began (Apple:
-/// "Days of paid service"). Whole days: one on which clocks change is a day like any other. A
-/// refund that came later does not change it.
+/// "Days of paid service"). Whole days: a day on which clocks change counts as one day. A refund
+/// that came later does not change it.
 private struct PaidTime {
     private(set) var length = Duration.zero
 
-    /// - Parameter paid: the paid periods before, in order.
+    /// - Parameter paid: the earlier paid periods, in order.
     init(before period: Timeline.Period, _ paid: [Timeline.Period], _ rules: MoneyRules) {
         var last: Instant?
         for earlier in paid + [period] {
@@ -376,7 +378,7 @@ private struct PaidTime {
 }
 
 extension Timeline.Period {
-    /// When it ended as far as was known: a refund ends it from then on.
+    /// Its end as far as it was known at a moment: a refund ends it from then on.
     fileprivate func knownEnd(at moment: Instant) -> Instant? {
         guard let end else { return nil }
         guard let revocation = payment.revocation, revocation.at <= moment else { return end }

@@ -1,14 +1,15 @@
 import Ledger
 
 /// A refund that was reversed: the purchase counted as refunded from one moment to another. The
-/// purchase as it is known now does not show it any more.
+/// present state of the purchase no longer shows it.
 struct ReversedRefund: Hashable, Sendable {
-    /// Of the period: see `Timeline.Period.id`.
+    /// The id of the period: see `Timeline.Period.id`.
     let period: String
     let refund: Revocation
     /// When the first document says that the period was refunded.
     let toldAt: Instant
-    /// When the first document after it says that it is not: the App Store signs no other moment.
+    /// When the first later document says that it is not refunded: the App Store signs no other
+    /// moment.
     let reversedAt: Instant
 
     /// Documents of different kinds date the same refund with and without milliseconds.
@@ -59,7 +60,7 @@ struct ReversedRefund: Hashable, Sendable {
     }
 }
 
-/// What one document says of a payment.
+/// The statement of one document about a payment.
 package struct AttestedPayment: Hashable, Sendable {
     package let fact: Fact
     package let payment: Payment
@@ -76,12 +77,12 @@ package struct AttestedPayment: Hashable, Sendable {
     var subject: String { payment.line ?? payment.transaction.rawValue }
     var grade: Grade { fact.grade }
     /// Whether both are about one transaction. A document about another restored copy says nothing
-    /// of a refund of this one.
+    /// about a refund of this one.
     func isOfSameCopy(as other: Self) -> Bool {
         payment.line != nil || payment.transaction == other.payment.transaction
     }
 
-    /// What an upgrade gives back is no refund that could be reversed.
+    /// The refund. An upgrade's refund cannot be reversed, so it is left out.
     package var refund: Revocation? {
         guard let revocation = payment.revocation, revocation.kind == .refund,
             !payment.isUpgraded

@@ -1,14 +1,15 @@
 import Ledger
 
-/// What a report can be divided by: the properties of one transaction.
+/// The properties of one transaction by which a report can be divided.
 package struct Segment: Hashable, Sendable {
     package var product: ProductID
-    /// The subscription group. Nil for one-time purchases, and if no document names it.
+    /// The subscription group. Nil for one-time purchases, and if no document contains it.
     package var group: String?
     /// The country of the store account: three letters, as in ISO 3166-1.
     package var storefront: String?
     package var offer: Offer?
-    /// What one period, or all units of a one-time purchase, cost. Nil if no document says so.
+    /// The price of one period, or of all units of a one-time purchase. Nil if no document contains
+    /// it.
     package var price: Money?
 
     package init(

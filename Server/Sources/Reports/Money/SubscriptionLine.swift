@@ -1,14 +1,13 @@
 import Ledger
 
-/// One subscription as a row that a person reads: its latest period, and its state when something
-/// last changed.
+/// One subscription as a row for people: its latest period, and its state at the last change.
 package struct SubscriptionLine: Hashable, Sendable {
     package var transaction: TransactionID
     package var segment: Segment
     package var ownership: Ownership
     package var state: Access.State?
     package var until: Instant?
-    /// When time alone changes the state. Nil if it does not.
+    /// When the state will change with time alone. Nil if it will not.
     package var changesAt: Instant?
     package var willRenew: Bool?
     package var renewsTo: ProductID?
@@ -19,14 +18,14 @@ package struct SubscriptionLine: Hashable, Sendable {
     package var endedBecause: String?
     /// How many people the latest period is paid for; nil if it was not bought in seats.
     package var seats: Int?
-    /// The same of the next period, if the App Store says it.
+    /// How many people the next period is paid for, if the App Store reports it.
     package var seatsAtRenewal: Int?
 
     /// Returns nil if the purchase is no subscription.
     ///
     /// - Parameters:
-    ///   - status: what was reported of the purchase last.
-    ///   - changesAt: when that stops being true without any news.
+    ///   - status: the last reported status of the purchase.
+    ///   - changesAt: when the status will change with time alone.
     package init?(of timeline: Timeline, _ status: PurchaseStatus?, changesAt: Instant?) {
         guard let period = timeline.latestPeriod, period.payment.isSubscription else { return nil }
         transaction = period.payment.transaction
@@ -62,8 +61,8 @@ package struct SubscriptionLine: Hashable, Sendable {
 }
 
 extension Timeline {
-    /// How many people a period is paid for, the purchaser among them, at its end. Nil if it was
-    /// not bought in seats.
+    /// How many people a period is paid for at its end, including the purchaser. Nil if it was not
+    /// bought in seats.
     fileprivate func seats(of period: Period) -> Int? {
         guard period.payment.ownership == .purchased, let until = period.payment.until,
             periods.contains(where: { $0.payment.seats != nil && $0.payment.until == until })

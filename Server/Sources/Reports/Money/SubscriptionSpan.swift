@@ -5,23 +5,24 @@ struct SubscriptionSpan: Hashable, Sendable {
     var payment: Payment
     var segment: Segment
     var start: Instant
-    /// The end of what was paid.
+    /// The end of the paid time.
     var paidEnd: Instant
     /// The end of access: later than ``paidEnd`` if grace followed.
     var end: Instant
     /// The end of retry: equal to ``end`` if there was none.
     var retryEnd: Instant
     var isFree: Bool
-    /// How many people are paid for. None in a free period.
+    /// How many people are paid for. Zero in a free period.
     var seats: Int64
-    /// The payments that begin with it. None if seats of a period that goes on were refunded.
+    /// The payments that begin with it. None if seats of a running period were refunded.
     var charged: [Payment]
-    /// What it is a month. Zero for a free period, or if no document names the price.
+    /// The monthly price. Zero for a free period, or if no document contains the price.
     var monthly: Movement.Amounts
 
     var mrr: Int64 { monthly.mrr }
 
-    /// Whether the next month is promised, and the App Store still tries to collect it.
+    /// Whether the customer has committed to the next month, and the App Store still tries to
+    /// collect it.
     var isPromised: Bool {
         payment.monthsPromised > 0 && paidEnd == payment.until && end < retryEnd
     }
@@ -29,12 +30,12 @@ struct SubscriptionSpan: Hashable, Sendable {
     /// Whether the other one begins before this one is over.
     func isContinued(by next: Self) -> Bool { next.start <= end }
 
-    /// The spans of a purchase, in order, none beginning before the one before is over. Periods
-    /// that never gave access, and family members' periods, are left out. A period to which seats
-    /// were added has a span for each number of seats.
+    /// The spans of a purchase, in order, without overlaps. Periods that never gave access, and
+    /// family members' periods, are left out. A period to which seats were added has a span for
+    /// each number of seats.
     ///
-    /// - Parameters:
-    ///   - clock: the App Store's own.
+    /// - clock: the App Store's own clock.
+    ///   - monthly: the monthly price of a payment, if its period began at a moment.
     ///   - monthly: what a payment is a month, if its period began at a moment.
     static func spans(
         of timeline: Timeline, _ renewals: [Timeline.Attested<Renewal>], clock: WallClock,
@@ -62,7 +63,7 @@ struct SubscriptionSpan: Hashable, Sendable {
         }
     }
 
-    /// - Parameter payment: the one that begins with the span, or one that goes on.
+    /// - Parameter payment: the payment that begins with the span, or one that continues.
     fileprivate init(
         _ payment: Payment, in segment: Segment, from start: Instant, until end: Instant,
         isFree: Bool, seats: Int64, charged: [Payment], monthly: Movement.Amounts
@@ -85,7 +86,7 @@ struct SubscriptionSpan: Hashable, Sendable {
 
     private mutating func extend(by trouble: BillingTrouble?) {
         guard let trouble else { return }
-        // After a refund there is no grace, but what is due is collected all the same.
+        // After a refund there is no grace, but the due payment is still collected.
         if paidEnd == trouble.due { end = trouble.graceEnd }
         retryEnd = trouble.end
     }
@@ -110,12 +111,12 @@ private struct SeatGroup {
 
     private var parts: [Timeline.Period] { [main] + added }
 
-    /// The part that lasted for longest.
+    /// The part that lasted longest.
     var last: Timeline.Period {
         added.reduce(main) { ($0.openUntil ?? $0.from) < ($1.openUntil ?? $1.from) ? $1 : $0 }
     }
 
-    /// One span for each stretch in which the seats are the same.
+    /// One span for each stretch with the same number of seats.
     func spans(
         _ monthly: (Payment, Instant) -> Movement.Amounts
     ) -> [SubscriptionSpan] {
@@ -138,7 +139,7 @@ private struct SeatGroup {
 }
 
 extension Timeline.Period {
-    /// Whether reports count it among subscriptions: somebody paid for it here, or began a trial.
+    /// Whether reports count it among subscriptions: the customer paid for it, or began a trial.
     var isCountedSubscription: Bool {
         guard payment.isSubscription, payment.ownership == .purchased, !isVoid else { return false }
         return openUntil.map { $0 > from } ?? false
@@ -146,11 +147,12 @@ extension Timeline.Period {
 }
 
 extension Payment {
-    /// Whether money was paid. Documents from before prices were signed say only on which terms a
-    /// period was obtained.
+    /// Whether money was paid. Documents from before prices were signed only contain the terms of a
+    /// period.
     var isPaid: Bool { price.map { $0.milliunits > 0 } ?? !isFree }
 
-    /// How many people were paid for, without single seats that were refunded, as its price is.
+    /// How many people were paid for, without single seats that were refunded, which its price does
+    /// not include either.
     var seatsPaid: Int64 {
         guard let seats else { return 1 }
         let left = quantity - seats.refunded

@@ -1,6 +1,6 @@
 import Ledger
 
-/// One transaction as a row that a person reads: what was bought, for how much, and what came back.
+/// One transaction as a row for people: what was bought, its price, and its refund.
 package struct TransactionLine: Hashable, Sendable {
     package var transaction: TransactionID
     /// The App Store's identifier of the period (Apple: `webOrderLineItemId`).
@@ -16,10 +16,10 @@ package struct TransactionLine: Hashable, Sendable {
     package var from: Instant
     /// The period's own end; nil if it has none.
     package var until: Instant?
-    /// The end that counts: earlier if it was refunded or replaced.
+    /// The effective end: earlier if it was refunded or replaced.
     package var endedAt: Instant?
-    /// What was charged, in thousandths of the currency's unit; 0 for a family member, or if no
-    /// document says so.
+    /// The amount charged, in thousandths of the currency's unit; 0 for a family member, or if no
+    /// document contains it.
     package var gross: Int64
     package var tax: Int64
     /// In thousandths of a percent.
@@ -30,7 +30,7 @@ package struct TransactionLine: Hashable, Sendable {
     /// Parts of ``refunded``.
     package var refundedTax: Int64
     package var refundedCommission: Int64
-    /// Whether what came back is what was left of the period when another product replaced it.
+    /// Whether the refund is for the rest of the period after another product replaced it.
     package var isReplaced: Bool
 
     init(of period: Timeline.Period, commissionRate: Int64, _ rules: MoneyRules) {
@@ -67,7 +67,8 @@ package struct TransactionLine: Hashable, Sendable {
         refunded = gross - left
         refundedTax = charged.tax - rest.tax
         refundedCommission = charged.commission - rest.commission
-        // What was charged ahead and never began came back at the latest when it would have begun.
+        // A renewal that was charged ahead and never began was refunded at the latest when it would
+        // have begun.
         refundedAt =
             refunded == 0
             ? nil : payment.revocation.map { max($0.at, payment.from) } ?? payment.from
@@ -75,8 +76,8 @@ package struct TransactionLine: Hashable, Sendable {
 }
 
 extension Payment {
-    /// The tiers that an amount is the sum of: of all seats, or of those that are left after the
-    /// cheapest ones were refunded. Nil if it is another amount.
+    /// The tiers that an amount is the sum of: of all seats, or of those left after the cheapest
+    /// ones were refunded. Nil if it is another amount.
     fileprivate func tiers(of amount: Int64) -> [Seats.Tier]? {
         guard let seats, !seats.tiers.isEmpty else { return nil }
         return [seats.tiers, seats.tiersLeft].first { $0.isWorth(amount) }
@@ -84,7 +85,7 @@ extension Payment {
 }
 
 extension Seats {
-    /// Without as many of the cheapest seats as were refunded.
+    /// The tiers without the cheapest seats, as many as were refunded.
     fileprivate var tiersLeft: [Tier] {
         var rest = refunded
         return tiers.compactMap { tier in
@@ -96,7 +97,7 @@ extension Seats {
 }
 
 extension [Seats.Tier] {
-    /// Whether the seats cost an amount together.
+    /// Whether the seats together cost an amount.
     fileprivate func isWorth(_ amount: Int64) -> Bool {
         var rest = amount
         for tier in self {
@@ -109,7 +110,7 @@ extension [Seats.Tier] {
 }
 
 extension Timeline.Period {
-    /// Whether another product was bought in its place. What was charged ahead and never began may
+    /// Whether another product replaced it. A renewal that was charged ahead and never began may
     /// not be reported as upgraded; if it has a refund of its own, the customer asked for that.
     package var gaveWayToAnother: Bool {
         payment.isUpgraded || isVoid && payment.revocation == nil

@@ -1,5 +1,5 @@
-// Numbers of imported files may be absurd. Sums of them end at the largest number, because an
-// overflow would stop the server.
+// Numbers in imported files may be extremely large. Sums of them saturate, because an overflow
+// would stop the server.
 
 extension Int64 {
     /// The sum; at most `Int64.max`, and at least its negative.

@@ -1,6 +1,6 @@
 import Ledger
 
-/// A number that is not the same on both sides, and why.
+/// A number that differs between the two sides, and the reason.
 package struct SalesDifference: Hashable, Sendable {
     package var key: SalesFigure.Key
     package var quantity: Quantity
@@ -30,22 +30,22 @@ package struct SalesDifference: Hashable, Sendable {
 
     /// Why two numbers differ. Every difference has exactly one.
     package enum Cause: String, Hashable, Sendable, CaseIterable {
-        /// There is no file of the App Store's for the day yet.
+        /// There is no file of the App Store for the day yet.
         case fileMissing = "file_missing"
         /// Every number of the file is twice ours: it was counted twice.
         case countedTwice = "counted_twice"
-        /// The other side has it on the day before or after.
+        /// The other side has it on an adjacent day.
         case dayBoundary = "day_boundary"
         /// The other side has the charge on another day: a payment that was collected in a grace
         /// period begins where the period before it ended.
         case chargeOnAnotherDay = "charge_on_another_day"
         /// The other side has the refund on another day.
         case refundOnAnotherDay = "refund_on_another_day"
-        /// A refund that was reversed: two rows of the App Store's, and nothing of ours.
+        /// A refund that was reversed: the App Store has two rows, and we have none.
         case refundReversed = "refund_reversed"
-        /// A grace period after a free period: a grace period for the App Store, free for us.
+        /// A grace period after a free period: the App Store counts it as grace, we as free.
         case graceAfterTrial = "grace_after_trial"
-        /// The App Store counts what was shared with family members.
+        /// The App Store counts purchases shared with family members.
         case familySharing = "family_sharing"
         /// Free periods, which one side does not list.
         case freeUnits = "free_units"
@@ -53,21 +53,20 @@ package struct SalesDifference: Hashable, Sendable {
         case unknownProduct = "unknown_product"
         /// A product that we have never seen, in a file about all apps of a developer.
         case otherApp = "other_app"
-        /// The file names the SKUs of items, and its sums are those of products that it does not
-        /// name.
+        /// The file lists the SKUs of items, and its sums belong to products that it does not name.
         case itemSKUs = "item_skus"
-        /// Sold by the App Store, and never reported to us.
+        /// Sold by the App Store, but never reported to us.
         case notHeardOf = "not_heard_of"
-        /// Known to us, and not in the file of its day.
+        /// Known to us, but not in the file of its day.
         case notInFile = "not_in_file"
         /// The same units at another price.
         case price
-        /// The same price, of which the App Store keeps another share.
+        /// The same price, but the App Store keeps another share.
         case commission
-        /// The same price, of which another tax is taken.
+        /// The same price, but with another tax.
         case tax
 
-        /// What it means and what to do.
+        /// What the difference means, and what to do.
         package var sentence: String {
             switch self {
             case .fileMissing: "Import the App Store's file for this day."
@@ -94,6 +93,6 @@ package struct SalesDifference: Hashable, Sendable {
     /// Whether it is, or may be, about a refund.
     var isOfRefund = false
 
-    /// Apple's number less ours.
+    /// Apple's number minus ours.
     package var difference: Int64 { apples.subtractingSaturated(ours) }
 }

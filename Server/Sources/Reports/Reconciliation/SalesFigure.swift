@@ -1,15 +1,15 @@
 import Ledger
 
-/// What was sold of one product in one country on one day, as one side knows it.
+/// The sales of one product in one country on one day, as one side knows them.
 package struct SalesFigure: Hashable, Sendable {
-    /// What figures of the two sides are compared by.
+    /// The key by which figures of the two sides are compared.
     package struct Key: Hashable, Comparable, Sendable {
         /// Counted from 1970-01-01, in the time zone of the App Store's days.
         package var day: Int64
         package var product: ProductID
         /// Two letters, as in ISO 3166-1. Nil if documents do not say.
         package var country: String?
-        /// Of the price.
+        /// The currency of the price.
         package var currency: String?
 
         package init(day: Int64, product: ProductID, country: String?, currency: String?) {
@@ -28,18 +28,18 @@ package struct SalesFigure: Hashable, Sendable {
     }
 
     package var key: Key
-    /// Sold, free ones included.
+    /// The units sold, including free ones.
     package var units: Int64 = 0
-    /// What customers were charged, in thousandths of the currency's unit.
+    /// The amount that customers were charged, in thousandths of the currency's unit.
     package var gross: Int64 = 0
     package var refundedUnits: Int64 = 0
     package var refunded: Int64 = 0
-    /// What the seller has, in thousandths of the currency's unit. Nil if it is in another
+    /// The seller's amount, in thousandths of the currency's unit. Nil if it is in another
     /// currency.
     package var proceeds: Int64? = 0
     /// Purchases that were shared with family members. Only we know them.
     package var sharedUnits: Int64 = 0
-    /// Of ``units``: those that cost nothing.
+    /// The number of ``units`` that cost nothing.
     package var freeUnits: Int64 = 0
 
     package init(_ key: Key) { self.key = key }

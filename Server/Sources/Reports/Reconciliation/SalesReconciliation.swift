@@ -1,16 +1,16 @@
 import Ledger
 
-/// Compares what we know with the App Store's files, and says why each difference exists. It first
-/// compares whole days, then counts elsewhere what our documents show that the App Store counts
-/// elsewhere, then looks for the same amount on another day, and then explains what is left by
-/// itself.
+/// Compares our sales with the App Store's files, and gives the reason of each difference. The
+/// steps: compare whole days; move figures that the App Store counts elsewhere, according to our
+/// documents; look for the same amount on another day; explain each remaining difference
+/// separately.
 package struct SalesReconciliation: Sendable {
-    /// How many days apart the same may be on the two sides.
+    /// The maximum number of days between equal figures on the two sides.
     private static let daysApartMax: Int64 = 90
 
     /// Sorted by day, product and country.
     package private(set) var differences: [SalesDifference] = []
-    /// Numbers that were compared.
+    /// The number of comparisons.
     package private(set) var comparedCount = 0
 
     private let products: Set<ProductID>
@@ -23,9 +23,9 @@ package struct SalesReconciliation: Sendable {
     ///   - apples: one figure for each key.
     ///   - days: the days for which there is a file.
     ///   - products: products that are known, even if we know no sale of them in these days.
-    ///   - shifts: what the App Store counts elsewhere, as our documents show it.
+    ///   - shifts: figures that the App Store counts elsewhere, according to our documents.
     ///   - coversOtherApps: whether the files are about all apps of a developer, and their rows do
-    ///     not say about which. Then a product that is not known is another app's.
+    ///     not name the app. Then an unknown product belongs to another app.
     package init(
         ours: [SalesFigure], apples: [SalesFigure], days: Set<Int64>,
         products: Set<ProductID> = [], shifts: [SalesShift] = [], coversOtherApps: Bool = false
@@ -47,8 +47,8 @@ package struct SalesReconciliation: Sendable {
         differences.sort { $0.key < $1.key }
     }
 
-    /// The sums of what is not explained by another day, a missing file, or the way of counting, by
-    /// quantity and currency.
+    /// The sums of the differences that are not explained by another day, a missing file, or the
+    /// way of counting, by quantity and currency.
     package var residual: [SalesDifference.Quantity: [String: Int64]] {
         var sums: [SalesDifference.Quantity: [String: Int64]] = [:]
         for one in differences where one.cause.isResidual {
@@ -79,8 +79,8 @@ package struct SalesReconciliation: Sendable {
 
     // MARK: - What our documents explain
 
-    /// Counts a figure as the App Store does, if its files confirm that it does so. Days without a
-    /// file confirm anything.
+    /// Counts a figure as the App Store does, if its files confirm that. Days without a file
+    /// confirm everything.
     private mutating func apply(
         _ shift: SalesShift, to mine: inout [SalesFigure.Key: SalesFigure],
         _ theirs: [SalesFigure.Key: SalesFigure]
@@ -171,8 +171,8 @@ package struct SalesReconciliation: Sendable {
         return difference > 0 ? .notHeardOf : .notInFile
     }
 
-    /// Proceeds follow from units, prices and refunds. If those are the same, the App Store keeps
-    /// another share, or takes another tax: a share is a round part of what the price would leave.
+    /// Proceeds depend on units, prices and refunds. If those are equal, the App Store keeps
+    /// another share, or takes another tax: a share is a round percentage of the price.
     private func cause(
         ofProceeds mine: SalesFigure, _ theirs: SalesFigure
     ) -> SalesDifference.Cause {
@@ -185,7 +185,7 @@ package struct SalesReconciliation: Sendable {
         return Self.isOtherShare(own, other) ? .commission : .tax
     }
 
-    /// Whether two proceeds of the same price differ as 70 % and 85 % do, but for rounding.
+    /// Whether two proceeds of the same price differ as 70 % and 85 % do, apart from rounding.
     private static func isOtherShare(_ one: Int64, _ other: Int64) -> Bool {
         let (low, high) = (min(abs(one), abs(other)), max(abs(one), abs(other)))
         let standard = Percentage.whole - MoneyRules.standardRate
@@ -196,13 +196,13 @@ package struct SalesReconciliation: Sendable {
 
     // MARK: - Items
 
-    /// Where a file lists items of which we do not know the product, its sums may be those of
-    /// products that we know and the file does not name. Then nothing is missing on either side.
+    /// If a file lists items of unknown products, its sums may belong to products that we know and
+    /// the file does not name. Then nothing is missing on either side.
     private mutating func explainItemLists() {
         let unnamed = differences.indices.filter {
             let one = differences[$0]
             let isUnknown = [.unknownProduct, .otherApp].contains(one.cause)
-            // What was free stands under the items, too.
+            // Free sales are listed under the items, too.
             let isOurs = one.cause == .notInFile || one.cause == .freeUnits
             return one.key.product.isItemList ? isUnknown : isOurs
         }
@@ -225,7 +225,7 @@ package struct SalesReconciliation: Sendable {
     // MARK: - Other days
 
     /// Explains differences that cancel each other out on different days: first pairs, then runs of
-    /// days whose differences add up to nothing.
+    /// days whose differences add up to zero.
     private mutating func explainByOtherDays() {
         let movable = differences.indices.filter { differences[$0].cause.isMovable }
         for indices in Dictionary(grouping: movable, by: { differences[$0].place }).values {
@@ -235,8 +235,7 @@ package struct SalesReconciliation: Sendable {
         explainReversals()
     }
 
-    /// A refund that was reversed is a refund and another sale for the App Store, and nothing at
-    /// all for us.
+    /// For the App Store, a reversed refund is a refund and another sale; for us, it is nothing.
     private mutating func explainReversals() {
         let left = differences.indices.filter { differences[$0].cause == .notHeardOf }
         for refund in left where differences[refund].quantity == .refundedUnits {
@@ -260,7 +259,7 @@ package struct SalesReconciliation: Sendable {
             && sold.key.currency == back.key.currency && sold.key.day >= back.key.day
     }
 
-    /// Returns what is left.
+    /// Returns the remaining differences.
     private mutating func explain(pairsOf indices: [Int]) -> [Int] {
         var left: [Int] = []
         for index in indices {
@@ -301,7 +300,7 @@ package struct SalesReconciliation: Sendable {
 }
 
 extension SalesDifference {
-    /// What must be alike for two differences to cancel each other out.
+    /// The properties that must be equal for two differences to cancel each other out.
     fileprivate struct Place: Hashable {
         var product: ProductID
         var country: String?
@@ -326,7 +325,7 @@ extension SalesDifference {
 }
 
 extension SalesDifference.Cause {
-    /// Whether it may turn out that the other side has the same on another day.
+    /// Whether the other side may have the same on another day.
     fileprivate var isMovable: Bool { self == .notHeardOf || self == .notInFile }
 
     /// Whether money may be missing.
@@ -342,7 +341,7 @@ extension SalesDifference.Cause {
 }
 
 extension ProductID {
-    /// Whether it is what a report names in place of a product: the SKUs of items, each in single
-    /// quotation marks.
+    /// Whether the text is a list of items, which a report contains in place of a product: the
+    /// SKUs, each in single quotation marks.
     fileprivate var isItemList: Bool { rawValue.hasPrefix("'") }
 }

@@ -1,11 +1,11 @@
-/// What the App Store counts elsewhere than we do, and why, as far as our own documents show it:
-/// one figure less here, others more there. It explains a difference only if both sides differ by
-/// it.
+/// A figure that the App Store counts elsewhere than we do, and why, according to our own
+/// documents: one figure less here, others more there. It explains a difference only if both sides
+/// differ by it.
 package struct SalesShift: Hashable, Sendable {
     package var cause: SalesDifference.Cause
-    /// What we have and the App Store has not on this day.
+    /// The figure that we have on this day and the App Store does not.
     package var removed: SalesFigure?
-    /// What the App Store has and we have not on these days.
+    /// The figures that the App Store has on these days and we do not.
     package var added: [SalesFigure]
 
     package init(

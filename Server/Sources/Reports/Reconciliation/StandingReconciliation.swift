@@ -1,6 +1,6 @@
 import Ledger
 
-/// How many subscriptions stood where at the end of a day in one country.
+/// The numbers of subscriptions by state at the end of a day in one country.
 package struct StandingFigure: Hashable, Sendable {
     package struct Key: Hashable, Comparable, Sendable {
         package var day: Int64
@@ -18,22 +18,24 @@ package struct StandingFigure: Hashable, Sendable {
     }
 
     package var key: Key
-    /// Paid and open, grace included.
+    /// Paid and open, including grace.
     package var active: Int64 = 0
     package var trials: Int64 = 0
-    /// Of the active ones.
+    /// The number of active ones in grace.
     package var grace: Int64 = 0
     package var retry: Int64 = 0
-    /// Not among the active ones: refunded then, as far as our documents say, and charged again
-    /// since. The App Store may have charged again before the first document that says so.
+    /// Subscriptions that are not among the active ones, because our documents say that they were
+    /// refunded then, and charged again since. The App Store may have charged again before the
+    /// first document that says so.
     package var restored: Int64 = 0
-    /// The same of trials.
+    /// Trials in the same situation.
     package var restoredTrials: Int64 = 0
-    /// Of the active ones, only we know them: in a grace period then, and paid since.
+    /// Active ones that only we count: in a grace period then, and paid since.
     package var collected: Int64 = 0
-    /// Of the trials, the same: the period cost nothing.
+    /// Trials in the same situation: the period cost nothing.
     package var collectedTrials: Int64 = 0
-    /// Of those in retry, by the first document that says so it was over soon after the day's end.
+    /// Those in retry whose retry ended soon after the day's end, according to the first document
+    /// about it.
     package var overSoon: Int64 = 0
 
     package init(_ key: Key) { self.key = key }
@@ -57,7 +59,7 @@ package struct StandingReconciliation: Sendable {
     package private(set) var differences: [SalesDifference] = []
     package private(set) var comparedCount = 0
 
-    /// What these differences are about in place of a product.
+    /// The subject of these differences, in place of a product.
     private static let subject: ProductID = "subscriptions"
 
     /// - Parameters:
@@ -86,10 +88,10 @@ package struct StandingReconciliation: Sendable {
         let restoredTrials = min(
             mine.restoredTrials, max(0, theirs.trials.subtractingSaturated(mine.trials)))
         shift(&mine, \.trials, by: restoredTrials, .trials, .refundReversed)
-        // What was collected in a grace period counts as paid from its beginning.
+        // A payment collected in a grace period counts as paid from its beginning.
         let collected = min(mine.collected, max(0, theirs.grace.subtractingSaturated(mine.grace)))
         shift(&mine, \.grace, by: collected, .grace, .chargeOnAnotherDay)
-        // One that costs nothing is a trial of ours from its beginning.
+        // A period that costs nothing counts as our trial from its beginning.
         let collectedTrials = min(
             mine.collectedTrials, collected,
             max(0, mine.trials.subtractingSaturated(theirs.trials)),

@@ -1,6 +1,6 @@
 import Ledger
 
-/// What the App Store counts of a transaction at other moments than we do, as documents show it.
+/// A transaction that the App Store counts at other moments than we do, according to documents.
 package struct TransactionShift: Hashable, Sendable {
     package enum Kind: Hashable, Sendable {
         /// The charge is dated by the beginning of its period, and was collected later: in a grace
@@ -12,10 +12,10 @@ package struct TransactionShift: Hashable, Sendable {
     }
 
     package var kind: Kind
-    /// For a reversed refund: with what was refunded then, which is nothing for a free period.
+    /// For a reversed refund: with the refunded amount, which is zero for a free period.
     package var line: TransactionLine
 
-    /// Whether facts leave a shift possible. Most purchases have none.
+    /// Whether the facts make a shift possible. Most purchases have none.
     package static func mayExist(in facts: [Fact]) -> Bool {
         let payments = facts.compactMap(AttestedPayment.init)
         if payments.contains(where: { $0.refund != nil }) { return true }
@@ -58,7 +58,7 @@ package struct TransactionShift: Hashable, Sendable {
             then.payment.revocation = reversal.refund
             var refunded = TransactionLine(of: then, commissionRate: line.commissionRate, rules)
             guard refunded.refunded > 0 || refunded.gross == 0 else { return nil }
-            // What cost nothing has no refund of its own, but was revoked.
+            // A free period has no refund, but was revoked.
             refunded.refundedAt =
                 refunded.refundedAt ?? max(reversal.refund.at, refunded.from)
             return Self(kind: .refundReversed(at: reversal.reversedAt), line: refunded)

@@ -149,7 +149,7 @@ extension Response {
             body: ResponseBody(byteBuffer: ByteBuffer(bytes: bytes)))
     }
 
-    /// Streams events, and a comment whenever a while has passed, until the client goes away.
+    /// Streams events, and a comment after each silent interval, until the client disconnects.
     fileprivate init(_ stream: UpdateStream) {
         let body = ResponseBody { writer in
             try await withThrowingTaskGroup(of: Void.self) { group in
@@ -191,7 +191,7 @@ extension Response {
 }
 
 extension HTTPField.Name {
-    /// The last event that a client has, sent when it connects again (WHATWG HTML, "Server-sent
-    /// events").
+    /// The last event that a client has, which it sends when it reconnects (WHATWG HTML,
+    /// "Server-sent events").
     fileprivate static let lastEventID = Self("Last-Event-ID")
 }

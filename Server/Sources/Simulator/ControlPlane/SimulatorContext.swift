@@ -1,7 +1,7 @@
 import Hummingbird
 import NIOCore
 
-/// What the simulator knows of a request beside the request itself.
+/// The simulator's data about a request, besides the request itself.
 package struct SimulatorContext: RequestContext {
     package var coreContext: CoreRequestContextStorage
     private let channel: any Channel

@@ -8,8 +8,8 @@ extension AppStoreSimulator {
         return world.lives[deviceID] ?? DeviceLife()
     }
 
-    /// Changes what is particular to a device, and nothing else in the world. It does not wait for
-    /// a turn.
+    /// Changes data specific to a device, and nothing else in the world. It does not wait for a
+    /// turn.
     func changeLife(
         of deviceID: String,
         _ change: (inout DeviceLife, AppStoreDate) throws(SimulatorProblem) -> Void
@@ -19,8 +19,8 @@ extension AppStoreSimulator {
         world.lives[deviceID] = life
     }
 
-    /// Installs, updates or exchanges the app on a device. The app is launched anew if it was
-    /// exchanged in any way.
+    /// Installs, updates or replaces the app on a device. The app is launched again after each of
+    /// these.
     func changeApp(_ change: AppChange, on deviceID: String) async throws {
         let (device, _) = try await perform { world, now throws(SimulatorProblem) in
             (try world.changeApp(change, on: deviceID, at: now), [])
@@ -45,12 +45,11 @@ extension AppStoreSimulator {
         if try !life(of: deviceID).canMakePayments {
             return .failed(StoreKitFailure.purchaseNotAllowed.rawValue)
         }
-        // The device asks for a password, and nobody enters one.
+        // The device asks for a password, and no password is entered.
         return try world.device(deviceID).isSignedOut ? .cancelled : nil
     }
 
-    /// Whether a read on a device is empty because the app was launched just now. The read is
-    /// counted.
+    /// Whether a read on a device is empty because the app was just launched. Counts the read.
     func isEmptyAfterLaunch(on deviceID: String) -> Bool {
         world.lives[deviceID]?.consumeEmptyRead() ?? false
     }
@@ -59,15 +58,14 @@ extension AppStoreSimulator {
         world.lives[deviceID]?.habits.contains(habit) ?? false
     }
 
-    /// Whether a device lists no entitlements, because its calendar is another than the Gregorian
-    /// one.
+    /// Whether a device lists no entitlements, because its calendar is not the Gregorian one.
     func hidesEntitlements(on deviceID: String) -> Bool {
         has(.emptyEntitlementsInOtherCalendars, on: deviceID)
             && world.lives[deviceID]?.calendar != DeviceLife.gregorian
     }
 
-    /// The statuses as a device with the habit of stale ones returns them: the first ones after the
-    /// launch.
+    /// The statuses as returned by a device with the habit of stale ones: those of the first read
+    /// after the launch.
     func stale(_ statuses: [SignedStatus], on deviceID: String) -> [SignedStatus] {
         guard has(.staleStatuses, on: deviceID) else { return statuses }
         if let first = world.lives[deviceID]?.firstStatuses { return first }
@@ -121,7 +119,7 @@ extension World {
         return person + suffix
     }
 
-    /// Exchanges the app on a device, with the account that its purchases belong to.
+    /// Replaces the app on a device, with the account that its purchases belong to.
     fileprivate mutating func changeApp(
         _ change: AppChange, on deviceID: String, at now: AppStoreDate
     ) throws(SimulatorProblem) -> Device {

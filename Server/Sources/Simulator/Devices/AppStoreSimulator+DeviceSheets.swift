@@ -1,12 +1,12 @@
 import AppStoreFormats
 
-// The sheets that the App Store shows over the app, and what the customer does there.
+// The sheets that the App Store shows over the app, and the customer's actions on them.
 
 /// What StoreKit returns from the sheet of a refund request.
 enum RefundSheetResult: String, Hashable, Sendable, CaseIterable {
     case success
     case userCancelled = "user_cancelled"
-    /// A refund of this transaction was requested before, and is not decided or was granted.
+    /// A refund of this transaction was requested before, and was granted or is undecided.
     case duplicateRequest = "duplicate_request"
     case failed
 }
@@ -61,7 +61,7 @@ extension AppStoreSimulator {
         }.0
     }
 
-    /// The customer enters an offer code in the sheet. The transaction comes by the device's
+    /// The customer enters an offer code in the sheet. The transaction arrives with the device's
     /// updates, and is also returned, as since iOS 27.
     ///
     /// - Parameter productID: nil for the first product that has a code of this name.
@@ -84,7 +84,7 @@ extension AppStoreSimulator {
         return .purchased(try show(purchased: transaction, on: deviceID))
     }
 
-    /// Shows a message, and does what the customer chooses.
+    /// Shows a message, and applies the customer's choice.
     func display(
         message id: String, on deviceID: String, _ choice: StoreMessage.Choice
     ) async throws {
@@ -104,7 +104,7 @@ extension AppStoreSimulator {
         }
     }
 
-    /// Orders a message that does not follow from a subscription.
+    /// Orders a message that does not result from a subscription.
     func order(
         message reason: StoreMessage.Reason, on deviceID: String
     ) throws(SimulatorProblem) {
@@ -133,7 +133,7 @@ extension AppStoreSimulator {
         appendEvent("purchase_intent", intent.json, to: deviceID)
     }
 
-    /// The app takes a purchase intent, which waits no longer.
+    /// The app takes a purchase intent, which is then removed.
     func removeIntent(_ id: String, on deviceID: String) throws(SimulatorProblem) {
         try changeLife(of: deviceID) { life, _ throws(SimulatorProblem) in
             guard let index = life.intents.firstIndex(where: { $0.id == id }) else {
@@ -147,7 +147,7 @@ extension AppStoreSimulator {
 }
 
 extension World {
-    /// What a customer's choice on a message does to the subscription that it is about.
+    /// Applies a customer's choice on a message to the subscription that it is about.
     fileprivate mutating func follow(
         _ choice: StoreMessage.Choice, on message: StoreMessage, at now: AppStoreDate
     ) throws(SimulatorProblem) -> [NotificationDraft] {

@@ -1,7 +1,7 @@
 import AppStoreFormats
 
-// Calls of StoreKit on a device, with its network, its sheets and its errors. The actions of other
-// files take place as if everything went well.
+// StoreKit calls on a device, with its network, its sheets and its errors. The actions in other
+// files always succeed.
 
 extension AppStoreSimulator {
     /// Buys as the customer of a device does: a sheet appears, unless the call fails before.
@@ -19,7 +19,7 @@ extension AppStoreSimulator {
         _ = try world.productForSale(order.productID, in: storefront, at: clock.now)
         let sheet = try await show(
             prompt: .purchase, for: order.productID, on: deviceID, choice: choice)
-        // The network may have gone while the sheet was open.
+        // The network may have been lost while the sheet was open.
         if phones[deviceID]?.cache != nil { return .failed(StoreKitFailure.networkError.rawValue) }
         var order = order
         order.choice = sheet.choice

@@ -1,14 +1,14 @@
 import AppStoreFormats
 
 extension AppStoreSimulator {
-    /// A stream of what happens on a device from now on: each new or changed transaction, and each
+    /// A stream of the future events on a device: each new or changed transaction, and each
     /// subscription's status. It starts as StoreKit does when an app starts: with the unfinished
-    /// transactions, and with what is new since the app last listened.
+    /// transactions, and with those that are new since the app last listened.
     ///
     /// - Parameters:
     /// - limit: events until the stream ends; nil for no limit.
-    /// - last: the number of the last event that the client has. If the events after it are kept,
-    ///   the stream starts with these, and with nothing else.
+    /// - last: the number of the last event that the client has. If the later events are still
+    ///   stored, the stream starts with these, and with nothing else.
     func updateStream(
         on deviceID: String, limit: Int?, after last: String? = nil
     ) throws -> UpdateStream {
@@ -41,8 +41,8 @@ extension AppStoreSimulator {
         try updateStream(on: deviceID, limit: limit).events
     }
 
-    /// Appends an event to the stream of one device. It gets a number, is kept for clients that
-    /// connect again, and waits while the device has no network.
+    /// Appends an event to the stream of one device. It gets a number, is stored for clients that
+    /// reconnect, and waits while the device has no network.
     func appendEvent(_ name: String, _ content: JSON, to deviceID: String) {
         listeners.append(ServerSentEvent(name: name, content: content), to: deviceID)
     }
@@ -100,8 +100,8 @@ extension AppStoreSimulator {
         notice.subtype == .increaseQuantity && transaction.purchaseDate == notice.at
     }
 
-    /// The device that is not told of a transaction, because its purchase call returns it. With a
-    /// habit of macOS, it is told of subscriptions too.
+    /// The device that gets no event about a transaction, because its purchase call returns it.
+    /// With a habit of macOS, that device gets events of subscriptions too.
     private func silentDevice(for transaction: TransactionPayload) -> String? {
         let isAnnounced =
             settings.has(.ownPurchasesAnnounced) && transaction.type == .autoRenewable
@@ -109,7 +109,7 @@ extension AppStoreSimulator {
         return isAnnounced ? nil : world.orderingDevice
     }
 
-    /// Appends the messages that wait on an account's devices, and that their streams have not had.
+    /// Appends the waiting messages of an account's devices that their streams have not contained.
     private func announceMessages(to account: Account.Key) {
         for device in world.devices.values.sorted(by: { $0.id < $1.id })
         where device.account == account {
@@ -117,7 +117,7 @@ extension AppStoreSimulator {
         }
     }
 
-    /// Appends the messages that wait on a device, and that its stream has not had.
+    /// Appends the waiting messages of a device that its stream has not contained.
     func announceMessages(to deviceID: String) {
         guard let waiting = try? world.messages(on: deviceID) else { return }
         for message in waiting

@@ -1,9 +1,9 @@
 import AppStoreFormats
 
-/// A device's own clock. Customers set it as they like; the time since the device was started goes
-/// on by itself.
+/// A device's own clock. Customers can set it; the time since the device was started always
+/// continues.
 struct DeviceClock: Hashable, Sendable {
-    /// How far the clock may be from the App Store's time: a hundred years.
+    /// The maximum difference between the clock and the App Store's time: a hundred years.
     static let offsetMillisecondsMax: Int64 = 100 * 366 * 86_400_000
 
     /// How far the clock is ahead of the App Store's time.
@@ -13,7 +13,7 @@ struct DeviceClock: Hashable, Sendable {
     private(set) var started: AppStoreDate?
     private(set) var startCount = 0
 
-    /// Sets the clock by hand, which stays that far from the App Store's time.
+    /// Sets the clock by hand. The difference from the App Store's time then stays the same.
     mutating func set(to moment: AppStoreDate, at now: AppStoreDate) throws(SimulatorProblem) {
         let (offset, overflow) = moment.milliseconds.subtractingReportingOverflow(
             now.milliseconds)
@@ -25,10 +25,10 @@ struct DeviceClock: Hashable, Sendable {
         offsetMilliseconds = offset
     }
 
-    /// Sets the clock by the network, to the App Store's time.
+    /// Sets the clock to the App Store's time, as the network does.
     mutating func synchronize() { offsetMilliseconds = 0 }
 
-    /// Restarts the device. Its clock stays as far from the App Store's time as it was.
+    /// Restarts the device. The difference from the App Store's time stays the same.
     mutating func restart(at now: AppStoreDate) {
         started = now
         startCount += 1

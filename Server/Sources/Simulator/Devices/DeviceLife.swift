@@ -1,7 +1,7 @@
 import AppStoreFormats
 
-/// What is particular to one device: its clock and its app, what its owner has set, and what waits
-/// there for the customer.
+/// Data specific to one device: its clock, its app, its owner's settings, and the messages and
+/// intents that wait for the customer.
 struct DeviceLife: Sendable {
     /// Maximum number of messages, and of purchase intents, that wait on one device.
     static let waitingMax = 100
@@ -17,9 +17,9 @@ struct DeviceLife: Sendable {
     var emptyReadsAtLaunch = 0
     /// How many reads are still empty.
     var emptyReadsLeft = 0
-    /// What the first read of the statuses after the launch returned.
+    /// The result of the first read of the statuses after the launch.
     var firstStatuses: [SignedStatus]?
-    /// Messages that were ordered for the device. The others follow from its subscriptions.
+    /// Messages that were ordered for the device. Other messages result from its subscriptions.
     var orderedMessages: [StoreMessage] = []
     var displayedMessages: Set<String> = []
     var intents: [PurchaseIntent] = []
@@ -35,7 +35,7 @@ struct DeviceLife: Sendable {
         firstStatuses = nil
     }
 
-    /// Whether one more read is empty; it is counted.
+    /// Counts a read, and returns whether it is empty.
     mutating func consumeEmptyRead() -> Bool {
         guard emptyReadsLeft > 0 else { return false }
         emptyReadsLeft -= 1
@@ -51,7 +51,7 @@ enum DeviceHabit: String, Hashable, Sendable, CaseIterable {
     case emptyProducts = "empty_products"
 }
 
-/// A wish to buy that begins outside the app: a promoted product in the App Store.
+/// A purchase that begins outside the app, with a promoted product in the App Store.
 struct PurchaseIntent: Hashable, Sendable {
     let id: String
     let productID: String

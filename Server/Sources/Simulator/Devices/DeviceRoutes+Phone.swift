@@ -1,6 +1,6 @@
 import AppStoreFormats
 
-// What happens to a device beside purchases: its network, its sheets, and errors of StoreKit.
+// Device settings besides purchases: its network, its sheets, and errors of StoreKit.
 
 extension SimulatorRoute {
     static let phoneRoutes = [

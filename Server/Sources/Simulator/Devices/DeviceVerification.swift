@@ -46,7 +46,7 @@ extension AppStoreSimulator {
     }
 
     /// A transaction's payload as the App Store signs it for a device. Without a network the device
-    /// has the one that it got last.
+    /// has the last one that it received.
     func payload(of transaction: StoreTransaction, on deviceID: String) -> TransactionPayload {
         guard let cache = phones[deviceID]?.cache else {
             return bound(world.payload(of: transaction, at: clock.now), to: deviceID)
@@ -56,7 +56,7 @@ extension AppStoreSimulator {
     }
 
     /// A subscription's renewal info as the App Store signs it for a device. Without a network the
-    /// device has the one that it got last.
+    /// device has the last one that it received.
     func renewalPayload(of subscription: Subscription, on deviceID: String) -> RenewalPayload {
         guard let cache = phones[deviceID]?.cache else {
             return bound(world.renewalPayload(of: subscription, at: clock.now), to: deviceID)

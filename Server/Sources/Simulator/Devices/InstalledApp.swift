@@ -16,21 +16,21 @@ struct InstalledApp: Hashable, Sendable {
     var bundleID: String?
     var appAppleID: Int64?
     var source: Source?
-    /// How often the app was installed anew.
+    /// How often the app was reinstalled.
     var reinstallCount = 0
     var launchCount = 1
 
-    /// What the names of accounts end with whose purchases belong to this copy of the app. Empty
-    /// for copies of the world's app from the App Store and TestFlight.
+    /// The suffix of the accounts whose purchases belong to this copy of the app. Empty for copies
+    /// of the world's app from the App Store and TestFlight.
     var accountSuffix: String {
         (bundleID.map { "+" + $0 } ?? "") + (source == .xcode ? "+xcode" : "")
     }
 }
 
-/// A change of the app on a device. What is nil stays as it is.
+/// A change of the app on a device. Nil members stay the same.
 struct AppChange: Sendable {
     var version: String?
-    /// The version that the account had first.
+    /// The version that the account first obtained.
     var originalVersion: String?
     var source: InstalledApp.Source?
     var bundleID: String?

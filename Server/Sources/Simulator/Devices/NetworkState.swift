@@ -6,7 +6,7 @@ enum NetworkState: String, Hashable, Sendable, CaseIterable {
     case offline
     /// Every call to the store is late.
     case slow
-    /// A network whose portal answers in place of the store.
+    /// A network whose login portal answers instead of the store.
     case captive
 
     /// Seconds of real time by which a slow network delays a call, unless it is set.
@@ -33,8 +33,8 @@ enum NetworkState: String, Hashable, Sendable, CaseIterable {
 }
 
 extension AppStoreSimulator {
-    /// Changes a device's network. When it loses the store, it keeps what it knows; when it reaches
-    /// it again, its app learns what has happened meanwhile.
+    /// Changes a device's network. When it loses the store, its data stays as it is; when it
+    /// reaches the store again, its app learns of everything that happened in between.
     func setNetwork(
         _ network: NetworkState, slowSeconds: Double?, on deviceID: String
     ) async throws {

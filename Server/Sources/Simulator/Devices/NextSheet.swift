@@ -5,7 +5,7 @@ struct NextSheet: Hashable, Sendable {
     var choice = PurchaseOrder.Choice.confirm
     /// Why it fails, if the choice is to fail.
     var error = StoreKitFailure.unknown
-    /// Whether it stays open until it is let go.
+    /// Whether it stays open until it is released.
     var isHeld = false
 }
 
@@ -43,7 +43,7 @@ struct Gate: Sendable {
         continuation.finish()
     }
 
-    /// Sends the caller away without opening.
+    /// Ends the caller's wait without opening.
     func close() { continuation.finish() }
 
     /// Waits. Returns false if the gate was closed, or if the limit has passed.
@@ -65,15 +65,15 @@ struct Gate: Sendable {
 }
 
 extension AppStoreSimulator {
-    /// Sets the choice for a device's next sheet, after those that are set already. Returns how
-    /// many are set.
+    /// Sets the choice for a device's next sheet, after the choices that are set already. Returns
+    /// how many are set.
     func setNextSheet(_ sheet: NextSheet, on deviceID: String) throws(SimulatorProblem) -> Int {
         let id = try world.device(deviceID).id
         try phones[id, default: Phone()].sheets.append(sheet)
         return phones[id]?.sheets.count ?? 0
     }
 
-    /// Lets all held sheets of a device go. Returns how many there were.
+    /// Releases all held sheets of a device. Returns how many there were.
     func letGo(on deviceID: String) throws(SimulatorProblem) -> Int {
         let id = try world.device(deviceID).id
         return phones[id]?.prompts.letGo() ?? 0

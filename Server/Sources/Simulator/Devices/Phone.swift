@@ -1,14 +1,14 @@
 import AppStoreFormats
 
-/// What a simulated device has beside its account: a network, sheets in front of its customer,
-/// errors that were ordered, and a memory of what it has announced to its app.
+/// The data of a simulated device besides its account: a network, sheets, ordered errors, and a
+/// memory of what it has announced to its app.
 ///
-/// The world knows nothing of it: no purchase of others depends on it.
+/// The world does not contain it: no other purchase depends on it.
 struct Phone: Sendable {
     var network = NetworkState.online
     /// Seconds of real time by which a slow network delays each call.
     var slowSeconds = NetworkState.slowSecondsDefault
-    /// What the device knows while it does not reach the store; nil while it does.
+    /// The device's last data while it does not reach the store; nil while it does.
     var cache: DeviceCache?
     /// The error of each call for which one was ordered.
     var failures: [DeviceCall: StoreKitFailure] = [:]
@@ -51,7 +51,8 @@ struct AnnouncedState: Hashable, Sendable {
 }
 
 extension AppStoreSimulator {
-    /// The world as a device knows it: as it is, or without a network as it was.
+    /// The world as a device knows it: the present one, or without a network the last one that it
+    /// saw.
     func known(on deviceID: String) -> World { phones[deviceID]?.cache?.world ?? world }
 
     /// Whether the app on a device has finished a transaction. By default a finish on any device of

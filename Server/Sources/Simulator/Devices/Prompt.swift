@@ -33,7 +33,7 @@ struct Prompt: Hashable, Sendable {
 
 /// The prompts of a device, oldest first.
 struct PromptList: Sendable {
-    /// Prompts that are listed; older ones are dropped.
+    /// Maximum number of prompts that are listed; older ones are dropped.
     static let listedMax = 1000
     /// Maximum number of sheets of one device that are held at the same time.
     static let heldMax = 20
@@ -54,7 +54,7 @@ struct PromptList: Sendable {
     /// All prompts ever, also those that are no longer listed.
     var count: Int { dropped + prompts.count }
 
-    /// Adds a prompt. Returns its number and a gate to wait at if it is held, else nil.
+    /// Adds a prompt. Returns its number and, if it is held, a gate to wait at.
     mutating func add(
         _ prompt: Prompt
     ) throws(SimulatorProblem) -> (number: Int, gate: Gate)? {
@@ -78,7 +78,7 @@ struct PromptList: Sendable {
         return (count, gate)
     }
 
-    /// A gate that opens when so many prompts have appeared; nil if they have.
+    /// A gate that opens when this number of prompts has appeared; nil if it has already.
     mutating func gate(until count: Int) throws(SimulatorProblem) -> Gate? {
         guard self.count < count else { return nil }
         guard waiters.count < Self.waitersMax else {
@@ -109,7 +109,7 @@ struct PromptList: Sendable {
         if prompts.indices.contains(index) { prompts[index].isHeld = false }
     }
 
-    /// Sends everybody away who waits here.
+    /// Ends the wait of every caller.
     func finish() {
         for gate in held.values { gate.close() }
         for waiter in waiters { waiter.gate.close() }
@@ -119,7 +119,7 @@ struct PromptList: Sendable {
 extension AppStoreSimulator {
     /// The prompts that a device has shown.
     ///
-    /// - Parameter count: waits until so many have appeared, at most for a minute.
+    /// - Parameter count: waits until this number has appeared, at most for a minute.
     func prompts(on deviceID: String, atLeast count: Int) async throws(SimulatorProblem) -> [Prompt]
     {
         let id = try world.device(deviceID).id

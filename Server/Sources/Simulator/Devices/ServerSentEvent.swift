@@ -32,13 +32,13 @@ struct UpdateStream: Sendable {
     static let commentSeconds = 15
 
     let events: AsyncStream<ServerSentEvent>
-    /// What the stream begins with.
+    /// The first events of the stream.
     let first: [ServerSentEvent]
     /// Real time after which a comment is added.
     var interval = Duration.seconds(Self.commentSeconds)
     /// Adds a comment to the stream.
     let addComment: @Sendable () -> Void
-    /// Ends the stream: nobody reads it any more. What happens from now on is announced anew.
+    /// Ends the stream, because it has no reader any more. Later events are announced again.
     let end: @Sendable () -> Void
 
     init(

@@ -1,7 +1,7 @@
 import AppStoreFormats
 
-/// What StoreKit throws, by the names of its cases in lower case with underscores. No two of its
-/// types share a name.
+/// The errors that StoreKit throws, by the names of its cases in lower case with underscores. No
+/// two of its types share a name.
 enum StoreKitFailure: String, Hashable, Sendable, CaseIterable {
     // StoreKitError
     case unknown
@@ -78,7 +78,7 @@ enum DeviceCall: String, Hashable, Sendable, CaseIterable {
 }
 
 extension SimulatorProblem {
-    /// A call on a device that ends as StoreKit would end it.
+    /// An error of StoreKit for a call on a device.
     ///
     /// - Parameter urlError: the code of Foundation's `URLError`, for a network error.
     static func storeKit(
@@ -95,8 +95,8 @@ extension SimulatorProblem {
 }
 
 extension AppStoreSimulator {
-    /// The error with which a call on a device fails now: one that was ordered for it, or that of
-    /// its network. Waits first if the network is slow.
+    /// The error with which a call on a device fails now: an ordered one, or that of its network.
+    /// Waits first if the network is slow.
     ///
     /// - Parameter needsStore: whether the call fails without a network.
     func failure(
@@ -110,7 +110,7 @@ extension AppStoreSimulator {
         return needsStore && isCut ? .networkError : nil
     }
 
-    /// Throws what StoreKit throws for a call on a device; see ``failure(of:on:needsStore:)``.
+    /// Throws StoreKit's error for a call on a device; see ``failure(of:on:needsStore:)``.
     func check(
         _ call: DeviceCall, on deviceID: String, needsStore: Bool? = nil
     ) async throws(SimulatorProblem) {
@@ -119,7 +119,7 @@ extension AppStoreSimulator {
         throw .storeKit(failure, in: call, urlError: urlError(on: deviceID))
     }
 
-    /// The code of `URLError` that a network error of this device carries.
+    /// The code of `URLError` in a network error of this device.
     func urlError(on deviceID: String) -> Int64 {
         (phones[deviceID]?.network ?? .online).urlError
     }

@@ -9,7 +9,7 @@ struct StoreMessage: Hashable, Sendable {
         case winBackOffer = "win_back_offer"
     }
 
-    /// What the customer does with it.
+    /// The customer's choice.
     enum Choice: String, Hashable, Sendable, CaseIterable {
         /// Agrees to the price, corrects the payment, or takes the offer.
         case accept
@@ -26,8 +26,8 @@ struct StoreMessage: Hashable, Sendable {
 }
 
 extension World {
-    /// The messages that wait on a device, in order of its subscriptions. Each one waits until it
-    /// was displayed; a new price rise, payment failure or end makes a new one.
+    /// The messages that wait on a device, in order of its subscriptions. Each waits until it was
+    /// displayed; a new price increase, payment failure or end makes a new one.
     func messages(on deviceID: String) throws(SimulatorProblem) -> [StoreMessage] {
         let account = try device(deviceID).account
         let life = lives[deviceID] ?? DeviceLife()

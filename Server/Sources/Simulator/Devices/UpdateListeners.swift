@@ -2,20 +2,21 @@ import AppStoreFormats
 
 /// Devices whose apps listen for updates of their account.
 ///
-/// The events of a device have one order, and a number each. The newest are kept, so that a client
-/// whose connection broke can continue after the last one that it has. Numbers are never used
-/// again, not even after a reset.
+/// The events of a device are numbered in one order. The newest are stored, so that a client whose
+/// connection broke can continue after the last one that it has. Numbers are never reused, not even
+/// after a reset.
 struct UpdateListeners: Sendable {
     /// Maximum number of open streams, and of devices whose events are kept.
     static let countMax = 1000
     /// Events buffered for a slow listener; the oldest is dropped first.
     static let bufferedMax = 1000
-    /// Events of a device that are kept, and as many while the device has no network.
+    /// Maximum number of stored events of a device, and of events that wait while it has no
+    /// network.
     static let keptMax = 1000
 
     private struct Listener {
         let continuation: AsyncStream<ServerSentEvent>.Continuation
-        /// Events left until the stream ends by itself. Nil means no limit.
+        /// The number of events after which the stream ends. Nil means no limit.
         var left: Int?
     }
 
@@ -23,17 +24,17 @@ struct UpdateListeners: Sendable {
     private struct DeviceLog {
         let deviceID: String
         var account: Account.Key
-        /// The newest number that is not kept.
+        /// The newest number that is no longer stored.
         var floor: Int64
         var kept: [ServerSentEvent] = []
-        /// What happened while the device had no network. Nil if it has one.
+        /// The events that happened while the device had no network. Nil if it has one.
         var held: [ServerSentEvent]?
         var listeners: [Listener] = []
     }
 
     private var logs: [DeviceLog] = []
     private var lastID: Int64 = 0
-    /// Devices without a network, also those that do not listen.
+    /// Devices without a network, including those without listeners.
     private var holding: Set<String> = []
 
     var count: Int { logs.reduce(0) { $0 + $1.listeners.count } }
@@ -53,7 +54,7 @@ struct UpdateListeners: Sendable {
     }
 
     /// Opens a stream of the events after the one with this number. Returns nil if some of them are
-    /// no longer kept; the client then begins anew.
+    /// no longer stored; the client then begins again.
     mutating func resume(
         _ device: Device, after id: Int64, limit: Int?
     ) throws(SimulatorProblem) -> UpdateStream? {
@@ -82,7 +83,7 @@ struct UpdateListeners: Sendable {
             end: { continuation.finish() })
     }
 
-    /// The log of a device, which is made if it listens for the first time.
+    /// The log of a device, which is created when it listens for the first time.
     private mutating func indexOfLog(of device: Device) throws(SimulatorProblem) -> Int {
         try checkCount()
         if let index = logs.firstIndex(where: { $0.deviceID == device.id }) { return index }
@@ -115,7 +116,7 @@ struct UpdateListeners: Sendable {
     }
 
     /// Appends an event to the stream of each of an account's devices, except the one that already
-    /// knows. Returns what reached an app that listens.
+    /// knows. Returns the events that reached a listening app.
     mutating func send(
         _ account: Account.Key, except device: String?,
         _ event: (_ deviceID: String) throws(SigningFailure) -> ServerSentEvent
@@ -130,15 +131,15 @@ struct UpdateListeners: Sendable {
     }
 
     /// Appends an event to the stream of one device. Does nothing if the device has never listened.
-    /// Returns whether it reached an app that listens.
+    /// Returns whether it reached a listening app.
     @discardableResult
     mutating func append(_ event: ServerSentEvent, to deviceID: String) -> Bool {
         guard let index = logs.firstIndex(where: { $0.deviceID == deviceID }) else { return false }
         return deliver(event, at: index)
     }
 
-    /// Holds a device's events back from now on, or releases them. Returns the released ones that
-    /// reached an app. Its app may begin to listen while they are held.
+    /// Holds a device's events back from now on, or releases them. Returns the released events that
+    /// reached an app. The app may begin to listen while they are held.
     mutating func setHolding(_ isHolding: Bool, on device: Device) -> [ServerSentEvent] {
         if isHolding { holding.insert(device.id) } else { holding.remove(device.id) }
         guard
@@ -162,8 +163,8 @@ struct UpdateListeners: Sendable {
         holding = []
     }
 
-    /// Numbers an event, keeps it and sends it to a device's listeners. Removes those that have
-    /// ended, by their limit or because nobody reads them any more.
+    /// Numbers an event, stores it and sends it to a device's listeners. Removes listeners that
+    /// have ended, by their limit or because their reader is gone.
     private mutating func deliver(_ event: ServerSentEvent, at index: Int) -> Bool {
         guard logs[index].held == nil else {
             logs[index].held?.append(event)

@@ -1,7 +1,7 @@
 import AppStoreFormats
 
-/// Values that a fault puts into a notification although they are not true in the world, or not
-/// known to anybody yet. The signature is valid.
+/// Values that a fault puts into a notification although they are not true in the world, or do not
+/// exist yet. The signature is valid.
 struct Alteration: Hashable, Sendable {
     static let none = Self(faults: [])
 

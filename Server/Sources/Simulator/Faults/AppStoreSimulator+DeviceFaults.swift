@@ -6,7 +6,8 @@ enum DeviceRead: Hashable, Sendable {
     case entitlements
     case statuses
     case purchase
-    /// Also the beginning of a stream of updates, which StoreKit delivers when an app starts.
+    /// This includes the beginning of a stream of updates, which StoreKit delivers when an app
+    /// starts.
     case unfinished
     /// Eligibility for the introductory offer.
     case eligibility
@@ -177,7 +178,7 @@ extension DeviceFault {
                 && chains.contains { chain in
                     !transactions.contains { $0.id == chain.transactions.first?.id }
                 }
-        // Only asked if the two results differ.
+        // Only drawn if the two results differ.
         case .stickyEligibility: true
         case .unlistedAfterPurchase, .latestTwice, .forged, .truncated, .wrongApp,
             .wrongEnvironment:

@@ -11,7 +11,7 @@ extension FaultKind {
 
 /// What can go wrong between the App Store that sends a notification and the server.
 package enum NotificationFault: String, FaultKind {
-    // When it arrives, and how often. The first of these that occurs counts.
+    // When it arrives, and how often. The first of these faults that occurs counts.
     case drop
     case burst
     case duplicate

@@ -37,11 +37,11 @@ package struct Faults: Sendable {
 
     package var notifications: ArmedFaults<NotificationFault>
     package var delay = Delay(seconds: 3600)
-    /// While it lasts, nothing is sent. What was due is sent at its end.
+    /// While it lasts, nothing is sent. Due notifications are sent at its end.
     package var notificationOutage: Outage?
     package var api: ArmedFaults<APIFault>
     package var apiOutage: Outage?
-    /// Of real time.
+    /// In real time.
     package var slowSeconds = 5.0
     package var staleSeconds: Int64 = 3600
     package var retryAfterSeconds: Int64 = 1
@@ -82,7 +82,7 @@ extension NotificationFault {
         }
     }
 
-    /// Whether a notification has what the fault changes.
+    /// Whether a notification contains what the fault changes.
     fileprivate func canStrike(_ notice: NotificationDraft) -> Bool {
         switch self {
         case .otherTransactionID: notice.type == .didRenew

@@ -1,7 +1,7 @@
 import AppStoreFormats
 
-/// The simulator's own sums for each day in UTC: production only, without what others have by
-/// Family Sharing. Computed from the world's state, without any of the documents it has sent.
+/// The simulator's own sums for each day in UTC: production only, without purchases shared by
+/// Family Sharing. Computed from the world's state, not from the documents it has sent.
 package struct DailyBooks: Hashable, Sendable {
     /// Maximum number of days in one answer.
     package static let daysMax = 1100
@@ -18,18 +18,18 @@ package struct DailyBooks: Hashable, Sendable {
     package struct Money: Hashable, Sendable {
         /// By the day on which the paid period begins.
         package internal(set) var charged: Int64 = 0
-        /// By the day of the refund, also if it was reversed later.
+        /// By the day of the refund, even if it was reversed later.
         package internal(set) var refunded: Int64 = 0
         /// Refunds that were reversed on this day.
         package internal(set) var reversed: Int64 = 0
-        /// What upgrades gave back of the periods that they replaced, by the day of the upgrade.
+        /// The amounts that upgrades refunded for the replaced periods, by the day of the upgrade.
         package internal(set) var credited: Int64 = 0
-        /// Sales tax in ``charged``, less what of it was given back.
+        /// The sales tax in ``charged``, minus its refunded part.
         package internal(set) var tax: Int64 = 0
-        /// What of ``charged`` is the developer's, less what of it was given back.
+        /// The developer's part of ``charged``, minus its refunded part.
         package internal(set) var proceeds: Int64 = 0
 
-        /// Apple's share, less what of it was given back.
+        /// Apple's share, minus its refunded part.
         package var commission: Int64 {
             charged - refunded + reversed - credited - tax - proceeds
         }
@@ -44,9 +44,9 @@ package struct DailyBooks: Hashable, Sendable {
         package internal(set) var trial = 0
         package internal(set) var grace = 0
         package internal(set) var retry = 0
-        /// Of ``grace``: after a free period.
+        /// The number of ``grace`` that follow a free period.
         package internal(set) var freeGrace = 0
-        /// People whom subscriptions are paid for, those in grace included.
+        /// The number of people that subscriptions are paid for, including those in grace.
         package internal(set) var seats: Int64 = 0
 
         /// Open, and not free.
@@ -108,7 +108,7 @@ package struct DailyBooks: Hashable, Sendable {
         add(\.charged, charge.price, currency, at: day)
         add(\.tax, whole.tax, currency, at: day)
         add(\.proceeds, whole.proceeds, currency, at: day)
-        // A refund of what had not begun may be reversed before it counts.
+        // A refund of a period that had not begun may be reversed before it counts.
         for refund in charge.refunds where refund.reversed.map({ refund.at < $0 }) ?? true {
             let isCredit = transaction.isUpgraded && refund.reversed == nil
             let rest = parts(of: charge.price - refund.amount, of: transaction, isReduced)
@@ -122,8 +122,8 @@ package struct DailyBooks: Hashable, Sendable {
         }
     }
 
-    /// How an amount that was charged for a transaction is divided: each seat by itself, of all or
-    /// of those that were not refunded; of anything else each unit, if it can be divided by them.
+    /// Divides the amount charged for a transaction: each seat separately (all seats, or those not
+    /// refunded); otherwise each unit, if the amount is a multiple.
     private func parts(
         of amount: Int64, of transaction: StoreTransaction, _ isReduced: Bool
     ) -> (tax: Int64, proceeds: Int64) {
@@ -188,7 +188,7 @@ extension AppStoreSimulator {
         try dailyBooks(from: first, to: last, \.self)
     }
 
-    /// The sums of each day with what was collected in a grace period as if it had been paid at its
+    /// The sums of each day, as if payments collected in a grace period had been made at its
     /// beginning.
     ///
     /// - Parameter isRestated: whether refunds that were reversed are left out, as if they had

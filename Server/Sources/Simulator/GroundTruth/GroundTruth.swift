@@ -1,12 +1,12 @@
 import AppStoreFormats
 
-/// What an account may truly use, according to the simulator. Computed from the world's state,
-/// without any of the documents it has sent.
+/// What an account may truly use, according to the simulator. Computed from the world's state, not
+/// from the documents it has sent.
 package struct GroundTruth: Hashable, Sendable {
     package var account: String
     package var now: AppStoreDate
     package var purchases: [TruePurchase]
-    /// Orders that wait for somebody's decision, oldest first.
+    /// Orders that wait for a decision, oldest first.
     package var pending: [TruePendingOrder] = []
     /// The account's family, if it is in one.
     package var family: TrueFamily?
@@ -208,8 +208,8 @@ extension Subscription {
         }
     }
 
-    /// Whether the period that would be in force, or was the last, was refunded with all seats that
-    /// were added to it. The next period may have been charged already without having begun.
+    /// Whether the present or the last period was refunded together with all seats that were added
+    /// to it. The next period may have been charged already without having begun.
     private func isRefunded(at now: AppStoreDate) -> Bool {
         guard let last = begun(by: now), last.revocation != nil else { return false }
         return !transactions.contains {
@@ -227,8 +227,8 @@ extension Subscription {
         return steps[grace...].first { $0.stage != .grace }?.at
     }
 
-    /// The period that began last, whatever its state. What replaced a member's last period may
-    /// not be in the member's own chain.
+    /// The period that began last, whatever its state. The period that replaced a member's last
+    /// period may not be in the member's own chain.
     fileprivate func begun(by now: AppStoreDate) -> StoreTransaction? {
         transactions.last {
             $0.purchased <= now && (!$0.isUpgraded || sharedBy != nil && $0.id == latest.id)

@@ -1,6 +1,6 @@
 import AppStoreFormats
 
-// What the simulator knows: ground truth, and everything that was sent.
+// Routes for the simulator's own knowledge: ground truth, and everything that was sent.
 
 extension SimulatorRoute {
     static let groundTruthRoutes = [

@@ -1,17 +1,17 @@
 import AppStoreFormats
 
 /// One subscription, or one one-time purchase, as it was known at any moment of the past. Made from
-/// the world's state, without any of the documents it has sent.
+/// the world's state, not from the documents it has sent.
 struct PurchaseHistory: Sendable {
-    /// A charge, and what was given back of it.
+    /// A charge, and its refunds.
     struct Charge: Sendable {
         let transaction: StoreTransaction
-        /// When the money was taken: at the beginning of the period, also if that was done early;
+        /// When the customer was charged: at the beginning of the period, even if that was early;
         /// later if the payment succeeded in the grace period.
         let at: AppStoreDate
         /// Oldest first.
         let refunds: [Refund]
-        /// What was given back of single seats, if these count as if they had not been charged.
+        /// The refunds of single seats, if these count as if they had not been charged.
         var unchargedSeats: Int64 = 0
         /// How many seats that was.
         var unchargedSeatCount: Int64 = 0
@@ -21,20 +21,20 @@ struct PurchaseHistory: Sendable {
     }
 
     struct Refund: Hashable, Sendable {
-        /// Not before the charge, which is dated by the beginning of its period.
+        /// Not before the charge, which has the date of its period's beginning.
         let at: AppStoreDate
-        /// When it was really given.
+        /// When it was actually refunded.
         let given: AppStoreDate
         /// In thousandths of the currency's unit.
         let amount: Int64
         let reversed: AppStoreDate?
-        /// How many seats were given back, if others are left, so that the period goes on.
+        /// How many seats were refunded, if others are left, so that the period continues.
         var seats: Int64 = 0
 
         var isOfSeats: Bool { seats > 0 }
     }
 
-    /// Where a subscription stood at a moment, with the charge that this is about.
+    /// The state of a subscription at a moment, with its charge.
     enum Standing: Sendable {
         /// Within a period.
         case open(Charge)
@@ -49,11 +49,12 @@ struct PurchaseHistory: Sendable {
     /// When the renewal date was extended.
     let extensions: [AppStoreDate]
 
-    /// The history as if what was collected in a grace period had been paid at its beginning, and
-    /// single seats that were refunded had not been charged: no document dates that.
+    /// The history as if payments collected in a grace period had been made at its beginning, and
+    /// as if single seats that were refunded had not been charged: no document contains these
+    /// dates.
     ///
-    /// - Parameter isRestated: whether it is also as if the refunds that were reversed had never
-    ///   been given.
+    /// - Parameter isRestated: whether to leave out refunds that were reversed, as if they had
+    ///   never been given.
     func asCollected(isRestated: Bool) -> Self {
         let known = charges.map { charge in
             let uncharged = charge.refunds.filter { $0.isOfSeats && $0.reversed == nil }
@@ -70,7 +71,7 @@ struct PurchaseHistory: Sendable {
 
     /// Returns nil if nothing is open, in its grace period or being retried.
     func standing(at moment: AppStoreDate) -> Standing? {
-        // Of a period's transactions, the first one stands for all of them.
+        // The first transaction of a period stands for all of them.
         let open =
             charges.last { $0.isOpen(at: moment) && $0.transaction.beginsPeriod }
             ?? charges.last { $0.isOpen(at: moment) }
@@ -86,8 +87,8 @@ struct PurchaseHistory: Sendable {
 }
 
 extension PurchaseHistory {
-    /// How many people are paid for where a subscription stands: one, unless it was bought in
-    /// seats. None if the period is free, or its payment is being retried.
+    /// How many people a subscription in a state is paid for: one, unless it was bought in seats.
+    /// Zero if the period is free, or its payment is being retried.
     func seats(in standing: Standing, at moment: AppStoreDate) -> Int64 {
         let present: Charge
         switch standing {
@@ -98,7 +99,7 @@ extension PurchaseHistory {
         return charges.filter { charge in
             guard charge.transaction.isPart(ofPeriodOf: present.transaction) else { return false }
             guard case .grace = standing else { return charge.isOpen(at: moment) }
-            // All parts end together, unless one was refunded before.
+            // All parts end together, unless one was refunded earlier.
             return charge.at <= moment
                 && !charge.isRefunded(at: charge.transaction.expires ?? moment)
         }.reduce(0) { $0 + $1.seats(at: moment) }
@@ -120,8 +121,8 @@ extension PurchaseHistory.Charge {
         return transaction.expires.map { moment < $0 } ?? true
     }
 
-    /// Whether the period has begun or will. One that was charged early may have been refunded, or
-    /// replaced by another product, before.
+    /// Whether the period has begun or will begin. A period that was charged early may have been
+    /// refunded, or replaced by another product, before.
     var begins: Bool {
         !refunds.contains {
             $0.reversed == nil && $0.given < transaction.purchased && !$0.isOfSeats
@@ -138,8 +139,8 @@ extension PurchaseHistory.Charge {
 }
 
 extension World {
-    /// Everything that was bought in production by accounts whose purchases the App Store reports,
-    /// without what others have by Family Sharing: subscriptions, then one-time purchases.
+    /// All production purchases of accounts whose purchases the App Store reports, without
+    /// purchases shared by Family Sharing: subscriptions, then one-time purchases.
     var purchaseHistories: [PurchaseHistory] {
         let chains = subscriptions.all.filter { $0.sharedBy == nil && isReported($0.account) }
         let once = oneTimePurchases.values
@@ -165,7 +166,7 @@ extension World {
             charges: [charge(transaction, at: transaction.purchased)], steps: [], extensions: [])
     }
 
-    /// Whether a transaction stands only for time that the developer has given.
+    /// Whether a transaction stands only for time that the developer has given for free.
     private func isExtension(_ transaction: StoreTransaction) -> Bool {
         settings.has(.extensionMakesTransaction) && transaction.reason == .renewal
             && transaction.price == 0 && transaction.offer == nil
@@ -187,14 +188,14 @@ extension World {
 }
 
 extension Subscription {
-    /// A period that is paid for in grace begins when grace began, but for the rounding of times.
+    /// The maximum rounding difference: a period that is paid in grace begins when grace began.
     static let sameMomentMillisecondsMax: Int64 = 1_000
 
-    /// When the money for a period was taken. Normally at its beginning; if grace began with it,
-    /// when that ended.
+    /// When a period was charged. Normally at its beginning; if grace began with it, when grace
+    /// ended.
     fileprivate func moneyMoment(of transaction: StoreTransaction) -> AppStoreDate {
         let start = transaction.purchased
-        // Charged early and given back before it began: grace was about the period in its place.
+        // Charged early and refunded before it began: grace was about the period that replaced it.
         if let revocation = transaction.revocation, revocation.at < start { return start }
         let unpaid = steps.firstIndex {
             $0.stage == .grace

@@ -18,7 +18,7 @@ package struct TrueCharge: Hashable, Sendable {
     /// Nil for an ordinary purchase.
     package let seats: Int64?
     package let refundedSeats: Int64?
-    /// The part of ``refunded`` that was given back for single seats.
+    /// The part of ``refunded`` for single seats.
     package let refundedForSeats: Int64
 
     package var json: JSON {

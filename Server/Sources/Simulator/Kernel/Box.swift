@@ -1,5 +1,5 @@
 /// One copy of a value for many holders: a million transactions refer to a handful of products. It
-/// keeps value semantics: nobody can change it for the others.
+/// has value semantics: a holder cannot change it for the others.
 indirect enum Box<Value: Sendable>: Sendable {
     case one(Value)
 

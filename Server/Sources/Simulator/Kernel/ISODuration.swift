@@ -63,7 +63,7 @@ package struct ISODuration: Hashable, Sendable {
             ("H", .hour), ("M", .minute), ("S", .second),
         ]
 
-        /// More of the unit than ten years contain.
+        /// A number of the unit that exceeds ten years.
         var countMax: Int64 {
             switch self {
             case .year, .month, .week, .day: Int64(ISODuration.daysMax)

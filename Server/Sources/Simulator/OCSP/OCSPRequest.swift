@@ -1,7 +1,7 @@
 import SwiftASN1
 
 /// A verifier's request for the status of certificates (RFC 6960 §4.1.1). A signature on the
-/// request is ignored: responders reply to anybody.
+/// request is ignored: responders reply to anyone.
 struct OCSPRequest: Sendable {
     /// Limits: bytes of a request, and certificates in one request.
     static let bytesMax = 16_384

@@ -125,7 +125,7 @@ package struct ReceiptAuthority: Sendable {
 package enum ReceiptRefusal: Error, Hashable, Sendable {
     /// It is not a receipt, or is one made by Xcode.
     case malformed
-    /// It was signed by somebody else, or changed.
+    /// It was signed with another key, or changed.
     case notAuthentic
 }
 

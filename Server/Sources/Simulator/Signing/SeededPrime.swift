@@ -7,7 +7,7 @@ import Crypto
 /// those divisible by a small prime are skipped; the others are tested by Miller-Rabin (FIPS 186-5,
 /// B.3.1) with a few small witnesses, which for random numbers err far less often than memory does.
 /// The first that passes is used. If none does in a stretch, another number is drawn. Nothing is
-/// kept secret: anybody who knows the text has the prime.
+/// kept secret: anyone who knows the text has the prime.
 struct SeededPrime: Hashable, Sendable {
     static let bits = 1024
     /// RSA's public exponent, which must not divide the prime minus one.

@@ -117,7 +117,7 @@ extension StoreTransaction {
         payload.advancedCommerceInfo?.items = items
     }
 
-    /// Whether somebody else paid, and no longer shares it.
+    /// Whether another account paid, and no longer shares it.
     private var isTakenBack: Bool {
         [.familyRevoke, .assignmentRevoke].contains(revocation?.type)
     }

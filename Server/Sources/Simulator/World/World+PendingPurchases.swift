@@ -33,7 +33,7 @@ extension World {
     static let pendingMax = 10_000
 
     /// Processes an order like the App Store's payment sheet: it is paid, pending, cancelled or
-    /// fails. An order that could not be bought at all is refused before anybody is asked.
+    /// fails. An order that could not be bought at all is refused before anyone is asked.
     mutating func place(
         _ order: PurchaseOrder, on deviceID: String, at now: AppStoreDate
     ) throws(SimulatorProblem) -> (OrderResult, [NotificationDraft]) {

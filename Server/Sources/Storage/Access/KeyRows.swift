@@ -1,6 +1,6 @@
 import Ledger
 
-/// What an API key permits.
+/// A key embedded in apps (`pk_…`). It reads and posts for one customer at a time.
 package enum KeyKind: String, Hashable, Sendable {
     /// Embedded in apps (`pk_…`): reads and posts for one customer at a time.
     case app
@@ -18,7 +18,7 @@ package struct StoredKey: Hashable, Sendable {
     package var createdAt: Instant
     /// What a secret key may be used for. App keys do not use it.
     package var scopes: Set<KeyScope>
-    /// From then on the key is refused. Nil if it has no end.
+    /// The key is refused from this time on. Nil if it has no end.
     package var until: Instant?
     /// Up to an hour before the last use. Nil if no use was recorded.
     package var lastUsedAt: Instant?

@@ -1,12 +1,13 @@
 /// What a secret key may be used for. A key may have several scopes.
 package enum KeyScope: String, Hashable, Sendable, CaseIterable {
-    /// Reads: customers, history, events, and the rest that changes nothing.
+    /// Reads customers, history, events, and everything else that changes nothing.
     case read
-    /// Acts of support: grants, transfers, blocks, aliases, and purchases posted for a customer.
+    /// Support actions: grants, transfers, blocks, aliases, and purchases posted for a customer.
     case support
     /// Spends a wallet's balance, and signs offers.
     case money
-    /// Everything, also what has no scope of its own, such as the erasure of a person.
+    /// Everything, including operations without a scope of their own, such as the erasure of a
+    /// person.
     case admin
 }
 

@@ -1,23 +1,23 @@
 import Foundation
 import Ledger
 
-/// One act of an operator: who did what, when, and to what.
+/// One action of an operator: the operator, the action, its time, and its object.
 package struct RecordedAct: Hashable, Sendable {
     /// The maximum number of entries of one page.
     package static let pageMax = 200
 
-    /// Nil for acts that are about the server, such as an invitation.
+    /// Nil for actions that are about the server, such as an invitation.
     package var app: AppID?
     package var at: Instant
-    /// Distinguishes it from all others: 32 hexadecimal digits.
+    /// Unique among all entries: 32 hexadecimal digits.
     package var id: String
-    /// The name of the operator, or what else has acted.
+    /// The name of the operator, or of another author.
     package var author: String
     /// For example `grant`.
     package var act: String
     package var environment: Environment?
     package var customer: CustomerID?
-    /// What it was done to, such as the id of a webhook.
+    /// The object of the action, such as the id of a webhook.
     package var subject: String?
     /// As JSON objects, without secrets. Ids of customers are only in ``customerMembers``. Nil if
     /// unknown.
@@ -58,7 +58,7 @@ package struct RecordedAct: Hashable, Sendable {
     package var position: Position { Position(at: at, id: id) }
 }
 
-/// The log of what operators and keys have done.
+/// The log of the actions of operators and keys.
 package struct AuditRows: RowGroup {
     package let tx: DatabaseSession
 }
@@ -72,7 +72,8 @@ extension AuditRows {
         try insert(entry, onConflict: "DO NOTHING")
     }
 
-    /// Appends an entry, or adds to it what was changed, if it was appended before. Idempotent.
+    /// Appends an entry, or adds the changed values to an entry that was appended before.
+    /// Idempotent.
     package func complete(_ entry: RecordedAct) throws(StorageFailure) {
         try insert(
             entry,
@@ -130,7 +131,7 @@ extension AuditRows {
             })
     }
 
-    /// Acts that moved purchases name the owners before and after. They are few.
+    /// Actions that moved purchases contain the owners before and after. They are few.
     private func replaceStates(
         _ names: [CustomerID: CustomerID], in app: AppID
     ) throws(StorageFailure) {

@@ -1,11 +1,11 @@
 import Ledger
 
-/// A link that works once, for somebody who cannot sign in yet.
+/// A link that works once, for a person who cannot sign in yet.
 package struct OperatorLink: Hashable, Sendable {
     package enum Kind: String, Hashable, Sendable, CaseIterable {
-        /// Makes the first account, while there is none.
+        /// Creates the first account, while there is none.
         case first
-        /// Makes another account.
+        /// Creates another account.
         case invitation
         /// Sets another password.
         case reset
@@ -18,7 +18,7 @@ package struct OperatorLink: Hashable, Sendable {
     package var operatorName: String?
     /// The roles of an account that it makes.
     package var roles: OperatorRoles
-    /// Who has made it.
+    /// The operator who made it.
     package var author: String
     package var createdAt: Instant
     package var until: Instant
@@ -58,7 +58,7 @@ extension OperatorLinkRows {
             ])
     }
 
-    /// Looks up a link by the SHA-256 of its token, also one that has ended.
+    /// Looks up a link by the SHA-256 of its token, even if it has expired.
     package func find(hash: [UInt8]) throws(StorageFailure) -> OperatorLink? {
         try operatorLinks("link = $1", [.bytes(hash)]).first
     }
@@ -74,8 +74,8 @@ extension OperatorLinkRows {
             "DELETE FROM operator_links WHERE app = '' AND link = $1", [.bytes(hash)]) == 1
     }
 
-    /// Deletes the links of a kind; those for one account, if it is named. Returns how many there
-    /// were. Idempotent.
+    /// Deletes the links of a kind, or only those for one account if it is named. Returns how many
+    /// there were. Idempotent.
     @discardableResult
     package func delete(
         _ kind: OperatorLink.Kind, for name: String? = nil
@@ -93,7 +93,7 @@ extension OperatorLinkRows {
             "DELETE FROM operator_links WHERE app = '' AND author = $1", [.text(author)])
     }
 
-    /// Deletes the links that have ended. Idempotent.
+    /// Deletes the expired links. Idempotent.
     package func deleteEnded(at now: Instant) throws(StorageFailure) {
         try connection.run(
             "DELETE FROM operator_links WHERE app = '' AND until_ms <= $1",

@@ -2,14 +2,14 @@ import Ledger
 
 /// What an operator may do for an app.
 package enum OperatorRole: String, Hashable, Sendable, CaseIterable {
-    /// Sees everything but acts, secrets and what was signed.
+    /// Sees everything except actions, secrets and signed content.
     case viewer
-    /// Also acts for customers.
+    /// May also act for customers.
     case support
-    /// Also changes where events are sent, and erases customers.
+    /// May also change where events are sent, and erase customers.
     case admin
 
-    /// Whether somebody of this role may do what another may.
+    /// Whether this role may do everything that another role may.
     package func includes(_ other: Self) -> Bool { rank >= other.rank }
 
     private var rank: Int {
@@ -26,7 +26,7 @@ package struct OperatorRoles: Hashable, Sendable {
     /// The maximum number of apps with a role of their own.
     package static let appsMax = 100
 
-    /// The role for every app, also for those that are configured later.
+    /// The role for every app, including apps that are configured later.
     package var everywhere: OperatorRole?
     package var byApp: [AppID: OperatorRole]
 

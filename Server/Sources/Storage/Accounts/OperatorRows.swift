@@ -8,7 +8,7 @@ package struct Operator: Hashable, Sendable {
     package var createdAt: Instant
     /// The last time the operator signed in with a password. Nil if never.
     package var signedInAt: Instant?
-    /// From then on the operator cannot sign in. Nil if not blocked.
+    /// The operator cannot sign in from this time on. Nil if not blocked.
     package var blockedAt: Instant?
 
     package init(
@@ -81,12 +81,12 @@ extension OperatorRows {
         }
     }
 
-    /// Whether anybody has an account.
+    /// Whether any account exists.
     package func hasAny() throws(StorageFailure) -> Bool {
         try !connection.rows("SELECT operator FROM operators WHERE app = '' LIMIT 1", []).isEmpty
     }
 
-    /// Without roles, which are in another table.
+    /// An account without its roles, which are in another table.
     private static func account(_ row: inout ColumnReader) throws(StorageFailure) -> Operator {
         Operator(
             name: try row.text(), roles: OperatorRoles(), createdAt: try row.instant(),

@@ -11,9 +11,9 @@ package struct OperatorSession: Hashable, Sendable {
     package var createdAt: Instant
     /// Up to a minute before its last use.
     package var usedAt: Instant
-    /// It ends then, also if it is in use.
+    /// When it ends, even if it is in use.
     package var until: Instant
-    /// From where the operator has signed in, and with which browser.
+    /// The address and the browser with which the operator has signed in.
     package var address: String
     package var agent: String
 
@@ -53,7 +53,7 @@ extension OperatorSessionRows {
             ])
     }
 
-    /// Looks up a session by the SHA-256 of its token, also one that has ended.
+    /// Looks up a session by the SHA-256 of its token, even if it has ended.
     package func find(hash: [UInt8]) throws(StorageFailure) -> OperatorSession? {
         try connection.firstRow(
             "SELECT \(Self.sessionColumns) FROM operator_sessions WHERE app = '' AND session = $1",
@@ -82,7 +82,7 @@ extension OperatorSessionRows {
             "DELETE FROM operator_sessions WHERE app = '' AND session = $1", [.bytes(hash)])
     }
 
-    /// Ends the sessions of an operator, but for one. Returns how many there were. Idempotent.
+    /// Ends the sessions of an operator, except one. Returns how many there were. Idempotent.
     @discardableResult
     package func delete(
         of name: String, except hash: [UInt8]? = nil

@@ -13,7 +13,7 @@ extension SignInRows {
     }
 
     /// Records that an operator has signed in from a network. Deletes the operator's networks that
-    /// were last used before a moment, and those beyond a number, the longest unused first.
+    /// were last used before a moment, and those beyond a maximum number, the longest unused first.
     /// Idempotent.
     package func record(
         of name: String, from network: String, at now: Instant, since moment: Instant,

@@ -1,12 +1,12 @@
 import Ledger
 
-/// The failed attempts to sign in by one name, or from one address, since the last that succeeded.
+/// The failed attempts to sign in by one name, or from one address, since the last success.
 package struct SignInFailures: Hashable, Sendable {
     /// For example `name mira` or `address 192.0.2.7`.
     package var subject: String
     package var count: Int
     package var lastAt: Instant
-    /// Until then every attempt is refused. Nil if none is.
+    /// Until when every attempt is refused. Nil if attempts are allowed.
     package var shutUntil: Instant?
 
     package init(subject: String, count: Int = 0, lastAt: Instant, shutUntil: Instant? = nil) {
@@ -37,7 +37,7 @@ extension SignInRows {
         }
     }
 
-    /// Replaces what is recorded of a subject.
+    /// Replaces the failures of a subject.
     package func save(_ failures: SignInFailures) throws(StorageFailure) {
         try connection.run(
             "INSERT INTO sign_in_failures (app, subject, failures, last_at_ms, shut_until_ms) "
@@ -51,13 +51,13 @@ extension SignInRows {
             ])
     }
 
-    /// Deletes what is recorded of a subject. Idempotent.
+    /// Deletes the failures of a subject. Idempotent.
     package func deleteFailures(of subject: String) throws(StorageFailure) {
         try connection.run(
             "DELETE FROM sign_in_failures WHERE app = '' AND subject = $1", [.text(subject)])
     }
 
-    /// Deletes the failures of subjects without one since a moment. Idempotent.
+    /// Deletes the failures of subjects whose last failure is before a moment. Idempotent.
     package func deleteFailures(before moment: Instant) throws(StorageFailure) {
         try connection.run(
             "DELETE FROM sign_in_failures WHERE app = '' AND last_at_ms < $1",

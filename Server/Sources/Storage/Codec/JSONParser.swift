@@ -1,4 +1,4 @@
-/// A JSON value, of the kinds that events consist of.
+/// A JSON value of a kind that occurs in events.
 enum JSONValue {
     case text(String)
     case number(Int64)
@@ -8,9 +8,9 @@ enum JSONValue {
     case other
 }
 
-/// Parses the JSON that ``JSONMembersWriter`` writes, also if somebody has formatted it anew.
+/// Parses the JSON that ``JSONMembersWriter`` writes, even if it was reformatted.
 struct JSONParser {
-    /// Objects and arrays inside each other.
+    /// The maximum nesting of objects and arrays.
     private static let depthMax = 16
 
     static let damaged = StorageFailure("the JSON of an event is damaged")

@@ -8,19 +8,19 @@ enum Layout {
     static let usual: Int64 = 2
     /// The first layout plus evidence from unsigned, older documents. Few purchases need it.
     static let legacy: Int64 = 3
-    /// The legacy layout plus, at the end, the time when a renewal was received whose document
-    /// contains no date.
+    /// The legacy layout and, at the end, the time when a renewal arrived whose document contains
+    /// no date.
     static let undated: Int64 = 4
     /// The purchase of the app itself, and nothing else.
     static let app: Int64 = 5
-    /// The undated layout, each part of it optional, plus what is known of restored transactions
-    /// and of a grace period that is over. Few purchases need it.
+    /// The undated layout with each part optional, and with restored transactions and a past grace
+    /// period. Few purchases need it.
     static let extended: Int64 = 6
     /// The purchase of the app itself, proved for two platforms.
     static let appProofs: Int64 = 7
     /// The extended layout with the seats of each payment. Few purchases need it.
     static let seats: Int64 = 8
-    /// The layout with seats, with those of the next period. Few purchases need it.
+    /// The layout with seats, and also the seats of the next period. Few purchases need it.
     static let plannedSeats: Int64 = 9
 }
 

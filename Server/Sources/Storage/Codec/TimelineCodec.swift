@@ -195,7 +195,7 @@ extension ByteReader {
         }
     }
 
-    /// Reads a renewal with its sources, and when a document about it arrived that has no date.
+    /// Reads a renewal with its sources, and when a document about it without a date arrived.
     fileprivate mutating func undatedRenewal(
         hasSeats: Bool
     ) throws(StorageFailure) -> Timeline.Sourced<Renewal>? {

@@ -54,7 +54,7 @@ package enum ConsumptionOutcome: Hashable, Sendable {
     case answered(ConsumptionResponse)
     case withheld(String)
     case givenUp(String)
-    /// Nothing yet; try again at this time.
+    /// No result yet; try again at this time.
     case later(Instant, String, isAttempt: Bool)
 }
 

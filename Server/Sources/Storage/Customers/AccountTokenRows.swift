@@ -22,8 +22,9 @@ extension AccountTokenRows {
         !rules.withForeignTokens.contains(app)
     }
 
-    /// The customer that an account token identifies. Returns nil if the token is no known id. If
-    /// two customers have it, one in upper and one in lower case, returns the one who had it first.
+    /// The customer that an account token identifies. Returns nil if the token is not a known id.
+    /// If two customers have it, one in upper and one in lower case, returns the one who had it
+    /// first.
     func match(by token: String, in app: AppID) throws(StorageFailure) -> TokenMatch? {
         guard identifyCustomers(in: app) else { return nil }
         return try connection.firstRow(
@@ -36,14 +37,14 @@ extension AccountTokenRows {
         }
     }
 
-    /// The customer that an account token identifies. Returns nil if the token is no known id.
+    /// The customer that an account token identifies. Returns nil if the token is not a known id.
     package func customer(
         named token: String, in app: AppID
     ) throws(StorageFailure) -> CustomerID? {
         try match(by: token, in: app)?.customer
     }
 
-    /// The timelines of purchases that have no owner and carry one of these ids as account token.
+    /// The timelines of purchases that have no owner and whose account token is one of these ids.
     /// They belong to the customer without being linked, unless the token belonged to an erased
     /// customer, or another customer has the same token.
     package func timelines(
@@ -70,10 +71,10 @@ extension AccountTokenRows {
         return ids.contains(named.id)
     }
 
-    /// The events after the given one, in order, of purchases while they had no owner and carried
-    /// one of these ids as account token, whoever owns them now. These events have no customer, but
-    /// belong to this customer, who may be known by nothing else. A purchase has few such events,
-    /// so all are read.
+    /// The events after the given one, in order, of purchases while they had no owner and one of
+    /// these ids as account token, whoever owns them now. These events have no customer, but belong
+    /// to this customer, who may have no other records. A purchase has few such events, so all are
+    /// read.
     package func events(
         _ ids: [CustomerID], in app: AppID, after sequence: Int64
     ) throws(StorageFailure) -> [LoggedEvent] {
@@ -87,7 +88,7 @@ extension AccountTokenRows {
                 EventLog.selectEvents(where: EventLog.ofNobodyAfter),
                 purchases.map { [.text(app.rawValue)] + $0.values + [.integer(sequence)] })
             for rows in told {
-                // Earlier the purchase may have carried another token.
+                // The purchase may have had another token earlier.
                 found += try EventLog.events(rows, of: app).filter {
                     $0.entry.accountToken == token
                 }
@@ -96,7 +97,7 @@ extension AccountTokenRows {
         return found.sorted { $0.sequence < $1.sequence }
     }
 
-    /// Whether a purchase carries the id as its account token, whoever has the purchase.
+    /// Whether any purchase has the id as its account token, whoever owns the purchase.
     package func isCarried(_ id: CustomerID, in app: AppID) throws(StorageFailure) -> Bool {
         guard let token = id.accountToken else { return false }
         let values: [Value] = [.text(app.rawValue), .text(token)]
@@ -109,8 +110,7 @@ extension AccountTokenRows {
 }
 
 extension AccountTokenRows {
-    /// An account token that identifies no known customer, and the number of purchases that carry
-    /// it.
+    /// An account token that identifies no known customer, and the number of purchases with it.
     package struct UnknownToken: Hashable, Sendable {
         package var token: String
         package var purchases: Int
@@ -137,8 +137,8 @@ extension AccountTokenRows {
         }
     }
 
-    /// Removes account tokens that were ids of erased customers: they identify nobody any more, and
-    /// later events must not lead back to a person.
+    /// Removes account tokens that were ids of erased customers: they no longer identify anyone,
+    /// and later events must not lead back to a person.
     func withoutErasedTokens(_ entries: [EventEntry]) throws(StorageFailure) -> [EventEntry] {
         var tokens: [AppID: Set<String>] = [:]
         for entry in entries where entry.customer == nil {

@@ -50,9 +50,9 @@ extension CustomerErasure {
             unlinked += 1
         }
         let hashes = try hashesToErase(person, hashes, in: app)
-        // Including those of this transaction. No document is recorded meanwhile, and whoever else
-        // adds an event about this person has read a row that is deleted here, so one of the two
-        // transactions is run again.
+        // Includes the events of this transaction. No document is recorded meanwhile. Any other
+        // transaction that adds an event about this person has read a row that is deleted here, so
+        // one of the two transactions runs again.
         try tx.pendingEvents.numberAll(of: app)
         try tx.webhooks.revokeCursorLeases(of: app)
         try replaceIDs(names, in: app, mentionedBy: counterparts)
@@ -70,8 +70,9 @@ extension CustomerErasure {
         return unlinked
     }
 
-    /// The number of purchases, in both environments, that would have no owner if a customer were
-    /// erased: all but consumables, also those that belong to them by an account token only.
+    /// The number of purchases, in both environments, that would lose their owner if a customer
+    /// were erased: all but consumables, including those that belong to the customer only by an
+    /// account token.
     package func erasableCount(
         of person: StoredCustomer, in app: AppID
     ) throws(StorageFailure) -> Int {
@@ -147,8 +148,8 @@ extension CustomerErasure {
 extension CustomerErasure {
     private static let eventBatch = 500
 
-    /// Replaces ids in the events of these customers, and in the events of others that mention
-    /// them, which are those of the customers mentioned here.
+    /// Replaces ids in the events of these customers, and in the events of the customers mentioned
+    /// there, which mention these.
     private func replaceIDs(
         _ names: [CustomerID: CustomerID], in app: AppID, mentionedBy others: Set<CustomerID>
     ) throws(StorageFailure) {
@@ -164,13 +165,14 @@ extension CustomerErasure {
         for customer in mentioning.subtracting(names.keys).subtracting(names.values).sorted() {
             scrubbed.formUnion(try replaceIDs(names, inEventsOf: customer, in: app))
         }
-        // A body lists all ids of a customer, so it can name the person though its event does not.
+        // A body lists all ids of a customer, so it can identify the person even if its event does
+        // not.
         for customer in scrubbed.subtracting(names.keys).subtracting(names.values).sorted() {
             try tx.deliveries.scrub(of: customer.rawValue, in: app)
         }
     }
 
-    /// Also of events that name the person only by an account token.
+    /// Also scrubs deliveries of events that identify the person only by an account token.
     private func scrubDeliveries(
         ofPerson names: [CustomerID: CustomerID], in app: AppID
     ) throws(StorageFailure) {
@@ -258,7 +260,7 @@ extension CustomerErasure {
         }
     }
 
-    /// Transfers what is still linked to a customer, and their debits, to their pseudonym. Removes
+    /// Transfers the remaining links of a customer, and their debits, to their pseudonym. Removes
     /// the free text that the app's server wrote.
     func transferConsumables(
         _ person: CustomerID, under pseudonym: CustomerID, in app: AppID, at now: Instant

@@ -5,8 +5,8 @@ package struct Link: Hashable, Sendable {
     package var customer: CustomerID
     package var evidence: Evidence
     package var since: Instant
-    /// The newest document that the customer's devices have shown. Nil if the purchase is theirs
-    /// whatever they show, or if it was not remembered.
+    /// The newest document that the customer's devices have presented. Nil if the purchase belongs
+    /// to the customer independent of documents, or if the document was not remembered.
     package var document: PresentedDocument?
 
     package init(
@@ -26,7 +26,7 @@ package struct Link: Hashable, Sendable {
 package struct StoredCustomer: Hashable, Sendable {
     package var customer: CustomerID
     package var ids: [CustomerID]
-    /// Those of the ids that the server made, to be set as account tokens.
+    /// Those of the ids that the server made as account tokens.
     package var accountTokens: Set<CustomerID>
     /// Whether the customer ever received a manual grant.
     package var hasGrants: Bool
@@ -44,12 +44,12 @@ package struct StoredCustomer: Hashable, Sendable {
         self.hasSeats = hasSeats
     }
 
-    /// The ids by which the app knows a person: not anonymous, and not made by the server.
+    /// The ids by which the app identifies a person: not anonymous, and not made by the server.
     package var personalIDs: [CustomerID] {
         ids.filter { !$0.isAnonymous && !accountTokens.contains($0) }
     }
 
-    /// Whether the app has not said who the person is.
+    /// Whether no id identifies a person.
     package var isAnonymous: Bool { personalIDs.isEmpty }
 }
 
@@ -61,8 +61,9 @@ package struct CustomerRows: RowGroup {
 extension CustomerRows {
     /// The customer that an id belongs to. Returns nil if the id is unknown.
     ///
-    /// A UUID in upper case and the same UUID in lower case are one id if account tokens identify
-    /// customers. Otherwise a purchase's token would name whoever used it first in the other case.
+    /// If account tokens identify customers, a UUID in upper case and the same UUID in lower case
+    /// are one id. Otherwise a purchase's token would identify the first customer who used it in
+    /// the other case.
     package func find(
         known id: CustomerID, in app: AppID
     ) throws(StorageFailure) -> StoredCustomer? {
@@ -91,7 +92,7 @@ extension CustomerRows {
             hasGrants: first.grants > 0, hasSeats: first.seats > 0)
     }
 
-    /// Customers with an id that begins with a text, whatever the case of ASCII letters, in the
+    /// Customers with an id that begins with a text, ignoring the case of ASCII letters, in the
     /// order of these ids.
     package func all(
         beginningWith prefix: String, in app: AppID, limit: Int
@@ -156,8 +157,8 @@ extension CustomerRows {
         ).joined().read { row throws(StorageFailure) in try row.customer() }
     }
 
-    /// The anonymous ids that were separated from a customer and belong to nobody since, such as
-    /// that of a device on which the customer has signed in. Events may still mention them.
+    /// The anonymous ids that were separated from a customer and are unused since, for example the
+    /// id of a device on which the customer has signed in. Events may still mention them.
     package func separatedDevices(
         of customer: CustomerID, in app: AppID
     ) throws(StorageFailure) -> [CustomerID] {

@@ -5,7 +5,7 @@ import Ledger
 // a pseudonym, the one that replaced the customer's id in existing events, and the debits and the
 // credits by hand stay with them. A pseudonym is a row of `customers` without a row in
 // `customer_ids`. It cannot be queried, spend, or be merged, and it reveals nothing about the
-// person. Refunds continue to change its wallets, so that the log stays consistent.
+// person. Refunds still change its wallets, so that the log stays consistent.
 extension ErasedIDRows {
     /// Returns whether a customer is the pseudonym of an erased customer, whose consumables stay
     /// used up.

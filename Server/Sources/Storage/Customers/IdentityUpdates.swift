@@ -9,7 +9,7 @@ extension IdentityUpdates {
     /// The customer that an id belongs to. An unknown id becomes a new customer.
     ///
     /// - Throws: ``StorageFailure`` of kind `erased` if the id is the pseudonym of an erased
-    ///   customer: nobody may gain access to an erased customer's data by using it as an id.
+    ///   customer: it must not give access to an erased customer's data.
     package func customer(
         _ id: CustomerID, in app: AppID, at now: Instant
     ) throws(StorageFailure) -> StoredCustomer {
@@ -24,8 +24,8 @@ extension IdentityUpdates {
         return StoredCustomer(customer: id, ids: [id])
     }
 
-    /// Adds an id that belonged to nobody to a customer, and emits an event. Not idempotent: check
-    /// first whom the id belongs to.
+    /// Adds an unused id to a customer, and emits an event. Not idempotent: check first who has the
+    /// id.
     ///
     /// - Throws: ``StorageFailure`` of kind `erased` if the id is the pseudonym of an erased
     ///   customer.
@@ -38,14 +38,15 @@ extension IdentityUpdates {
         try emitIdentityEvent(.aliasAdded, of: customer, other: id, in: app, at: now)
         try tx.walletUpdates.emitEvents(named: id, by: customer, in: app, at: now)
         try tx.inquiries.reschedule(named: id, in: app, at: now)
-        // Purchases that carry this id as their account token belong to the customer from now on.
+        // Purchases with this id as their account token belong to the customer from now on.
         try tx.seats.releaseSeatsOfOwnPurchases(of: customer, in: app, at: now)
         for environment in Environment.allCases {
             try tx.reminders.watchTerms(of: customer, in: app, environment)
         }
     }
 
-    /// Gives a customer an id to set as account token. The id must be a new UUID in lower case.
+    /// Adds an id to a customer that serves as account token. The id must be a new UUID in lower
+    /// case.
     package func addAccountToken(
         _ token: CustomerID, to customer: CustomerID, in app: AppID, at now: Instant
     ) throws(StorageFailure) {
@@ -66,8 +67,8 @@ extension IdentityUpdates {
     }
 
     /// Merges the second customer into the first: every id, purchase and debit of the second
-    /// belongs to the first from now on, and events are emitted. Not idempotent: check first whom
-    /// the ids belong to.
+    /// belongs to the first from now on, and events are emitted. Not idempotent: check first who
+    /// has the ids.
     package func merge(
         _ other: CustomerID, into customer: CustomerID, in app: AppID, at now: Instant
     ) throws(StorageFailure) {
@@ -99,8 +100,8 @@ extension IdentityUpdates {
             about: try tx.links.purchases(of: customer, in: app), in: app, at: now)
     }
 
-    /// Keeps each share once, and none of a purchase that the merged customer owns. Of two shares
-    /// in one purchase, the one of the customer who remains counts.
+    /// Keeps each share once, and no share of a purchase that the merged customer owns. Of two
+    /// shares in one purchase, the share of the remaining customer counts.
     private func mergeShares(
         of other: CustomerID, into customer: CustomerID, in app: AppID
     ) throws(StorageFailure) {
@@ -133,8 +134,8 @@ extension IdentityUpdates {
 
 extension IdentityUpdates {
     /// Removes an id from a customer, and emits an event. All purchases stay with the customer,
-    /// including those that are theirs only because the id is the account token. Not idempotent:
-    /// check first whom the id belongs to.
+    /// including those that belong to them only because the id is the account token. Not
+    /// idempotent: check first who has the id.
     ///
     /// - Parameter alias: must not be the id that represents the customer in the database.
     package func removeID(

@@ -6,7 +6,7 @@ package struct ShownEntitlement: Hashable, Sendable {
     package var state: Access.State
     /// If open: the end if nothing else happens. If shut: since when.
     package var until: Instant?
-    /// When time alone changes it.
+    /// When it will change with time alone.
     package var changesAt: Instant?
     package var willRenew: Bool?
     package var product: ProductID?
@@ -18,19 +18,19 @@ package struct ShownEntitlement: Hashable, Sendable {
     }
 }
 
-/// How far the rows about an app's customers are written.
+/// The progress of writing the rows about an app's customers.
 package struct Showing: Hashable, Sendable {
-    /// The settings by which they are written.
+    /// Describes the settings used for the rows.
     package var rules: String
     /// The last customer whose rows were written; nil if all are.
     package var customer: CustomerID?
-    /// The number of customers whose rows were written by these settings.
+    /// The number of customers whose rows were written with these settings.
     package var shown: Int
-    /// The last event that was followed.
+    /// The last event that was processed.
     package var sequence: Int64
 }
 
-/// What the list of customers shows of each of them.
+/// The rows that the list of customers shows.
 package struct ShownRows: RowGroup {
     package let tx: DatabaseSession
 }
@@ -50,8 +50,8 @@ extension ShownRows {
 
     /// Returns nil if nothing was written yet.
     ///
-    /// - Parameter isLocking: whether other servers are kept from going on meanwhile. Then nil also
-    ///   means that another one is at it.
+    /// - Parameter isLocking: whether to prevent other servers from continuing meanwhile. Then nil
+    ///   also means that another server is at work.
     package func showing(
         of app: AppID, isLocking: Bool = false
     ) throws(StorageFailure) -> Showing? {
@@ -65,7 +65,7 @@ extension ShownRows {
         }
     }
 
-    /// Begins to write the rows of every customer by the given settings, as of the log's end.
+    /// Begins to write the rows of every customer with the given settings, as of the log's end.
     package func begin(of app: AppID, by rules: String) throws(StorageFailure) {
         try connection.run(
             "INSERT INTO showings (app, rules, customer, shown, sequence) "
@@ -83,8 +83,8 @@ extension ShownRows {
             ])
     }
 
-    /// The customers of whom events say something, those included who share a purchase or
-    /// have a seat of it; and the last of these events.
+    /// The customers that events are about, including those who share a purchase or have a seat of
+    /// it, and the last of these events.
     package func customersConcerned(
         in app: AppID, after sequence: Int64, limit: Int
     ) throws(StorageFailure) -> (customers: Set<CustomerID>, last: Int64?) {
@@ -92,7 +92,7 @@ extension ShownRows {
         var customers: Set<CustomerID> = []
         var groups: Set<PurchaseID> = []
         var last: Int64?
-        // A large group can have more members than are written at once.
+        // A large group can have more members than are written in one step.
         for event in events where customers.count < Self.customersConcernedMax {
             last = event.sequence
             customers.formUnion([event.entry.customer, event.entry.other].compactMap(\.self))
@@ -101,7 +101,7 @@ extension ShownRows {
             }
             guard let purchase = event.entry.purchase else { continue }
             customers.formUnion(try tx.shares.sharers(of: purchase, in: app))
-            // Whoever joins is the last, so that nobody else's seat changes.
+            // A new member is the last in order, so other members' seats do not change.
             guard event.entry.change.kind != .seatClaimed, groups.insert(purchase).inserted else {
                 continue
             }
@@ -110,10 +110,10 @@ extension ShownRows {
         return (customers, last)
     }
 
-    /// No further event is read if the events before it concern so many customers.
+    /// No further event is read once the events so far concern this many customers.
     private static let customersConcernedMax = 1_000
 
-    /// Customers with an entitlement that has changed by time alone.
+    /// Customers with an entitlement that has changed with time alone.
     package func customersToShow(
         in app: AppID, at now: Instant, limit: Int
     ) throws(StorageFailure) -> Set<CustomerID> {
@@ -127,7 +127,8 @@ extension ShownRows {
 
     // MARK: - Rows
 
-    /// Deletes the rows of somebody who is no customer, or whose id is another customer's now.
+    /// Deletes the rows of an id that is not a customer's any more, or belongs to another customer
+    /// now.
     package func delete(_ customer: CustomerID, in app: AppID) throws(StorageFailure) {
         for table in ["shown_entitlements", "shown_wallet_entries"] {
             for environment in Environment.allCases {
@@ -165,7 +166,7 @@ extension ShownRows {
             })
     }
 
-    /// Writes the entries of a wallet that differ from those before, which are the last ones.
+    /// Writes the entries of a wallet that differ from the stored ones, which are the last ones.
     package func show(
         _ entries: [Wallet.Entry], in currency: CurrencyID, of customer: CustomerID, in app: AppID,
         _ environment: Environment
@@ -193,7 +194,7 @@ extension ShownRows {
 }
 
 extension Wallet.Entry {
-    /// Its values, from `at_ms` on.
+    /// The entry's values, beginning with `at_ms`.
     fileprivate var shown: [Value] {
         let words: [Value]
         switch cause {

@@ -35,7 +35,7 @@ extension WebhookDeliveryRows {
 
     /// The deliveries of a webhook, newest first.
     ///
-    /// - Parameter streams: only those of these streams; nil means all.
+    /// - Parameter streams: only deliveries of these streams; nil means all.
     package func all(
         to webhook: WebhookID, of app: AppID, in state: StoredDelivery.State?, streams: [String]?,
         after position: DeliveryPosition?, limit: Int
@@ -161,8 +161,8 @@ extension WebhookDeliveryRows {
 
     // MARK: - Erasing
 
-    /// Removes what was rendered of a customer's events, and what receivers answered. What is not
-    /// delivered yet is rendered again, from the events as they are by then.
+    /// Removes the rendered bodies of a customer's events, and the receivers' answers. Deliveries
+    /// that are still due are rendered again, from the events as they are then.
     ///
     /// - Parameter name: replaces the customer's id, if it is erased.
     func scrub(

@@ -1,14 +1,14 @@
 import Ledger
 
-// The deliveries of one event, which a format may make several of: its parts.
+// The parts of one event: a format may make several deliveries of it.
 extension WebhookDeliveryRows {
-    /// Brings the deliveries of an event up to date, and stores their bodies. Deletes what waits
-    /// and is no part any more, adds the parts after the leased one, and starts those of them over
-    /// that had ended: they were posted in another form. Bounded by the parts of one event.
+    /// Updates the deliveries of an event, and stores their bodies. Deletes waiting deliveries that
+    /// are no longer parts, adds the parts after the leased one, and restarts those that had ended,
+    /// because they were posted in another format. Bounded by the parts of one event.
     ///
-    /// - Parameter parts: all of the event, in order, with their bodies.
-    /// - Returns: the body of the leased part. Nil if it is none any more, and was deleted, or if
-    ///   the lease was lost, and nothing was done.
+    /// - Parameter parts: all parts of the event, in order, with their bodies.
+    /// - Returns: the body of the leased part. Nil if it is no longer a part and was deleted, or if
+    ///   the lease was lost and nothing was done.
     package func storeParts(
         _ parts: [NewDelivery], of lease: DeliveryLease, to webhook: WebhookID, of app: AppID,
         at now: Instant
@@ -29,7 +29,7 @@ extension WebhookDeliveryRows {
         return body
     }
 
-    /// Deletes the waiting deliveries of the event of a lease whose messages are not in a list.
+    /// Deletes the waiting deliveries of a lease's event whose messages are not in a list.
     private func deleteWaiting(
         of lease: DeliveryLease, except messages: [String], _ webhook: [Value]
     ) throws(StorageFailure) {

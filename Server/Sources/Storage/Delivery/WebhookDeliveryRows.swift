@@ -21,8 +21,8 @@ package struct NewDelivery: Hashable, Sendable {
 }
 
 extension EventEntry {
-    /// What is delivered in order: the customer's events, by token while they have no owner, or
-    /// else those of the purchase.
+    /// The stream in which deliveries keep their order: the customer's events; while there is no
+    /// owner, the account token's; otherwise the purchase's.
     package var stream: String {
         customer?.rawValue ?? accountToken ?? purchase?.description ?? ""
     }
@@ -36,7 +36,8 @@ package struct StoredDelivery: Hashable, Sendable {
     package var stream: String
     package var state: State
     package var createdAt: Instant
-    /// Nil if it has ended, or waits for an earlier one of its stream.
+    /// When the next attempt is due. Nil if the delivery has ended, or waits for an earlier one of
+    /// its stream.
     package var dueAt: Instant?
     package var attempts: Int
     package var attemptedAt: Instant?
@@ -56,19 +57,19 @@ package struct DeliveryLease: Hashable, Sendable {
     package var message: String
     package var sequence: Int64
     package var stream: String
-    /// Since it was added or replayed.
+    /// The number of attempts since it was added or replayed.
     package var tries: Int
-    /// Ever.
+    /// The number of all attempts.
     package var attempts: Int
     package var body: [UInt8]?
     package var holder: String
 }
 
-/// What came of one attempt.
+/// The result of one attempt.
 package struct DeliveryAttempt: Hashable, Sendable {
     package var at: Instant
     package var milliseconds: Int64
-    /// Nil if nothing answered.
+    /// The HTTP status. Nil if there was no answer.
     package var status: Int?
     package var trouble: String?
     /// The beginning of the answer.
@@ -160,7 +161,7 @@ extension WebhookDeliveryRows {
 
     // MARK: - Leases
 
-    /// Whether anything is due. Looking first spares a write transaction.
+    /// Whether any delivery is due. This check avoids a write transaction.
     package func hasDue(
         to webhook: WebhookID, of app: AppID, by now: Instant
     ) throws(StorageFailure) -> Bool {
@@ -218,7 +219,7 @@ extension WebhookDeliveryRows {
         ) { row throws(StorageFailure) in (stream: try row.text(), holder: try row.optionalText()) }
         guard let found else { return }
         var attempt = attempt
-        // If a person in it was erased meanwhile, the answer may name them.
+        // If a person in the delivery was erased meanwhile, the answer may contain their id.
         if found.holder != lease.holder { attempt.answer = nil }
         let isNew = try tx.queues.complete(
             key, of: .webhookDeliveries, .completed(), by: lease.holder,
@@ -277,9 +278,9 @@ extension WebhookDeliveryRows {
 
     // MARK: - Replays
 
-    /// Adds deliveries, or starts those over that exist, at their first attempt. What is on its way
-    /// is sent once more at most. A delivery that exists stays in its stream, even if its event
-    /// would be in another one by now: that of the customer to whom its purchase was linked since.
+    /// Adds deliveries, or restarts existing ones at their first attempt. A delivery that is being
+    /// posted may be posted once more. An existing delivery stays in its stream, even if its event
+    /// would now belong to the stream of the customer to whom its purchase was linked since.
     package func replay(
         _ deliveries: [NewDelivery], to webhook: WebhookID, of app: AppID, at now: Instant
     ) throws(StorageFailure) {
@@ -308,7 +309,7 @@ extension WebhookDeliveryRows {
             [.text(app.rawValue), .text(webhook.rawValue)])
     }
 
-    /// How much waits, and since when.
+    /// How many deliveries wait, and since when.
     package func backlog(
         ofDeliveriesTo webhook: WebhookID, of app: AppID
     ) throws(StorageFailure) -> QueueBacklog {
@@ -321,7 +322,7 @@ extension WebhookDeliveryRows {
             QueueBacklog.init)[0]
     }
 
-    /// Not only what is due: most of a backlog waits for an earlier delivery.
+    /// Includes deliveries that are not due: most of a backlog waits for an earlier delivery.
     static let selectWaiting =
         "SELECT count(*), min(created_at_ms) FROM (SELECT created_at_ms FROM webhook_deliveries "
         + "WHERE app = $1 AND webhook = $2 AND ended_at_ms IS NULL "

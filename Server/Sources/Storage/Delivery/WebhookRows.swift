@@ -10,16 +10,16 @@ package struct WebhookID: TextIdentifier {
 package enum WebhookFormat: String, Hashable, Sendable, CaseIterable {
     /// `type`, `timestamp` and `data`, with the event and the customer as the API shows them.
     case perennial
-    /// As RevenueCat's webhooks. One event becomes none, one, or several of them.
+    /// The form of RevenueCat's webhooks. One event becomes none, one, or several of them.
     case revenueCat = "revenuecat"
 }
 
-/// Which events a webhook gets. Nil means that it does not matter.
+/// The events that a webhook gets. A nil member accepts all.
 package struct WebhookFilter: Hashable, Sendable {
     package var types: Set<Change.Kind>?
-    /// With products, events that are about no product are left out.
+    /// If set, events without a product are left out.
     package var products: Set<ProductID>?
-    /// Events of a customer, which belong to no environment, pass.
+    /// Events of a customer, which belong to no environment, always pass.
     package var environments: Set<Environment>?
 
     package init(
@@ -41,7 +41,7 @@ package struct WebhookFilter: Hashable, Sendable {
     }
 }
 
-/// Where a webhook posts to, and what.
+/// The address and the content of a webhook's posts.
 package struct WebhookSettings: Hashable, Sendable {
     package var url: String
     package var filter: WebhookFilter
@@ -63,10 +63,11 @@ package struct WebhookSettings: Hashable, Sendable {
 /// A webhook as the database has it.
 package struct StoredWebhook: Hashable, Sendable {
     package var id: WebhookID
-    /// Nil if they are in the configuration, as its secrets are.
+    /// Nil if the settings are in the configuration, like its secrets.
     package var settings: WebhookSettings?
     package var secret: String?
-    /// Secrets before the last rotation, which go on signing until `formerUntil`, the oldest first.
+    /// The secrets before the last rotation, the oldest first. They continue to sign until
+    /// `formerUntil`.
     package var formerSecrets: [String] = []
     package var formerUntil: Instant?
     package var createdAt: Instant
@@ -74,11 +75,11 @@ package struct StoredWebhook: Hashable, Sendable {
     package var cursor: Int64
     package var pausedAt: Instant?
     package var pauseReason: PauseReason?
-    /// Nothing is posted before, because the receiver asked for it.
+    /// Nothing is posted before this time, because the receiver asked for a pause.
     package var heldUntil: Instant?
     /// The first failure since the last success.
     package var failingSince: Instant?
-    /// Whether the log has named it as failing.
+    /// Whether the log has reported it as failing.
     package var isReported: Bool
 
     package enum PauseReason: String, Hashable, Sendable {
@@ -116,7 +117,7 @@ extension LeaseQueue {
         unfinished: "deleted_at_ms IS NULL")
 }
 
-/// Webhooks, with their settings, secrets and places in the log.
+/// Webhooks, with their settings, secrets and cursors.
 package struct WebhookRows: RowGroup {
     package let tx: DatabaseSession
 }
@@ -235,7 +236,7 @@ extension WebhookRows {
             Self.values(of: settings) + [.text(app.rawValue), .text(id.rawValue)])
     }
 
-    /// Pauses a webhook, or lets it go on. A webhook that goes on has no failures yet.
+    /// Pauses a webhook, or resumes it. A resumed webhook has no failures yet.
     package func pause(
         _ id: WebhookID, of app: AppID, since: Instant?, _ reason: StoredWebhook.PauseReason?
     ) throws(StorageFailure) {
@@ -250,7 +251,8 @@ extension WebhookRows {
         try update(id, of: app, "held_until_ms = $1", [.integer(until.milliseconds)])
     }
 
-    /// Replaces the secret. The former ones, which contain no spaces, go on signing until then.
+    /// Replaces the secret. The former secrets, which contain no spaces, continue to sign until a
+    /// given time.
     package func rotateSecret(
         of id: WebhookID, in app: AppID, to secret: String, formers: [String],
         formerUntil: Instant
@@ -263,8 +265,7 @@ extension WebhookRows {
             ])
     }
 
-    /// Marks a webhook as deleted. ``deleteDeliveries(of:deliveredBefore:failedBefore:limit:)``
-    /// deletes its rows.
+    /// Marks a webhook as deleted. ``WebhookDeliveryRows`` deletes its rows later.
     package func delete(
         _ id: WebhookID, of app: AppID, at now: Instant
     ) throws(StorageFailure) {
@@ -274,7 +275,7 @@ extension WebhookRows {
             [.integer(now.milliseconds)])
     }
 
-    /// Since when a webhook has failed without a success. An earlier beginning stays.
+    /// Records since when a webhook has failed without a success. An earlier time is kept.
     package func setFailing(
         _ id: WebhookID, of app: AppID, since: Instant?
     ) throws(StorageFailure) {
@@ -319,8 +320,9 @@ extension WebhookRows {
         }
     }
 
-    /// Moves a leased cursor on, and adds the deliveries of the events that it passed. Does nothing
-    /// if the lease was lost: another server has read on, or a person was erased meanwhile.
+    /// Moves a leased cursor forward, and adds the deliveries of the events that it passed. Does
+    /// nothing if the lease was lost: another server has continued, or a person was erased
+    /// meanwhile.
     package func advance(
         _ lease: WebhookLease, to sequence: Int64, of app: AppID, adding deliveries: [NewDelivery],
         at now: Instant
@@ -338,7 +340,8 @@ extension WebhookRows {
             by: lease.holder)
     }
 
-    /// Ends the leases of an app's cursors, so that what was rendered meanwhile is rendered again.
+    /// Ends the leases of an app's cursors, so that bodies rendered in the meantime are rendered
+    /// again.
     package func revokeCursorLeases(of app: AppID) throws(StorageFailure) {
         try connection.run(
             "UPDATE webhooks SET lease_until_ms = 0, lease_holder = NULL "

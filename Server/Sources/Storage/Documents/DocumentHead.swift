@@ -1,6 +1,6 @@
 import Ledger
 
-/// What a list says of a document: everything but its bytes.
+/// The description of a document in a list: everything but its bytes.
 package struct DocumentHead: Hashable, Sendable {
     package var id: [UInt8]
     package var kind: StoredDocument.Kind
@@ -22,7 +22,7 @@ package struct DocumentHead: Hashable, Sendable {
     }
 }
 
-/// The position of a list of documents that goes back in time.
+/// A position in a list of documents, which goes back in time.
 package struct DocumentCursor: Hashable, Sendable {
     package var signedAt: Instant
     package var id: [UInt8]
@@ -34,8 +34,8 @@ package struct DocumentCursor: Hashable, Sendable {
 }
 
 extension DocumentRows {
-    /// When a document was signed that attests a fact about a purchase. Returns nil if none of its
-    /// documents has this id.
+    /// When a document with an id was signed, among those with facts about a purchase. Returns nil
+    /// if there is none.
     package func signingTime(
         of id: [UInt8], about purchase: PurchaseID, in app: AppID
     ) throws(StorageFailure) -> Instant? {
@@ -48,8 +48,8 @@ extension DocumentRows {
         }
     }
 
-    /// When a document was signed that was signed within a range of time. There is no index by id
-    /// alone, so the range must be short.
+    /// When a document with an id was signed, among those signed within a range of time. There is
+    /// no index by id alone, so the range must be short.
     package func signingTime(
         of id: [UInt8], in app: AppID, within range: ClosedRange<Instant>
     ) throws(StorageFailure) -> Instant? {
@@ -65,7 +65,7 @@ extension DocumentRows {
         }
     }
 
-    /// The documents of an app that were signed before a position, those signed last first.
+    /// The documents of an app that were signed before a position, the latest signature first.
     package func heads(
         of app: AppID, before place: DocumentCursor?, limit: Int
     ) throws(StorageFailure) -> [DocumentHead] {

@@ -38,8 +38,8 @@ struct Month: Hashable, Sendable {
 }
 
 extension Database {
-    /// Months before the present one for which documents still arrive: Apple retries notifications
-    /// for days, and devices post what they have.
+    /// The number of months before the present one for which documents still arrive: Apple retries
+    /// notifications for days, and devices post old documents.
     private static let monthsBehind = 3
     private static let monthsAhead = 3
     private static let lockWait = "2s"
@@ -87,8 +87,8 @@ extension Database {
             "SELECT 1 FROM pg_tables WHERE schemaname = current_schema() AND tablename = $1",
             [.text(month.tableName)])
         guard present.isEmpty else { return }
-        // Writers of documents wait behind this statement: better to have no partition for a day
-        // than to make them wait for long, for example behind a backup.
+        // Writers of documents wait behind this statement. Having no partition for a day is better
+        // than making them wait long, for example behind a backup.
         try connection.run("SET LOCAL lock_timeout = '\(lockWait)'", [])
         let earlier = try connection.rows(
             "SELECT 1 FROM documents_other WHERE signed_at_ms >= $1 AND signed_at_ms < $2 LIMIT 1",

@@ -5,7 +5,7 @@ package struct StoredDocument: Hashable, Sendable {
     package var app: AppID
     /// The SHA-256 of the signed content and the signer: 32 bytes. So all variants of a document
     /// that differ only in unsigned parts have the same id, whichever arrives first. For a version
-    /// 1 notification, the SHA-256 of what is the same in all of its copies.
+    /// 1 notification, the SHA-256 of the content that is the same in all of its copies.
     package var id: [UInt8]
     package var kind: Kind
     package var environment: Environment

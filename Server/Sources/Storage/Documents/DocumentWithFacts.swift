@@ -8,9 +8,9 @@ package struct DocumentWithFacts: Hashable, Sendable {
     package var forward: ForwardOrder?
     /// Apple's request for consumption information that came with the document.
     package var consumptionInquiry: ConsumptionInquiry?
-    /// The claims on seats that the App Store has ended, as the document says.
+    /// The claims on seats that the App Store has ended, according to the document.
     package var seatUnclaim: SeatUnclaim?
-    /// That a purchase continued under another id.
+    /// The continuation of a purchase under another id.
     package var succession: Succession?
 
     package init(_ document: StoredDocument, _ facts: [Fact]) {
@@ -69,7 +69,7 @@ extension Database {
         try await record([attested])[0].get()
     }
 
-    /// Records several documents with their facts. Each succeeds or fails by itself.
+    /// Records several documents with their facts. Each succeeds or fails separately.
     package func record(_ attested: [DocumentWithFacts]) async -> [Result<Bool, any Error>] {
         let onSnapshot = attested.allSatisfy(rules.recordsOnSnapshot)
         return await (onSnapshot ? recordings : commits).record(attested, by: rules)

@@ -7,34 +7,35 @@ import Synchronization
 // only where they change the same row.
 //
 // That is safe under three conditions:
-//   1. Such a transaction changes the row of each purchase that its documents are about, and any
-//      other one that changes rows of a purchase changes that row too, unless it changes only
-//      columns that such a transaction does not read. So of two transactions about one purchase
-//      the second is run again, and has then read everything that the first has written.
+//   1. Such a transaction changes the row of each purchase that its documents are about. Any other
+//      transaction that changes rows of a purchase also changes that row, unless it changes only
+//      columns that such a transaction does not read. So of two transactions about one purchase the
+//      second runs again, and then reads everything that the first has written.
 //   2. What it reads belongs to its purchases, or never changes while it runs. `SnapshotConnection`
 //      refuses all other tables; then the documents are recorded by a serializable transaction.
-//   3. Whoever erases a customer locks out all such transactions, because a row of `erasures`
-//      belongs to no purchase.
+//   3. A transaction that erases a customer locks out all such transactions, because a row of
+//      `erasures` belongs to no purchase.
 
 extension Dialect {
-    /// Keeps whoever erases a customer from running at the same time.
+    /// Statements that prevent an erasure of a customer from running at the same time.
     var sharedRecording: [String] {
         self == .sqlite ? [] : ["LOCK TABLE recordings IN ROW EXCLUSIVE MODE"]
     }
 
-    /// Keeps transactions that record documents on a snapshot from running at the same time.
+    /// Statements that prevent transactions that record documents on a snapshot from running at the
+    /// same time.
     var excludedRecording: [String] {
         self == .sqlite ? [] : ["LOCK TABLE recordings IN SHARE MODE"]
     }
 }
 
 extension DatabaseRules {
-    /// Whether a document can probably be recorded on a snapshot. If not, that is found out, at the
-    /// cost of another run.
+    /// Whether a document can probably be recorded on a snapshot. If that is wrong, the transaction
+    /// runs again.
     func recordsOnSnapshot(_ attested: DocumentWithFacts) -> Bool {
-        // Claims that the App Store has ended can be of any purchase.
+        // Claims that the App Store has ended can belong to any purchase.
         guard attested.succession == nil, attested.seatUnclaim == nil else { return false }
-        // What credits a wallet depends on the other purchases and the bookings of a customer.
+        // A wallet's credits depend on the other purchases and the bookings of a customer.
         return wallets[attested.document.app] == nil
             || !attested.facts.contains(where: \.isAboutConsumable)
     }
@@ -47,9 +48,9 @@ extension Fact {
 }
 
 /// A connection whose transaction runs on a snapshot, for documents. It refuses statements about
-/// tables of which a snapshot is not enough.
+/// tables for which a snapshot is not sufficient.
 struct SnapshotConnection: Connection {
-    /// Their rows belong to one purchase, or to one document, or they are never changed.
+    /// Tables whose rows belong to one purchase, or to one document, or never change.
     private static let tables: Set<Substring> = [
         "headers", "documents", "facts", "purchases", "links", "shares",
         "money_transactions", "money_movements", "money_subscriptions", "money_changes",

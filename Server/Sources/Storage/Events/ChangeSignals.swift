@@ -4,15 +4,15 @@ import Synchronization
 /// Wakes readers that wait for a change of a customer, or for any event of an app, after this
 /// process has committed such events.
 ///
-/// A signal is a hint to read again. It can come although nothing has changed, and what other
-/// servers commit gives none, so a reader must also look again from time to time.
+/// A signal is a hint to read again. It may be sent although nothing has changed, and commits of
+/// other servers send none, so a reader must also check from time to time.
 package final class ChangeSignals: Sendable {
     private enum Topic: Hashable {
         /// All events of an app.
         case log(AppID)
         /// The id is in lower case, because account tokens are compared without case.
         case id(AppID, String)
-        /// Of whoever has a purchase without being its owner.
+        /// A customer who has a purchase without being its owner.
         case purchase(AppID, PurchaseID)
 
         init(_ app: AppID, _ id: String) { self = .id(app, id.lowercased()) }
@@ -20,17 +20,17 @@ package final class ChangeSignals: Sendable {
 
     private struct State {
         var listeners: [Topic: [UInt64: AsyncStream<Void>.Continuation]] = [:]
-        /// For each lane, what the events are about that were appended since its last commit.
+        /// For each lane, the topics of the events that were appended since its last commit.
         var uncommitted: [Lane: Set<Topic>] = [:]
         var lastNumber: UInt64 = 0
     }
 
-    /// Transactions that run one after the other. Those of different lanes run at the same time, so
-    /// the commit of one says nothing about the events of another.
+    /// Transactions that run one after the other. Transactions of different lanes run at the same
+    /// time, so the commit of one says nothing about the events of another.
     package struct Lane: Hashable, Sendable {
         fileprivate var number: UInt64
 
-        /// Of a session outside of any lane, for tests of rows.
+        /// The lane of a session outside of any lane, for tests of rows.
         static let none = Lane(number: 0)
     }
 
@@ -87,10 +87,10 @@ package final class ChangeSignals: Sendable {
         }
     }
 
-    /// The number of ids and logs that somebody waits for.
+    /// The number of ids and logs for which readers wait.
     package var topicCount: Int { state.withLock { $0.listeners.count } }
 
-    /// Notes whom events are about that are not committed yet.
+    /// Collects the customers of events that are not committed yet.
     func collect(_ entries: [EventEntry], in lane: Lane) {
         state.withLock { state in
             guard !state.listeners.isEmpty else { return }
@@ -108,7 +108,7 @@ package final class ChangeSignals: Sendable {
         }
     }
 
-    /// Wakes those who wait for what was collected. Called after each commit of a lane.
+    /// Wakes the readers that wait for the collected topics. Called after each commit of a lane.
     func signal(_ lane: Lane) {
         let woken = state.withLock { state in
             let topics = state.uncommitted.removeValue(forKey: lane) ?? []
@@ -119,6 +119,6 @@ package final class ChangeSignals: Sendable {
         for continuation in woken { continuation.yield() }
     }
 
-    /// Forgets what was collected in a lane whose only transaction has failed.
+    /// Discards the topics collected in a lane whose only transaction has failed.
     func discard(_ lane: Lane) { state.withLock { $0.uncommitted[lane] = nil } }
 }

@@ -2,7 +2,7 @@ import Ledger
 
 /// Reads a log from its beginning and checks its consistency.
 private struct EventLogAudit {
-    /// What the events so far say about one purchase.
+    /// The state of one purchase according to the events so far.
     struct Trace {
         var after: PurchaseStatus?
         var money: [String: Int64] = [:]
@@ -71,7 +71,7 @@ private struct EventLogAudit {
     }
 }
 
-/// Compares the log, the wallets and the money with what is stored.
+/// Compares the log, the wallets and the money with the stored rows.
 package struct Consistency: RowGroup {
     package let tx: DatabaseSession
 }

@@ -1,6 +1,6 @@
-/// Whose request caused an event: the key, and the person whom a server named.
+/// The author of the request that caused an event: the key, and the person whom a server named.
 package struct EventAuthor: Hashable, Sendable {
-    /// The number of hexadecimal digits of a key's hash by which it is known.
+    /// The number of hexadecimal digits of a key's hash that identify it.
     package static let keyDigitsCount = 8
 
     /// The name of the key; may be empty.
@@ -16,7 +16,7 @@ package struct EventAuthor: Hashable, Sendable {
         self.actor = actor
     }
 
-    /// The author of the request that the present task answers. Whatever of it writes events reads
-    /// this, so that no operation between the route and the log has to pass it on.
+    /// The author of the request that the present task answers. All code that writes events reads
+    /// this, so that the operations between the route and the log need not pass it on.
     @TaskLocal package static var current: EventAuthor?
 }

@@ -3,12 +3,12 @@ import Ledger
 // The JSON of events, which an operator can read with SQL: docs/events.md says how.
 //
 // It has the names and the forms of the contract's event. Members without a value are left out, and
-// so is what has a column of its own: type, customer, environment, purchase, document and the time
+// so are those that have a column: type, customer, environment, purchase, document and the time
 // when it became known. A new member is one line of a `visit`, and must be optional, because events
-// are primary data: what was ever released must stay readable.
+// are primary data: events of every released version must stay readable.
 
 extension EventEntry {
-    /// Everything that has no column of its own.
+    /// The JSON of everything that has no column.
     var details: String { JSONMembersWriter.text(of: EventDetails(self)) }
 
     /// Reads an event from its columns.
@@ -34,7 +34,7 @@ extension EventEntry {
     }
 }
 
-/// The part of an event that stands in its JSON.
+/// The part of an event that is in its JSON.
 private struct EventDetails: JSONObject {
     var entry: EventEntry
     var undocumentedCause = EventEntry.Cause.time
@@ -88,7 +88,7 @@ extension Change {
     }
 }
 
-/// Any cause but a document, which has a column.
+/// Any cause other than a document, which has a column.
 private struct CauseDetails: JSONObject {
     var cause: EventEntry.Cause
     var author: EventAuthor?
@@ -131,7 +131,7 @@ extension PurchaseStatus: JSONObject {
 
     mutating func visit(_ members: inout some JSONMembers) throws(StorageFailure) {
         try members.id("product_id", required: &product)
-        // Follows from the state.
+        // Computed from the state.
         var isOpen: Bool? = isOpen
         try members.flag("active", &isOpen)
         try members.word("state", &state) { $0.rawValue }
@@ -198,7 +198,7 @@ extension WalletChange: JSONObject {
 
     mutating func visit(_ members: inout some JSONMembers) throws(StorageFailure) {
         try members.id("currency", required: &currency)
-        // Follows from the balances.
+        // Computed from the balances.
         var amount: Int64? = amount
         try members.number("amount", &amount)
         try members.number("before", required: &before)

@@ -8,8 +8,7 @@ package struct EventLog: RowGroup {
 extension EventLog {
     /// The maximum number of events in one response.
     package static let eventsMax = 500
-    /// The maximum number of events on either side of one, when events that belong together are
-    /// looked for.
+    /// The maximum number of events before and after one that are searched for related events.
     private static let neighboursMax: Int64 = 100
     /// The maximum number of latest events of a purchase without an owner.
     private static let unownedMax = 500
@@ -17,7 +16,7 @@ extension EventLog {
     // MARK: - Appending
 
     /// Appends entries to their apps' logs, in order. On PostgreSQL they get their numbers after
-    /// the commit: see ``numberEvents(of:isWaiting:)``.
+    /// the commit: see ``Database/numberEvents(of:isWaiting:)``.
     func append(_ entries: [EventEntry]) throws(StorageFailure) {
         guard !entries.isEmpty else { return }
         rules.signals.collect(entries, in: rules.lane)
@@ -110,7 +109,7 @@ extension EventLog {
     }
 
     /// The events after the given one, in order, of purchases from before they were linked to a
-    /// customer. They have no customer, but are in this customer's history, whoever has the
+    /// customer. They have no customer, but are in this customer's history, whoever owns the
     /// purchase now.
     package func beforeLinks(
         of ids: [CustomerID], in app: AppID, after sequence: Int64
@@ -137,7 +136,7 @@ extension EventLog {
         var sequences: Set<Int64> = []
         found = found.filter { sequences.insert($0.sequence).inserted }
             .sorted { $0.sequence < $1.sequence }
-        // They may name somebody who had the purchase before, and was erased.
+        // They may contain an earlier owner of the purchase who was erased.
         for (place, entry) in try tx.accountTokens.withoutErasedTokens(found.map(\.entry))
             .enumerated()
         {
@@ -189,7 +188,7 @@ extension EventLog {
         "app = $1 AND customer = $2 AND sequence < $3 ORDER BY sequence DESC LIMIT $4"
     static let linksOfCustomer = "app = $1 AND customer = $2 AND kind = $3"
     static let lastOfCustomer = "app = $1 AND customer = $2 ORDER BY sequence DESC LIMIT $3"
-    /// Of a purchase, while it had no owner.
+    /// The events of a purchase while it had no owner.
     static let ofNobodyAfter =
         "app = $1 AND environment = $2 AND purchase = $3 AND customer IS NULL AND sequence > $4"
 

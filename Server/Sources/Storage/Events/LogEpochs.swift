@@ -55,11 +55,11 @@ extension EventLog {
         return LogEpochs(marks.map(\.mark))
     }
 
-    /// Begins a new epoch of every app's log: events from now on have other ids than the lost
-    /// events with the same numbers. Idempotent for the same name.
+    /// Begins a new epoch of every app's log: later events have other ids than the lost events with
+    /// the same numbers. Idempotent for the same name.
     ///
-    /// What the App Store sent after the backup was made is lost too, so backfilling it becomes due
-    /// at once.
+    /// Notifications that the App Store sent after the backup are lost, too, so a backfill becomes
+    /// due at once.
     package func beginEpoch(named name: String, at now: Instant) throws(StorageFailure) {
         let known = try connection.rows(
             "SELECT number FROM log_epochs WHERE app = $1 AND name = $2",

@@ -39,12 +39,12 @@ package struct EventEntry: Hashable, Sendable {
     package var other: CustomerID?
     /// Why the purchase belongs to the customer; only for ``Change/Kind/linked``.
     package var evidence: Link.Evidence?
-    /// Set if ``Change/Kind/linked`` says that support confirmed what the customer had already.
+    /// Set if ``Change/Kind/linked`` means that support confirmed the present owner.
     package var isConfirmation: Bool?
     /// How many events the purchase had before it was linked; only for ``Change/Kind/linked``.
     /// Counted when the event is read.
     package var earlierEvents: Int64?
-    /// Whose request caused it. Nil if no request did, or if no key was needed.
+    /// The author of the request that caused it. Nil if no request did, or if no key was needed.
     package var author: EventAuthor?
 
     package enum Cause: Hashable, Sendable {

@@ -1,6 +1,6 @@
 import Ledger
 
-// How events get their numbers.
+// The numbering of events.
 //
 // On SQLite, which has one writer, a transaction numbers its events itself.
 //
@@ -71,7 +71,8 @@ package struct PendingEventRows: RowGroup {
 extension PendingEventRows {
     /// The maximum number of events that one transaction numbers.
     package static let numberedMax = 500
-    /// The maximum number of such transactions in a row: others may go on committing events.
+    /// The maximum number of such transactions in a row, because other writers may continue to
+    /// commit events.
     fileprivate static let numberingsMax = 1_000
 
     // MARK: - Numbering
@@ -222,10 +223,10 @@ extension PendingEventRows {
     }
 
     /// Numbers pending events of an app, at most ``numberedMax``. Returns how many. Idempotent, and
-    /// safe for several servers at once: the second one waits, and numbers what is left.
+    /// safe for several servers at once: the second one waits, and numbers the rest.
     ///
-    /// It must run where it sees everything that was committed before it got the lock: as
-    /// ``WriteMode/committed``, or in a transaction that locks out all writers.
+    /// It must see everything that was committed before it got the lock: use
+    /// ``WriteMode/committed``, or a transaction that locks out all writers.
     ///
     /// - Parameter isWaiting: false to return 0 if another transaction is numbering.
     @discardableResult
@@ -234,7 +235,8 @@ extension PendingEventRows {
         let pending = try all(of: app, limit: Self.numberedMax, isLocking: true)
         guard !pending.isEmpty else { return 0 }
         try insertNumbered(pending.map(\.event))
-        // Not by a range: an event with a smaller position may have been committed since.
+        // Deleted one by one, not by a range: an event with a smaller position may have been
+        // committed since.
         try connection.runEach(
             "DELETE FROM pending_events WHERE app = $1 AND position = $2",
             pending.map { [.text(app.rawValue), .integer($0.position)] })

@@ -41,21 +41,21 @@ extension ReportedPurchase {
         return entries(changes, .time, knownAt: now)
     }
 
-    /// The next time at which time alone changes the reported state.
+    /// The next time at which the reported state changes with time alone.
     func nextTransitionAt(_ rules: AccessRules) -> Instant? {
         reportedState.flatMap { timeline.nextTransition(after: $0, rules: rules) }
     }
 }
 
-/// Emits the events of purchases: of time, of ownership, and others.
+/// Emits the events of purchases: those caused by time, by a change of ownership, and others.
 package struct PurchaseEvents: RowGroup {
     package let tx: DatabaseSession
 }
 
 extension PurchaseEvents {
-    /// Appends the events that the passage of time has caused for purchases of an app, the longest
-    /// overdue first. Returns how many purchases were due. Idempotent, and safe for several servers
-    /// at once: each skips the rows that another has locked.
+    /// Appends the events that time alone has caused for purchases of an app, the longest overdue
+    /// first. Returns how many purchases were due. Idempotent, and safe for several servers at
+    /// once: each skips the rows that another has locked.
     package func emitTransitions(
         of app: AppID, dueBy now: Instant, limit: Int
     ) throws(StorageFailure) -> Int {
@@ -168,7 +168,7 @@ extension PurchaseEvents {
         ])
     }
 
-    /// Appends events that do not change the status of a purchase, each to a customer of its own.
+    /// Appends events that do not change the status of a purchase, each to its own customer.
     func emitStatusNeutralEvents(
         _ changes: [(change: Change, customer: CustomerID)], of purchase: PurchaseID, in app: AppID,
         by cause: EventEntry.Cause, at now: Instant
@@ -188,10 +188,10 @@ extension PurchaseEvents {
 }
 
 extension PurchaseEvents {
-    /// Appends an event to the customer identified by a purchase's account token, saying that the
-    /// purchase came to them or left them. If that customer is unknown, the event contains the
-    /// token and no customer. It mentions no other customer, because a later erasure would not find
-    /// an id there.
+    /// Appends an event to the customer identified by a purchase's account token, saying that they
+    /// got the purchase or lost it. If that customer is unknown, the event contains the token and
+    /// no customer. It mentions no other customer, because a later erasure would not find an id
+    /// there.
     func emitToTokenOwner(
         of purchase: PurchaseID, in app: AppID, _ kind: Change.Kind, at now: Instant
     ) throws(StorageFailure) {

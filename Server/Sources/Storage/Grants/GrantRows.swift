@@ -13,7 +13,7 @@ package struct StoredGrant: Hashable, Sendable {
     }
 }
 
-/// Entitlements given by hand, and the events of their begin and end.
+/// Entitlements granted by hand, and the events of their start and end.
 package struct GrantRows: RowGroup {
     package let tx: DatabaseSession
 }

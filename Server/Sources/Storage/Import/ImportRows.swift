@@ -43,7 +43,7 @@ package struct ImportKey: Hashable, Sendable {
     fileprivate var values: [Value] { [.text(app.rawValue), .text(kind), .bytes(file)] }
 }
 
-/// How far each import has come.
+/// The progress of each import.
 package struct ImportRows: RowGroup {
     package let tx: DatabaseSession
 }

@@ -1,7 +1,7 @@
 import Ledger
 import Reports
 
-/// One of the App Store's report files, as it was imported.
+/// One of the App Store's report files, with its content as it was imported.
 package struct AppleReport: Hashable, Sendable {
     /// The report's type, in the App Store's word, such as `SALES`.
     package var kind: String
@@ -30,7 +30,7 @@ package struct AppleReport: Hashable, Sendable {
     }
 }
 
-/// What a list says of an imported file.
+/// The description of an imported file in a list.
 package struct AppleReportFile: Hashable, Sendable {
     /// The report's type, in the App Store's word, such as `SALES`.
     package var kind: String
@@ -39,16 +39,16 @@ package struct AppleReportFile: Hashable, Sendable {
     package var name: String
     package var rowsCount: Int
     package var importedAt: Instant
-    /// False for a report of which the App Store said that nothing was sold.
+    /// False for a report about which the App Store said that nothing was sold.
     package var hasContent: Bool
 }
 
-/// What was stored of the same kind and days when a report was inserted.
+/// The files of the same kind and days that were stored when a report was inserted.
 package struct AppleReportInsertion: Hashable, Sendable {
-    /// Whether the same content was there.
+    /// Whether the same content was stored before.
     package fileprivate(set) var isKnown = false
-    /// Files with other content, the one imported last at the end. If the same content was there,
-    /// only those that were imported after it.
+    /// Files with other content, the last imported one at the end. If the same content was stored
+    /// before, only those that were imported after it.
     package fileprivate(set) var later: [AppleReportFile] = []
 }
 
@@ -58,8 +58,8 @@ package struct AppleReportRows: RowGroup {
 }
 
 extension AppleReportRows {
-    /// Inserts a report, as the one of its kind and days that was imported last. If the same
-    /// content is there already, it gets the name and the time of this import.
+    /// Inserts a report as the last imported one of its kind and days. If the same content is
+    /// stored already, it gets the name and the time of this import.
     package func insert(
         _ report: AppleReport, in app: AppID
     ) throws(StorageFailure) -> AppleReportInsertion {
@@ -97,7 +97,7 @@ extension AppleReportRows {
         return found
     }
 
-    /// When another report of the same kind about any of the days was imported last.
+    /// When another report of the same kind about any of the days was last imported.
     private func lastImport(
         besides report: AppleReport, of app: AppID
     ) throws(StorageFailure) -> Int64? {
@@ -114,7 +114,7 @@ extension AppleReportRows {
         "kind, first_day, last_day, name, rows_count, imported_at_ms, "
         + "CASE WHEN length(content) > 0 THEN 1 ELSE 0 END"
 
-    /// The reports of a kind that are about any of the days, the ones imported last at the end.
+    /// The reports of a kind that are about any of the days, the last imported one at the end.
     package func all(
         _ kind: String, of app: AppID, in days: ClosedRange<Int64>
     ) throws(StorageFailure) -> [AppleReport] {
@@ -134,7 +134,7 @@ extension AppleReportRows {
         }
     }
 
-    /// The files that are about any of the days, without their content, the ones imported last
+    /// The files that are about any of the days, without their content, the last imported one
     /// first.
     package func files(
         of app: AppID, in days: ClosedRange<Int64>, limit: Int
@@ -162,7 +162,7 @@ extension AppleReportRows {
         } ?? nil
     }
 
-    /// What is stored of which days, without the content, from a day on.
+    /// The stored files and their days, without the content, from a day on.
     package func files(
         of app: AppID, since day: Int64
     ) throws(StorageFailure) -> [AppleReportFile] {
@@ -197,9 +197,9 @@ extension AppleReportRows {
         return sales
     }
 
-    /// The transactions in whose place another product was bought, by purchase. The moments of
-    /// refunds and purchases do not show it: a customer may upgrade twice at once, or buy something
-    /// else at the moment of a refund.
+    /// The transactions that were replaced by another product, by purchase. The times of refunds
+    /// and purchases do not show it: a customer may upgrade twice at once, or buy something else at
+    /// the time of a refund.
     private func replacedTransactions(
         of purchases: Set<String>, in app: AppID
     ) throws(StorageFailure) -> [String: Set<TransactionID>] {
@@ -270,8 +270,8 @@ extension AppleReportRows {
     }
 }
 
-/// What of a transaction is compared with the App Store's reports. In thousandths of the currency's
-/// unit.
+/// The values of a transaction that are compared with the App Store's reports. In thousandths of
+/// the currency's unit.
 package struct TransactionSale: Hashable, Sendable {
     package var product: ProductID
     package var storefront: String?
@@ -283,15 +283,15 @@ package struct TransactionSale: Hashable, Sendable {
     package var proceeds: Int64
     package var refundedAt: Instant?
     package var refunded: Int64
-    /// What of ``proceeds`` was taken back.
+    /// The part of ``proceeds`` that was taken back.
     package var refundedProceeds: Int64
     package var isSubscription: Bool
-    /// Whether the refund is what an upgrade gave back.
+    /// Whether the refund was caused by an upgrade.
     package fileprivate(set) var isReplaced: Bool
     package private(set) var transaction: TransactionID
     private(set) var purchase: String
 
-    /// Reports have no units for a refund of a part; it counts as one.
+    /// Reports have no units for a partial refund; it counts as one.
     package var refundedUnits: Int64 { refunded == gross ? quantity : 1 }
 
     package init(_ line: TransactionLine) {

@@ -7,14 +7,14 @@ package struct CohortRows: RowGroup {
 }
 
 extension CohortRows {
-    /// Movements that are payments for subscriptions.
+    /// The kinds of movements that are payments for subscriptions.
     private static let subscriptionKinds =
         "('new', 'converted', 'renewal', 'expansion', 'contraction', 'reactivation')"
 
-    /// Movements that give something back of a payment.
+    /// The kinds of movements that return a part of a payment.
     private static let givingBack = "('refund', 'credit')"
 
-    /// What became of the subscriptions that began on each of the given days.
+    /// The outcome of the subscriptions that began on each of the given days.
     package func sums(
         _ cohort: Cohort, _ filter: MovementFilter, in days: Range<Int64>
     ) throws(StorageFailure) -> [CohortSum] {
@@ -32,11 +32,12 @@ extension CohortRows {
         }
     }
 
-    /// Whether a trial became paid when it ended. Somebody who had paid before comes back by it.
+    /// Whether a trial became paid when it ended. A customer who had paid before counts as
+    /// returning.
     private static let paidWhenItEnded =
         "max(CASE WHEN kind = 'converted' THEN active "
         + "WHEN kind = 'reactivation' AND trials < 0 THEN 1 ELSE 0 END)"
-    /// Whether anything was paid after the first trial, also after a gap.
+    /// Whether anything was paid after the first trial, even after a gap.
     private static let paidEver =
         "CASE WHEN max(CASE WHEN active > 0 THEN at_ms END) "
         + ">= min(CASE WHEN kind = 'trial_started' THEN at_ms END) THEN 1 ELSE 0 END"
@@ -86,13 +87,13 @@ extension CohortRows {
         }
     }
 
-    /// What subscriptions brought is counted on the first day on which they were paid in any
-    /// currency, and each subscription in the currency in which it was paid first.
+    /// The revenue of subscriptions is counted on the first day on which they were paid in any
+    /// currency, and each subscription in the currency in which it was first paid.
     private func revenueSums(
         _ filter: MovementFilter, in days: Range<Int64>
     ) throws(StorageFailure) -> [CohortSum] {
         let (condition, values) = SumRows.condition(filter)
-        // By purchase and currency. What is refunded may be something else than a subscription.
+        // By purchase and currency. A refund may be for something other than a subscription.
         let parts = """
             SELECT purchase, currency, min(CASE WHEN payments > 0 THEN day END) AS paid_day,
                 min(CASE WHEN payments > 0 THEN at_ms END) AS paid_at,
@@ -101,7 +102,7 @@ extension CohortRows {
             AND (kind IN \(Self.givingBack) OR kind IN \(Self.subscriptionKinds))
             GROUP BY app, environment, purchase, currency
             """
-        // A payment without a price names no currency: then the next one does.
+        // A payment without a price has no currency: then the next payment's currency counts.
         let chains = """
             SELECT currency, brought, min(paid_day) OVER (PARTITION BY purchase) AS first_day,
                 row_number() OVER (PARTITION BY purchase ORDER BY
@@ -164,7 +165,7 @@ extension CohortRows {
     private func transactionSums(
         _ filter: MovementFilter, in days: Range<Int64>
     ) throws(StorageFailure) -> [CohortSum] {
-        // What became of a payment is what is known now.
+        // The outcome of a payment is the one that is known now.
         var filter = filter
         filter.isRestated = true
         let (condition, values) = SumRows.condition(filter)
@@ -194,7 +195,7 @@ extension CohortRows {
         ) { row throws(StorageFailure) in try Self.sum(&row, hasCurrency: true) }
     }
 
-    /// Reads a day, a currency, and as many numbers as there are.
+    /// Reads a day, a currency, and all numbers.
     private static func sum(
         _ row: inout ColumnReader, hasCurrency: Bool
     ) throws(StorageFailure) -> CohortSum {
@@ -206,9 +207,9 @@ extension CohortRows {
     }
 }
 
-/// What reports count in rows that are kept as they are now.
+/// The columns that reports count in rows that only contain the present state.
 extension CohortRows {
-    /// Entries of wallets are added up in spans of this length: every time zone's days begin at a
+    /// Wallet entries are added up in spans of this length: in every time zone, days begin at a
     /// multiple of it.
     private static let walletSpan: Int64 = 15 * 60_000
 
@@ -248,13 +249,13 @@ extension CohortRows {
 
     private static func place(of reason: String?, _ state: Access.State?) -> Int {
         let endings = ReportCatalogue.endings
-        // While the App Store still tries to collect the payment, there is no other reason yet.
+        // While the App Store still tries to collect the payment, no other reason is known.
         let word = state == .retry && reason != "returned" ? "billing" : reason
         return endings.firstIndex { $0 == word } ?? endings.firstIndex { $0 == "other" } ?? 0
     }
 
-    /// What came into the wallets of each currency and out of them, on each day. What was before
-    /// the days is one sum on the day before.
+    /// The units that were added to and taken from the wallets of each currency, on each day.
+    /// Everything before the days is one sum on the day before.
     func walletSums(
         _ filter: MovementFilter, in days: Range<Int64>
     ) throws(StorageFailure) -> [CohortSum] {

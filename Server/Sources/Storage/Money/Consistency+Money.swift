@@ -1,7 +1,7 @@
 import Ledger
 import Reports
 
-/// Compares the rows about money with what they follow from.
+/// Compares the rows about money with the facts they are derived from.
 extension Consistency {
     /// Sentences about rows of a purchase that differ from what the facts imply.
     func moneyDifferences(
@@ -64,7 +64,7 @@ extension Consistency {
         return sentences
     }
 
-    /// Later than any movement.
+    /// A moment later than any movement.
     private static let always = Instant(milliseconds: Int64.max)
     /// They begin and end with a month: 1600-03-01 to 3000-01-01.
     private static let allDays =

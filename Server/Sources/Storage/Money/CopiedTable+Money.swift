@@ -1,5 +1,5 @@
 extension CopiedTable {
-    /// Rows that people and reports read.
+    /// Tables about money, which people and reports read.
     static let money = [
         CopiedTable(
             name: "money_transactions", key: ["app", "environment", "purchase", "number"],
@@ -56,7 +56,7 @@ extension CopiedTable {
             others: ["layout", "environment", "purchase", "filled"]),
     ]
 
-    /// Rows about customers that operators read.
+    /// Tables about customers, which operators read.
     static let shown = [
         CopiedTable(
             name: "shown_entitlements", key: ["app", "environment", "customer", "entitlement"],

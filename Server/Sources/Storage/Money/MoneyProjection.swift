@@ -1,19 +1,19 @@
 import Ledger
 import Reports
 
-/// What documents change about the money of one purchase.
+/// The changes that documents make to the money of one purchase.
 struct MoneyProjection: Sendable {
     var app: AppID
     /// The timeline before the documents, and with them.
     var before: Timeline
     var after: Timeline
-    /// Their facts are stored already.
+    /// The documents. Their facts are stored already.
     var documents: [DocumentWithFacts]
 
     /// The values of the statements that write it.
     struct Rows: Sendable {
         var transactions: [[Value]] = []
-        /// Deletes the transactions that are no more; nil if there are none.
+        /// Deletes the transactions that no longer exist; nil if there are none.
         var transactionsEnd: [Value]?
         var removed: [[Value]] = []
         var replaced: [[Value]] = []
@@ -24,15 +24,15 @@ struct MoneyProjection: Sendable {
 
     var purchase: PurchaseID { after.purchase }
 
-    /// Most documents of a device say what is known already.
+    /// Whether anything may change. Most documents of a device contain only known facts.
     var mayChange: Bool {
         guard purchase.appTransaction == nil, !documents.isEmpty else { return false }
         return documents.contains { $0.facts.contains(where: mayChange) }
             || !after.hasSamePeriods(as: before)
     }
 
-    /// What was said earlier about a payment than what is known changes nothing but the moments of
-    /// refunds that were reversed.
+    /// An earlier statement about a payment than the known one changes only the times of refunds
+    /// that were reversed.
     private func mayChange(_ fact: Fact) -> Bool {
         if fact.isRenewal { return true }
         guard let payment = AttestedPayment(fact) else { return false }
@@ -41,7 +41,7 @@ struct MoneyProjection: Sendable {
     }
 
     /// Whether a refund may have been reversed, so that all statements about payments are needed:
-    /// if one is refunded or was until now, if a document says so, or if movements show it.
+    /// if a payment is or was refunded, if a document says so, or if movements show it.
     ///
     /// - Parameter versions: the stored movements.
     func mayHaveReversal(_ versions: [Row]) throws(StorageFailure) -> Bool {
@@ -58,8 +58,9 @@ struct MoneyProjection: Sendable {
 
     /// - Parameters:
     ///   - renewals: the stored facts about the purchase's renewal.
-    ///   - payments: those about its payments; empty if no refund can have been reversed.
-    ///   - versions: the stored movements: see ``DatabaseSession/selectVersions``.
+    ///   - payments: the stored facts about its payments; empty if no refund can have been
+    ///     reversed.
+    ///   - versions: the stored movements: see ``MovementRows/selectVersions``.
     func rows(
         _ renewals: [Row], _ payments: [Row], _ versions: [Row], _ rules: MoneyRules
     ) throws(StorageFailure) -> Rows {
@@ -78,7 +79,7 @@ struct MoneyProjection: Sendable {
         return rows
     }
 
-    /// Everything that was ever said about the renewal of the purchase.
+    /// All statements about the renewal of the purchase.
     private func statements(
         _ rows: [Row]
     ) throws(StorageFailure) -> [Timeline.Attested<Renewal>] {
@@ -100,7 +101,7 @@ struct MoneyProjection: Sendable {
         guard let receivedAt = documents.last?.document.receivedAt else { return }
         let stored = try versions.read(StoredMovement.init)
         let history = MovementHistory(versions: stored.map(\.version))
-        // Never before what is known: another server's clock may be ahead.
+        // Never before the last known change: another server's clock may be ahead.
         let knownAt = history.lastChange.map { max($0, receivedAt) } ?? receivedAt
         let change = MovementHistory.Change(from: history, to: movements, at: knownAt)
         guard !change.isEmpty else { return }
@@ -114,8 +115,8 @@ struct MoneyProjection: Sendable {
 }
 
 extension MoneyProjection.Rows {
-    /// Versions that were known are marked as replaced; those that became known in the same moment
-    /// are deleted.
+    /// Known versions are marked as replaced; versions that became known at the same moment are
+    /// deleted.
     fileprivate mutating func add(
         _ change: MovementHistory.Change, _ key: [Value], _ clock: WallClock
     ) {
@@ -137,7 +138,8 @@ extension MoneyProjection.Rows {
 }
 
 extension MovementHistory.Change {
-    /// - Parameter stored: what was stored before, on the days by which it is in the sums.
+    /// - Parameter stored: the rows that were stored before, on the days under which the sums
+    ///   contain them.
     fileprivate func sumChanges(
         of stored: [StoredMovement], _ clock: WallClock
     ) -> [SumChange] {
@@ -162,7 +164,7 @@ extension Fact {
 }
 
 extension Timeline {
-    /// Whether what was bought is the same, whatever document attests it.
+    /// Whether the purchased periods are the same, whichever documents attest them.
     fileprivate func hasSamePeriods(as other: Timeline) -> Bool {
         periods.count == other.periods.count
             && zip(periods, other.periods).allSatisfy { one, other in

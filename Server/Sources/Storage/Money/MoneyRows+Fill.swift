@@ -1,12 +1,12 @@
 import Ledger
 import Reports
 
-/// How far the rows about money of an app are derived.
+/// The progress of deriving an app's rows about money.
 package struct MoneyFill: Hashable, Sendable {
     /// The rules by which they are derived.
     package var rules: String
     package var isComplete: Bool
-    /// The number of purchases that were derived by these rules.
+    /// The number of purchases that were derived with these rules.
     package var filled: Int
 }
 
@@ -43,7 +43,7 @@ extension MoneyRows {
 
     /// Derives the rows of the next purchases, and their timelines if this version of the program
     /// derives other ones from the same facts. Returns the number of purchases; 0 if none is left,
-    /// or another server is at it.
+    /// or if another server is deriving them.
     package func continueFill(
         of app: AppID, at now: Instant
     ) throws(StorageFailure) -> Int {
@@ -69,8 +69,8 @@ extension MoneyRows {
         return purchases.count
     }
 
-    /// Replaces the timeline of a purchase by the one that its facts make, with the events of the
-    /// difference. Only a rebuild corrects wallets, too, so it leaves consumables alone.
+    /// Replaces the timeline of a purchase by the one that its facts give, with the events of the
+    /// difference. Only a rebuild corrects wallets, too, so this leaves consumables unchanged.
     private func deriveTimeline(
         of purchase: PurchaseID, in app: AppID, at now: Instant
     ) throws(StorageFailure) {

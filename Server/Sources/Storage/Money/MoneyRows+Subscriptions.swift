@@ -38,7 +38,7 @@ extension MoneyRows {
                 + "AND purchase = $3", gone)
     }
 
-    /// The values of ``upsertSubscription``; nil if it is no subscription.
+    /// The values of ``upsertSubscription``; nil if the purchase is not a subscription.
     func subscriptionValues(of purchase: ReportedPurchase) -> [Value]? {
         SubscriptionLine(
             of: purchase.timeline, purchase.reportedState?.status,
@@ -48,7 +48,7 @@ extension MoneyRows {
         }
     }
 
-    /// The values without those that the configuration alone changes, which are written when the
+    /// The values without those that depend only on the configuration, which are written when the
     /// purchase changes.
     static func lasting(_ values: [Value]) -> [Value] {
         zip(keyColumns + columns, values).filter { $0.0 != "changes_at_ms" }.map(\.1)

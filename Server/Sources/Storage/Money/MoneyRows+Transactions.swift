@@ -21,7 +21,7 @@ extension MoneyRows {
         "SELECT \((keyColumns + columns).joined(separator: ", ")) FROM money_transactions "
         + "WHERE app = $1 AND environment = $2 AND purchase = $3 ORDER BY number"
 
-    /// Deletes those from a number on.
+    /// Deletes the transactions from a number on.
     static let deleteTransactions =
         "DELETE FROM money_transactions WHERE app = $1 AND environment = $2 "
         + "AND purchase = $3 AND number >= $4"
@@ -56,7 +56,7 @@ extension MoneyRows {
             ]
     }
 
-    /// JSON; nil if the App Store does not say what each seat cost.
+    /// JSON; nil if the App Store does not report the price of each seat.
     private static func tiersText(_ seats: Seats) -> String? {
         guard !seats.tiers.isEmpty else { return nil }
         let tiers = seats.tiers.map {
@@ -67,7 +67,7 @@ extension MoneyRows {
 }
 
 extension ProductKind {
-    /// The kind of a name; unknown if there is none of that name.
+    /// The kind with a name; unknown if there is none.
     init(word: String) { self = Self.allCases.first { $0.word == word } ?? .unknown }
 
     /// The name in rows that people read.

@@ -1,12 +1,12 @@
 import Ledger
 import Reports
 
-/// Transactions and subscriptions that reports are made of, and their filling.
+/// The transactions and subscriptions that reports are computed from, and their derivation.
 package struct MoneyRows: RowGroup {
     package let tx: DatabaseSession
 }
 
-/// The rows about money that follow from purchases' facts, all together.
+/// All rows about money that are derived from purchases' facts.
 extension MoneyRows {
     private static let selectStatements =
         "SELECT attested_at_ms, statement FROM facts WHERE app = $1 AND environment = $2 "
@@ -14,7 +14,7 @@ extension MoneyRows {
     private static let selectRenewals = selectStatements + "= ''"
     private static let selectPayments = selectStatements + "<> ''"
 
-    /// Writes what documents change in the rows of purchases, table by table.
+    /// Writes the changes that documents make to the rows of purchases, table by table.
     func record(_ changes: [MoneyProjection]) throws(StorageFailure) {
         let changes = changes.filter(\.mayChange)
         guard !changes.isEmpty, rules.writesMoney else { return }
@@ -59,11 +59,11 @@ extension MoneyRows {
         try connection.runEach(tx.sums.insertChanges, rows.compactMap(\.sumChanges))
     }
 
-    /// Derives all rows of a purchase again. If what is known now is stored already, what was known
-    /// earlier stays as it is; otherwise it is derived from the times at which documents were
+    /// Derives all rows of a purchase again. If the present knowledge is stored already, earlier
+    /// knowledge stays unchanged; otherwise it is derived from the times at which documents were
     /// received.
     ///
-    /// - Parameter replacing: whether the movements are written anew in any case, because the rules
+    /// - Parameter replacing: whether the movements are always written again, because the rules
     ///   have changed.
     func rebuild(
         of purchase: PurchaseID, in app: AppID, replacing: Bool = false
@@ -95,8 +95,8 @@ extension MoneyRows {
             .map { ($0.key, $0.value.map(\.fact)) }
     }
 
-    /// Deletes the rows of purchases that no document attests any more. The sums must be made again
-    /// afterwards.
+    /// Deletes the rows of purchases that no document attests any more. The sums must be computed
+    /// again afterwards.
     func deleteWithoutFacts() throws(StorageFailure) {
         for table in ["money_transactions", "money_movements", "money_subscriptions"] {
             try connection.run(

@@ -1,6 +1,6 @@
 import Ledger
 
-/// What one movement, or all before a moment, changed in the numbers of subscriptions.
+/// The change in the numbers of subscriptions by one movement, or by all movements before a moment.
 package struct StandingChange: Hashable, Sendable {
     package var at: Instant
     package var storefront: String?
@@ -12,7 +12,7 @@ package struct StandingChange: Hashable, Sendable {
 
 extension MovementRows {
     /// The numbers of subscriptions in production at a moment, and every change of them within a
-    /// span of time that begins there, as is known now.
+    /// span of time that begins there, by present knowledge.
     package func standingChanges(
         of app: AppID, in span: Range<Instant>
     ) throws(StorageFailure) -> [StandingChange] {

@@ -6,7 +6,7 @@ package struct MovementRows: RowGroup {
     package let tx: DatabaseSession
 }
 
-/// The table `money_movements`: what each purchase changed in the numbers, and when that was known.
+/// The table `money_movements`: each purchase's changes to the numbers, and when each was known.
 extension MovementRows {
     private static let columns =
         ["app", "environment", "purchase", "at_ms", "kind", "transaction_id"]
@@ -37,7 +37,7 @@ extension MovementRows {
         + "WHERE app = $1 AND environment = $2 AND purchase = $3 "
         + "ORDER BY at_ms, kind, transaction_id, known_at_ms"
 
-    /// What is known of a purchase's movements, and what was known before.
+    /// The present versions of a purchase's movements, and the earlier ones.
     package func versions(
         of purchase: PurchaseID, in app: AppID
     ) throws(StorageFailure) -> [MovementHistory.Version] {
@@ -61,7 +61,7 @@ extension MovementRows {
 
     /// Replaces all versions of a purchase's movements.
     ///
-    /// - Parameter stored: the present ones.
+    /// - Parameter stored: the versions stored at present.
     func replace(
         of purchase: PurchaseID, _ stored: [StoredMovement], by history: MovementHistory,
         in app: AppID
@@ -105,13 +105,13 @@ extension MovementRows {
     }
 }
 
-/// A version of a movement as it is stored.
+/// A stored version of a movement.
 struct StoredMovement: Hashable, Sendable {
     var version: MovementHistory.Version
-    /// By the clock that was configured when it was written.
+    /// The day, by the clock that was configured when it was written.
     var day: Int64
 
-    /// - Parameter row: see ``DatabaseSession/selectVersions``.
+    /// - Parameter row: see ``MovementRows/selectVersions``.
     init(_ row: inout ColumnReader) throws(StorageFailure) {
         let at = try row.instant()
         let category = try Movement.Category.stored(try row.text())

@@ -1,19 +1,19 @@
 import Ledger
 import Reports
 
-/// What is behind a number of a report: a movement, or a purchase with the sum of its movements.
+/// A source of a report's number: a movement, or a purchase with the sum of its movements.
 package struct ReportSource: Hashable, Sendable {
-    /// Of the movement, or of the purchase's last movement.
+    /// The time of the movement, or of the purchase's last movement.
     package var at: Instant
     /// The day of the movement, or of the purchase's last one, counted from 1970-01-01.
     fileprivate var day: Int64
     package var purchase: PurchaseID
-    /// Nil for a purchase.
+    /// The movement's transaction. Nil for a purchase.
     package var kind: Movement.Kind?
     /// Whether it is the difference that a refund made until it was reversed.
     fileprivate var isMeanwhile = false
     package var transaction: TransactionID?
-    /// Nil if the purchase is linked to nobody.
+    /// Nil if the purchase is not linked to a customer.
     package var customer: CustomerID?
     package var product: ProductID?
     package var currency: String?
@@ -23,7 +23,7 @@ package struct ReportSource: Hashable, Sendable {
 
     package static let documentsMax = 10
 
-    /// The values by which the list continues after this row: see ``SourcePosition``.
+    /// The position after this row, where the list continues: see ``SourcePosition``.
     package var position: SourcePosition {
         SourcePosition(
             day: day, at: at, purchase: purchase.original.rawValue,
@@ -32,8 +32,8 @@ package struct ReportSource: Hashable, Sendable {
     }
 }
 
-/// Where a list of what is behind a number continues. Movements are listed by day, time, purchase,
-/// kind and transaction; purchases by purchase and currency.
+/// The position where a list of a number's sources continues. Movements are listed by day, time,
+/// purchase, kind and transaction; purchases by purchase and currency.
 package struct SourcePosition: Hashable, Sendable {
     package var day: Int64
     package var at: Instant
@@ -52,7 +52,7 @@ package struct SourcePosition: Hashable, Sendable {
 }
 
 extension SourcePosition {
-    /// The order of movements: that of the database, which compares bytes.
+    /// The order of movements, which is the database's order: byte by byte.
     fileprivate func isBefore(_ other: Self) -> Bool {
         guard (day, at) == (other.day, other.at) else { return (day, at) < (other.day, other.at) }
         let names = zip(
@@ -64,15 +64,15 @@ extension SourcePosition {
     }
 }
 
-/// The purchases and movements that a number of a report is made of.
+/// The purchases and movements behind a report's number.
 package struct ReportSourceRows: RowGroup {
     package let tx: DatabaseSession
 }
 
 extension ReportSourceRows {
-    /// Lists what is behind a number, after the position of an earlier row; nil for the first.
+    /// Lists the sources of a number, after the position of an earlier row; nil for the first.
     ///
-    /// - Parameter stretch: how many purchases are added up at once, at first. Less in tests.
+    /// - Parameter stretch: how many purchases are added up in the first step. Smaller in tests.
     package func all(
         _ filter: MovementFilter, _ column: ReportDefinition.Column, in days: Range<Int64>,
         after position: SourcePosition?, limit: Int, stretch: Int = purchasesAtFirst
@@ -97,8 +97,8 @@ extension ReportSourceRows {
     private static let latestDocuments =
         " GROUP BY document ORDER BY 2 DESC, 1 LIMIT \(ReportSource.documentsMax)"
 
-    /// Adds the documents of the transaction and, if it follows from news about the renewal, of
-    /// those; or all documents of the purchase.
+    /// Adds the documents of the transaction and, if the movement follows from a report about the
+    /// renewal, the documents of that; otherwise all documents of the purchase.
     private func withDocuments(
         _ sources: [ReportSource], of app: AppID
     ) throws(StorageFailure) -> [ReportSource] {
@@ -144,8 +144,8 @@ extension ReportSourceRows {
         return Array(sources.sorted { $0.position.isBefore($1.position) }.prefix(limit))
     }
 
-    /// Selects the first movements of one kind, which is the last value and is missing here. In the
-    /// index they are in this order, so that few rows are read.
+    /// Selects the first movements of one kind, which is the last value and is missing here. The
+    /// index has them in this order, so few rows are read.
     static func selectMovements(
         _ filter: MovementFilter, in days: Range<Int64>, after position: SourcePosition?,
         limit: Int
@@ -194,7 +194,7 @@ extension ReportSourceRows {
         return sources
     }
 
-    /// Those of a stretch of purchases; without an end, of all that follow.
+    /// The purchases of a stretch; without an end, all that follow.
     private func purchases(
         _ filter: MovementFilter, _ measure: ReportDefinition.Measure, before day: Int64,
         from start: String, to end: String?, after position: SourcePosition?, limit: Int
@@ -227,8 +227,8 @@ extension ReportSourceRows {
             Self.source)
     }
 
-    /// Selects the product that a purchase is counted by: of products that were changed for another
-    /// one nothing is left.
+    /// Selects the product that a purchase is counted under: products that were changed to another
+    /// one have a sum of zero.
     private static func lastProduct(
         _ measure: ReportDefinition.Measure, _ condition: String
     ) -> String {
@@ -239,7 +239,7 @@ extension ReportSourceRows {
             + "ORDER BY max(own.at_ms) DESC, own.product LIMIT 1"
     }
 
-    /// The purchase with which the next stretch begins; nil if there are not so many.
+    /// The purchase with which the next stretch begins; nil if there are not enough.
     private func purchase(
         _ count: Int, after start: String, _ filter: MovementFilter
     ) throws(StorageFailure) -> String? {
@@ -266,7 +266,7 @@ extension ReportSourceRows {
 }
 
 extension Movement.Kind {
-    /// Whether documents about the renewal say that it happened.
+    /// Whether the movement follows from documents about the renewal.
     fileprivate var followsFromRenewal: Bool {
         switch self {
         case .graceStarted, .graceEnded, .retryStarted, .retryEnded, .retryRecovered,

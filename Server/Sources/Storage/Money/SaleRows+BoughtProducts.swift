@@ -1,6 +1,6 @@
 import Ledger
 
-/// What was bought of a product and would count now.
+/// The purchases of a product that would count now.
 package struct BoughtProduct: Hashable, Sendable {
     package var product: ProductID
     /// The number of purchases among the newest ``newestMax`` transactions.
@@ -8,7 +8,7 @@ package struct BoughtProduct: Hashable, Sendable {
     /// When the first of them was bought.
     package var since: Instant
 
-    /// The number of transactions of a product that are looked at.
+    /// The maximum number of a product's transactions that are examined.
     package static let newestMax = 1_000
 }
 
@@ -16,8 +16,8 @@ extension SaleRows {
     /// The products of an app that were bought and have not ended, ordered by id.
     ///
     /// - Parameters:
-    ///   - limit: the number of products that are looked at.
-    ///   - isWanted: whether a product of a kind is to be counted.
+    ///   - limit: the maximum number of products that are examined.
+    ///   - isWanted: whether a product of a kind is counted.
     package func boughtProducts(
         of app: AppID, in environment: Environment, at now: Instant, limit: Int,
         where isWanted: (ProductID, ProductKind) -> Bool

@@ -6,7 +6,7 @@ package struct ExportedTable: Hashable, Sendable {
     package var columns: [String]
     /// The column that `since` compares: rows whose time there is earlier are left out.
     package var sinceColumn: String
-    /// Of what it has rows.
+    /// The subject of its rows: purchases or customers.
     fileprivate var subject = Subject.purchase
     /// The order of the rows of one subject.
     fileprivate var order = ["transaction_id"]
@@ -16,7 +16,7 @@ package struct ExportedTable: Hashable, Sendable {
         case customer = "customer_id"
     }
 
-    /// The condition of a row that is not left out; `$5` is the time.
+    /// The condition of a row that is included; `$5` is the time.
     fileprivate var since: String {
         switch name {
         case "movements": "(known_at >= $5 OR replaced_at >= $5)"
@@ -91,7 +91,7 @@ extension SaleRows {
     /// Reads the rows of the next purchases or customers.
     ///
     /// - Parameters:
-    ///   - last: the purchase or customer after which to go on; empty for the first.
+    ///   - last: the purchase or customer after which to continue; empty for the first.
     ///   - since: RFC 3339 text; nil for all rows.
     /// - Returns: the rows, and the last purchase or customer that was read; nil if none is left.
     package func exportedRows(
@@ -123,7 +123,7 @@ extension SaleRows {
 
     /// The last of the purchases that are read at once; nil if none is left.
     ///
-    /// - Parameter key: app, environment, and the purchase after which to go on.
+    /// - Parameter key: app, environment, and the purchase after which to continue.
     func lastExportedPurchase(_ key: [Value]) throws(StorageFailure) -> String? {
         try connection.texts(
             "SELECT purchase FROM purchases WHERE app = $1 AND environment = $2 "

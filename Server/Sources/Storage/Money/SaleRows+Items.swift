@@ -1,14 +1,14 @@
 import Ledger
 
 extension SaleRows {
-    /// Documents of one transaction that are read.
+    /// The maximum number of documents of one transaction that are read.
     private static let documentsMax = 3
     private static let selectLatestDocuments =
         "SELECT document, document_signed_at_ms FROM facts WHERE app = $1 "
         + "AND environment = 'production' AND purchase = $2 AND subject = $3 "
         + "ORDER BY attested_at_ms DESC, document LIMIT \(documentsMax)"
 
-    /// The documents that described the transactions of sales last, the latest first.
+    /// The last documents that describe the transactions of sales, the latest first.
     package func latestDocuments(
         of sales: some Collection<TransactionSale>, in app: AppID
     ) throws(StorageFailure) -> [(sale: TransactionSale, documents: [StoredDocument])] {

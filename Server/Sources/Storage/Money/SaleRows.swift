@@ -1,10 +1,10 @@
 import Ledger
 import Reports
 
-/// A transaction with everything that the rows about money say of it, for other systems' formats.
+/// A transaction with all values in the rows about money, for other systems' formats.
 package struct SoldTransaction: Hashable, Sendable {
     package var purchase: PurchaseID
-    /// Counts the periods of the purchase from 1. Nil for one that never began.
+    /// The number of the period in the purchase, from 1. Nil for a period that never began.
     package var number: Int?
     /// Whether it is the first period after a free one.
     package var isConversion = false
@@ -23,9 +23,9 @@ package struct SoldTransaction: Hashable, Sendable {
     package var commission: Int64
     package var refunded: Int64
     package var refundedAt: Instant?
-    /// Nil if it is linked to nobody.
+    /// Nil if it is not linked to a customer.
     package var customer: CustomerID?
-    /// The id that the customer got last.
+    /// The customer's newest id.
     package var lastID: CustomerID?
     package var firstSeenAt: Instant?
     package var placement: String?
@@ -33,7 +33,7 @@ package struct SoldTransaction: Hashable, Sendable {
     package var troubleAt: Instant?
     package var renewalOffAt: Instant?
     package var renewalOnAt: Instant?
-    /// When the last news about it was received.
+    /// When the last document about it was received.
     package var changedAt: Instant?
 }
 
@@ -64,7 +64,7 @@ extension SaleRows {
         return (transactions, end)
     }
 
-    /// The ids that customers got last.
+    /// The newest ids of customers.
     private func lastIDs(
         of customers: Set<CustomerID>, in app: AppID
     ) throws(StorageFailure) -> [CustomerID: CustomerID] {
@@ -143,7 +143,7 @@ extension SoldTransaction {
         changedAt = try row.optionalInstant()
     }
 
-    /// Sets what follows from the periods around it.
+    /// Sets the values that depend on the adjacent periods.
     fileprivate mutating func setPlace(in timeline: Timeline) {
         let period = timeline.periods.first {
             $0.payment.transaction == transaction && $0.from == from

@@ -1,18 +1,18 @@
 import Ledger
 import Reports
 
-/// Which movements a report adds up.
+/// Selects the movements that a report adds up.
 package struct MovementFilter: Hashable, Sendable {
     package var app: AppID
     package var environment: Environment
-    /// Only of this currency, if it is not nil.
+    /// Only movements of this currency, if it is not nil.
     package var currency: String?
-    /// Only of this part of the division, if both are not nil.
+    /// Only movements of this part of the division, if both are not nil.
     package var part: String?
     package var division: Division?
-    /// As it was known then; nil for what is known now.
+    /// The moment whose knowledge counts; nil for the present.
     package var asKnownAt: Instant?
-    /// What is later than this has not happened yet.
+    /// Movements after this moment have not happened yet, and are left out.
     package var until: Instant
     /// Whether refunds that were reversed are left out, as if they had never been given.
     package var isRestated: Bool
@@ -34,14 +34,14 @@ package struct MovementFilter: Hashable, Sendable {
 }
 
 extension SumRows {
-    /// The maximum number of sums that a report is made of.
+    /// The maximum number of sums in a report.
     package static let movementSumsMax = 2_000_000
 
     /// Sums of movements up to the last of the given days. Everything before the first of them is
     /// summed up on the day before it. If there are more than ``movementSumsMax``, some are
     /// missing.
     ///
-    /// - Parameter keepsDays: false to have whole months summed up on their first day.
+    /// - Parameter keepsDays: false to sum up whole months on their first day.
     package func movementSums(
         _ filter: MovementFilter, in days: Range<Int64>, keepsDays: Bool = true
     ) throws(StorageFailure) -> [MovementSum] {
@@ -57,16 +57,17 @@ extension SumRows {
         return filter.isRestated ? sums.filter { !$0.isMeanwhile } : sums
     }
 
-    /// Sums of all movements up to the filter's moment, put together on its day.
+    /// Sums of all movements up to the filter's moment, combined on its day.
     package func sumsOfAllDays(_ filter: MovementFilter) throws(StorageFailure) -> [MovementSum] {
         let next = rules.money(of: filter.app).clock.dayNumber(at: filter.until) + 1
         return try movementSums(filter, in: next..<next + 1, keepsDays: false)
     }
 
-    /// Sums as those of ``movementSums(_:in:keepsDays:)``, added up from the movements themselves.
+    /// Sums like those of ``movementSums(_:in:keepsDays:)``, but computed from the movements
+    /// themselves.
     ///
     /// - Parameters:
-    ///   - first: leaves out movements of earlier days; nil to leave out none.
+    ///   - first: leaves out movements of earlier days; nil includes all.
     ///   - opening: everything before this day is summed up on the day before it.
     package func scanned(
         _ filter: MovementFilter, from first: Int64? = nil, before end: Int64, opening: Int64
@@ -80,7 +81,7 @@ extension SumRows {
         condition += " AND day < \(end)"
         var sets = [values]
         if let first {
-            // By the index, which begins with the kind.
+            // Uses the index, which begins with the kind.
             condition +=
                 " AND day >= \(first) AND kind IN ($\(values.count + 1), $\(values.count + 2))"
             sets = Movement.Kind.allCases.map { kind in
@@ -129,7 +130,7 @@ extension SumRows {
         }
         if let currency = filter.currency { add({ "currency = $\($0)" }, .text(currency)) }
         if let division = filter.division, let part = filter.part {
-            // An empty part is the one of which documents do not say what it is.
+            // An empty part stands for movements whose documents do not contain the property.
             if part.isEmpty {
                 condition += " AND \(division.column) IS NULL"
             } else {

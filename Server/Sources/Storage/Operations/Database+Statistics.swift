@@ -2,15 +2,15 @@ import Ledger
 
 // PostgreSQL chooses indexes by statistics about tables. Without them every index looks as good as
 // the key, and in a new database a search for one purchase reads all of them. PostgreSQL collects
-// statistics once a minute at most, which is too late for a database that fills quickly.
+// statistics at most once a minute, which is too late for a database that fills quickly.
 
 extension Database {
     /// Larger tables are left to PostgreSQL: their statistics change slowly.
     private static let rowsMax: Int64 = 100_000
-    /// So large may a table be of which the number of rows is not known yet.
+    /// The maximum size of a table whose number of rows is not known yet.
     private static let bytesMax: Int64 = 67_108_864
-    /// The number of changed rows that make new statistics worth their time, besides as many as
-    /// there were rows at the last time.
+    /// The minimum number of changed rows for new statistics, in addition to the number of rows at
+    /// the last time.
     private static let changesMin: Int64 = 50
 
     /// Collects the statistics of small tables that have changed much since the last time. Returns
@@ -33,7 +33,7 @@ extension Database {
         return tables.count
     }
 
-    /// Of the tables of this program that its role may analyze.
+    /// Only the tables of this program that its role may analyze.
     private static let selectOutdated = """
         SELECT quote_ident(pg_class.relname)
         FROM pg_stat_user_tables JOIN pg_class ON pg_class.oid = relid

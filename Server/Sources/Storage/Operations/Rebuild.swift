@@ -88,8 +88,8 @@ extension Rebuild {
     }
 
     /// Replaces the facts in use with the rebuilt ones, and projects every purchase again. The
-    /// rebuilt rows stay, so that the operation can be repeated: call ``finishRebuild()`` in a
-    /// transaction of its own afterwards.
+    /// rebuilt rows stay, so that the operation can be repeated: call ``finish()`` in a separate
+    /// transaction afterwards.
     package func swapRebuilt(at now: Instant) throws(StorageFailure) {
         // If the row of a purchase is lost, its last event is read from the numbered ones.
         for app in try tx.pendingEvents.apps() { try tx.pendingEvents.numberAll(of: app) }

@@ -60,7 +60,7 @@ extension LinkRows {
             in: environment)
     }
 
-    /// The timelines of purchases that have no owner and carry the given account token, ordered by
+    /// The timelines of purchases that have no owner and have the given account token, ordered by
     /// their ids.
     package func unlinkedTimelines(
         token: String, in app: AppID, environment: Environment
@@ -137,8 +137,8 @@ extension LinkRows {
 // A document that is recorded on a snapshot reads none of this, so the purchase's row in
 // `purchases` stays as it is: see `SnapshotConnection`.
 extension LinkRows {
-    /// Remembers the document that a device of a purchase's owner shows, if it is newer than those
-    /// before. Idempotent.
+    /// Remembers the document that a device of a purchase's owner presents, if it is newer than
+    /// earlier ones. Idempotent.
     package func remember(
         documentSignedAt signedAt: Instant, isNew: Bool, of purchase: PurchaseID,
         ownedBy link: Link, in app: AppID

@@ -1,9 +1,10 @@
 import Ledger
 
 extension OwnershipUpdates {
-    /// Shares a purchase with a customer, and emits an event. Replaces a share that they have.
+    /// Shares a purchase with a customer, and emits an event. Replaces an existing share of the
+    /// customer.
     ///
-    /// - Parameter document: what the customer's device shows.
+    /// - Parameter document: the document that the customer's device presents.
     package func share(
         _ purchase: PurchaseID, with customer: CustomerID, document: PresentedDocument? = nil,
         in app: AppID, at now: Instant
@@ -70,7 +71,8 @@ extension OwnershipUpdates {
     }
 
     /// Ends a customer's share of a purchase, and emits an event. They may share it again later,
-    /// unless ``markSharesUndone(of:with:in:at:)`` says that support has decided it. Idempotent.
+    /// unless ``TransferRows/markSharesUndone(of:with:in:at:)`` records a decision by support.
+    /// Idempotent.
     package func revokeShare(
         of purchase: PurchaseID, with customer: CustomerID, from owner: CustomerID?, in app: AppID,
         at now: Instant

@@ -13,7 +13,7 @@ package struct Succession: Hashable, Sendable {
 }
 
 extension OwnershipUpdates {
-    /// Gives the members of a group, and whoever is invited, to the purchase that continues it.
+    /// Moves the members of a group, and the invited people, to the purchase that continues it.
     private func moveSeats(
         by succession: Succession, in app: AppID, at now: Instant
     ) throws(StorageFailure) {
@@ -33,7 +33,8 @@ extension OwnershipUpdates {
         try connection.run(
             "UPDATE seat_invitations SET purchase = $1, environment = $2 "
                 + "WHERE app = $3 AND environment = $4 AND purchase = $5", place + former)
-        // The App Store has claims on the purchase before. It is told of those on this one.
+        // The App Store has claims on the earlier purchase. The claims on this one are reported to
+        // it.
         try connection.run(
             "UPDATE seat_claims SET purchase = $1, environment = $2, apple_state = 'due', "
                 + "apple_claim = NULL, apple_asked_at_ms = NULL, apple_since_ms = $3, "
@@ -46,11 +47,11 @@ extension OwnershipUpdates {
 
     /// Links each purchase that continues another one to the customer who has that one, on the same
     /// evidence. The app posts nothing in this case, because nothing was bought. This includes a
-    /// known customer who has the earlier purchase by its account token only.
+    /// known customer who has the earlier purchase only by its account token.
     ///
-    /// Does nothing if the new purchase has an owner already, or carries an account token that the
-    /// old one does not. If the old purchase has no owner yet, the next document about the new one
-    /// links it.
+    /// Does nothing if the new purchase has an owner already, or has an account token that differs
+    /// from the old one's. If the old purchase has no owner yet, the next document about the new
+    /// one links it.
     func linkSuccessors(
         _ attested: [DocumentWithFacts], _ walletCache: inout WalletProjectionCache
     ) throws(StorageFailure) {

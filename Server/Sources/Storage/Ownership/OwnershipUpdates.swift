@@ -37,7 +37,7 @@ extension OwnershipUpdates {
     /// link several purchases to one customer.
     ///
     /// - Parameters:
-    ///   - document: what the customer's device shows, if that is to be remembered.
+    ///   - document: the document that the customer's device presents, if it has to be remembered.
     ///   - named: the customer who had the purchase by its account token until now, for the event.
     ///     The caller emits that customer's own event.
     ///   - walletCache: the cached wallets, passed on from one call to the next.
@@ -76,7 +76,8 @@ extension OwnershipUpdates {
     /// customers, and records the transfer so that it can be undone. Not idempotent: check the
     /// owner first.
     ///
-    /// - Parameter document: what the customer's device shows, if that is to be remembered.
+    /// - Parameter document: the document that the customer's device presents, if it has to be
+    ///   remembered.
     /// - Returns: the transfer, which can be undone.
     package func move(
         _ purchase: PurchaseID, to customer: CustomerID, by evidence: OwnershipClaim.Evidence,
@@ -158,9 +159,9 @@ extension OwnershipUpdates {
         try tx.inquiries.reschedule(about: [purchase], in: app, at: now)
     }
 
-    /// Confirms that a purchase belongs to the customer who has it, with support as the evidence,
-    /// so that no policy moves it any more. Emits an event and records the confirmation.
-    /// Idempotent: returns an earlier confirmation that has the same reason.
+    /// Confirms the present owner of a purchase, with support as the evidence, so that no policy
+    /// moves it any more. Emits an event and records the confirmation. Idempotent: returns an
+    /// earlier confirmation that has the same reason.
     package func confirm(
         _ purchase: PurchaseID, of customer: CustomerID, reason: String, in app: AppID,
         at now: Instant
@@ -225,7 +226,8 @@ extension OwnershipUpdates {
         try connection.run(
             "DELETE FROM links WHERE app = $1 AND environment = $2 AND purchase = $3",
             PurchaseRows.key(of: purchase, in: app))
-        // The customer identified by the account token may have consented where the owner had not.
+        // The customer identified by the account token may have consented although the owner had
+        // not.
         try tx.inquiries.reschedule(about: [purchase], in: app, at: now)
         return owner
     }

@@ -1,11 +1,12 @@
 import Ledger
 
-/// The newest document that the devices of a customer have shown of a purchase which they own or
-/// share.
+/// The newest document of a purchase that the devices of a customer have presented. The customer
+/// owns or shares the purchase.
 package struct PresentedDocument: Hashable, Sendable {
     package var signedAt: Instant
-    /// Whether one was signed after the purchase became theirs, and nobody else had shown it
-    /// before. Somebody who only has copies of what others show cannot show such a one.
+    /// Whether one of them was signed after the purchase became theirs, and no other customer had
+    /// presented it before. A person who only has copies of others' documents cannot present such a
+    /// document.
     package var isConfirming: Bool
 
     /// - Parameter isConfirming: false for the document by which the purchase becomes theirs.
@@ -14,11 +15,11 @@ package struct PresentedDocument: Hashable, Sendable {
         self.isConfirming = isConfirming
     }
 
-    /// Returns what is to be remembered after another document was shown. Returns nil if that says
-    /// nothing new.
+    /// Returns the document to remember after another one was presented. Returns nil if that
+    /// changes nothing.
     ///
     /// - Parameters:
-    ///   - isNew: whether nobody has shown the other document before.
+    ///   - isNew: whether no customer has presented the other document before.
     ///   - since: when the purchase became theirs. The times are by two clocks, so a confirming
     ///     document must have been signed after both.
     func after(

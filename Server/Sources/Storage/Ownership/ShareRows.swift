@@ -9,14 +9,14 @@ package struct Share: Hashable, Sendable {
     /// Whether all ids of the customer are anonymous.
     package var isAnonymous: Bool
     package var since: Instant
-    /// The newest document that the customer's devices have shown. Of a share from before this was
-    /// remembered, one of that time.
+    /// The newest document that the customer's devices have presented. For a share from before this
+    /// was remembered, a document of that time.
     package var document: PresentedDocument
 
-    /// Whether there is less behind this share than behind another one: a customer whose devices
-    /// only showed a document of before may have nothing but a copy, and one with a newer document
-    /// has used a device of the store account later. Of two with the same document, the one that
-    /// came later is weaker.
+    /// Whether this share has weaker evidence than another one: a customer whose devices only
+    /// presented an older document may have nothing but a copy, while a customer with a newer
+    /// document has used a device of the store account later. Of two shares with the same document,
+    /// the later one is weaker.
     package func isWeaker(than other: Share) -> Bool {
         (document.isConfirming ? 1 : 0, document.signedAt, other.since, other.customer)
             < (other.document.isConfirming ? 1 : 0, other.document.signedAt, since, customer)
@@ -112,8 +112,8 @@ extension ShareRows {
 }
 
 extension ShareRows {
-    /// Remembers the document that a device of a customer shows who shares a purchase, if it is
-    /// newer than those before. Idempotent.
+    /// Remembers the document that a device of a sharing customer presents, if it is newer than
+    /// earlier ones. Idempotent.
     package func remember(
         documentSignedAt signedAt: Instant, isNew: Bool, of purchase: PurchaseID,
         sharedWith customer: CustomerID, in app: AppID

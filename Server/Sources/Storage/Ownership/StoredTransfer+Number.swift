@@ -8,7 +8,7 @@ import Ledger
 extension StoredTransfer {
     /// The low bits of a number, which tell apart the transfers of one millisecond.
     private static let digestBits: Int64 = 20
-    /// Milliseconds since 1970 up to here fit into a number: the year 2248.
+    /// The maximum time that fits into a number, in milliseconds since 1970: the year 2248.
     private static let millisecondsMax: Int64 = (1 << 43) - 2
 
     /// No transfer has a smaller number, whatever the clock says.
@@ -36,7 +36,7 @@ extension StoredTransfer {
 }
 
 extension TransferRows {
-    /// The maximum number of transfers in a row whose numbers are taken.
+    /// The maximum number of attempts to find a number that is not taken.
     private static let numberTrialsMax = 100
 
     /// Stores a new transfer with a number of its own.

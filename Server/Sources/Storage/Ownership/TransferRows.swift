@@ -21,8 +21,8 @@ extension TransferRows {
 }
 
 extension TransferRows {
-    /// What support said earlier for the same reason. Returns nil if it has not, or if it does not
-    /// hold any more.
+    /// An earlier confirmation by support with the same reason. Returns nil if there is none, or if
+    /// it is no longer in effect.
     package func confirmation(
         of purchase: PurchaseID, of customer: CustomerID, reason: String, in app: AppID
     ) throws(StorageFailure) -> StoredTransfer? {

@@ -48,7 +48,7 @@ struct PurchaseProjection {
         dueBefore != nil && reported.customer == nil && before.accountToken != after.accountToken
     }
 
-    /// Whether anything about a group has changed whose members the app invites.
+    /// Whether anything has changed about a group whose members the app invites.
     fileprivate var changesSeats: Bool { after.hasDeveloperSeats && before != after }
 
     /// - Parameter always: whether to return the row even if it is unchanged.
@@ -132,15 +132,15 @@ extension DocumentRecorder {
             about: [projection.after.purchase], in: projection.app, at: receivedAt)
     }
 
-    /// The App Store may take reports about the seats again, or have ended claims.
+    /// The App Store may accept reports about the seats again, or may have ended claims.
     private func resumeSeatReports(about projection: PurchaseProjection) throws(StorageFailure) {
         guard let receivedAt = projection.attested.last?.document.receivedAt else { return }
         try tx.seatReports.resumeSeatReports(
             on: projection.after.purchase, in: projection.app, at: receivedAt)
     }
 
-    /// The wallets affected by a purchase. Returns nil if the purchase credits nothing, or belongs
-    /// to nobody.
+    /// The wallets affected by a purchase. Returns nil if the purchase credits nothing, or has no
+    /// customer.
     private func walletProjection(
         for projection: PurchaseProjection, among walletCache: inout WalletProjectionCache
     ) throws(StorageFailure) -> WalletProjection? {

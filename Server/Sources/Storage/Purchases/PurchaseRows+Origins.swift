@@ -1,7 +1,7 @@
 import Ledger
 
 extension PurchaseRows {
-    /// Records where transactions were bought. What was said first stays.
+    /// Records where transactions were bought. The first report about a transaction is kept.
     package func insertOrigin(
         _ origin: PurchaseOrigin, of transactions: [(TransactionID, PurchaseID)], in app: AppID,
         at now: Instant
@@ -20,7 +20,7 @@ extension PurchaseRows {
             })
     }
 
-    /// Where the transactions of a purchase were bought, as far as the app said so.
+    /// Where the transactions of a purchase were bought, as far as the app reported it.
     package func origins(
         of purchase: PurchaseID, in app: AppID
     ) throws(StorageFailure) -> [TransactionID: PurchaseOrigin] {

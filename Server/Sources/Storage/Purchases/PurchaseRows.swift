@@ -14,7 +14,7 @@ extension PurchaseRows {
         ]
     }
 
-    /// The values of ``upsertPurchases(_:)``.
+    /// The values of ``upsert(_:)``.
     static func row(
         of log: ReportedPurchase, _ rules: AccessRules, due: Instant, knownAt: Instant
     ) -> [Value] {
@@ -44,8 +44,8 @@ extension PurchaseRows {
     }
 
     /// Makes this transaction conflict with every other one that changes one of these purchases.
-    /// To be called by whoever changes rows of a purchase, and not its row in `purchases`: see
-    /// ``SnapshotConnection``. Does nothing on SQLite, which has one writer.
+    /// Call it in a transaction that changes other rows of a purchase but not its row in
+    /// `purchases`: see ``SnapshotConnection``. Does nothing on SQLite, which has one writer.
     func touch(_ purchases: [PurchaseID], in app: AppID) throws(StorageFailure) {
         guard dialect == .postgres else { return }
         try connection.runEach(

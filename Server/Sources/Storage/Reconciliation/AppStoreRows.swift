@@ -34,7 +34,7 @@ package struct AppStoreLease: Hashable, Sendable {
     package var worker: CheckWorker
 }
 
-/// The App Store's health for an app, and the tasks that ask it.
+/// The App Store's health for an app, and the repeated tasks that query it.
 package struct AppStoreRows: RowGroup {
     package let tx: DatabaseSession
 }
@@ -93,7 +93,7 @@ extension AppStoreRows {
     }
 
     /// Makes the next walk a first one, if the last one went past a moment and there are purchases
-    /// that it did not know. A walk that is running loses its lease.
+    /// that it did not know. A running walk loses its lease.
     package func walkAnew(of app: AppID, from moment: Instant) throws(StorageFailure) {
         try connection.run(
             "UPDATE app_stores SET walked_to_ms = NULL, walk_lease_until_ms = NULL, "

@@ -39,7 +39,7 @@ package struct CheckWorker: Hashable, Sendable {
     }
 }
 
-/// When a purchase is checked next, and what became of the checks before.
+/// When a purchase is checked next, and the results of earlier checks.
 package struct CheckState: Hashable, Sendable {
     package var purchase: PurchaseID
     package var history: CheckHistory
@@ -47,7 +47,7 @@ package struct CheckState: Hashable, Sendable {
 }
 
 extension LeaseQueue {
-    /// Purchases to be checked. A check learns what is true even if its lease was lost.
+    /// Purchases to be checked. The result of a check is valid even if its lease was lost.
     static let checks = Self(
         table: "purchases", key: ["app", "environment", "purchase"], scope: ["app", "environment"],
         columns: "\(CheckRows.historyColumns), timeline", completesWithoutLease: true)

@@ -1,7 +1,7 @@
 import Ledger
 
 extension Database {
-    /// Makes the tables of a new database, and brings those of an older one up to this program's
+    /// Creates the tables of a new database, and migrates those of an older one to this program's
     /// version. Idempotent, and safe if several servers run it at once.
     ///
     /// - Throws: ``StorageFailure`` if the schema of the database is newer than this program, or

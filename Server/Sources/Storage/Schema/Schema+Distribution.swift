@@ -1,4 +1,5 @@
-// A PostgreSQL that is spread over several machines by the Citus extension: where each table is.
+// The location of each table on a PostgreSQL that the Citus extension spreads over several
+// machines.
 //
 // All rows of an app are on one machine, so a transaction about one app has all the guarantees of
 // a single PostgreSQL. Every key begins with the app, and so does every reference.
@@ -15,14 +16,14 @@ extension Database {
 }
 
 extension Schema {
-    /// Where the rows of a table are, on a distributed PostgreSQL.
+    /// Where a table's rows are, on a distributed PostgreSQL.
     package struct Placement: Hashable, Sendable {
         package enum Kind: Hashable, Sendable {
-            /// Those of an app are together on one machine.
+            /// All rows of an app are together on one machine.
             case byApp
             /// All machines have all rows. The text says why.
             case everywhere(String)
-            /// On the coordinator only. The text says why.
+            /// Only the coordinator has the rows. The text says why.
             case coordinator(String)
         }
 
@@ -30,7 +31,7 @@ extension Schema {
         package var kind: Kind
     }
 
-    /// Every table, with those first that others refer to.
+    /// Every table. Tables that others refer to come first.
     package static let placements: [Placement] =
         ([
             "documents", "customers", "headers", rebuiltFacts, "facts", "purchases",

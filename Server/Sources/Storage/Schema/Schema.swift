@@ -19,8 +19,8 @@
 /// Derived tables, which a rebuild computes again by way of `facts_rebuilt`: `facts`, `purchases`,
 /// and `money_transactions`, `money_movements` and `money_subscriptions`, which `money_fills` fills
 /// when the rules of money change; and `money_sums` with `money_changes`, which `money_sum_fills`
-/// fills. `shown_entitlements` and `shown_wallet_entries` follow from all others; `showings` says
-/// how far they are written.
+/// fills. `shown_entitlements` and `shown_wallet_entries` are derived from all others; `showings`
+/// contains their progress.
 ///
 /// Between the two are `app_stores` and the columns of `purchases` that record checks with the App
 /// Store (if lost, the checks are repeated); `sign_in_failures` (if lost, passwords can be tried
@@ -38,21 +38,22 @@
 /// compares.
 package enum Schema {
     /// The number of the schema of the first release. Programs from before it numbered the steps of
-    /// other schemas from 1 to 43, so none of their databases is taken for one of this schema.
+    /// other schemas from 1 to 43, so none of their databases can be mistaken for one of this
+    /// schema.
     static let baseline = 100
     package static let version = version(with: steps)
 
-    /// A change of the schemas that were released.
+    /// A change of the released schemas.
     struct Step: Sendable {
-        /// For failures.
+        /// The name for failures.
         var name: String
         var statements: @Sendable (Dialect) -> [String]
     }
 
     /// The changes since the first release, in order: the first has the number after ``baseline``.
-    /// A released step is never changed; a new one goes to the end. The same change is made in both
-    /// files of SQL, from which new databases are made: `Fixtures/databases/README.md` says how a
-    /// test compares the two ways.
+    /// A released step is never changed; a new one is added at the end. The same change is made in
+    /// both files of SQL, from which new databases are made: `Fixtures/databases/README.md` says
+    /// how a test compares the two ways.
     static let steps: [Step] = []
 
     static func version(with steps: [Step]) -> Int { baseline + steps.count }

@@ -11,9 +11,9 @@ package struct StoredSeatClaim: Hashable, Sendable {
     }
 }
 
-// Whoever changes a claim emits an event about the purchase, or touches it: so its row in
+// Code that changes a claim emits an event about the purchase, or touches it, so that its row in
 // `purchases` changes, too. Of two transactions about the seats of one purchase, on any two
-// servers, the second is run again, and then sees what the first has written.
+// servers, the second runs again, and then sees what the first has written.
 
 /// Claims of customers on seats of a purchase.
 package struct SeatClaimRows: RowGroup {
@@ -32,7 +32,7 @@ extension SeatClaimRows {
     }
 
     /// The open claims on seats of a purchase, in the order in which they get seats. Includes those
-    /// from before the subscription was bought anew.
+    /// from before the subscription was bought again.
     package func openClaims(
         on purchase: PurchaseID, in app: AppID
     ) throws(StorageFailure) -> [SeatClaim] {
@@ -63,7 +63,7 @@ extension SeatClaimRows {
     /// The number of open claims on a purchase.
     ///
     /// - Parameters:
-    ///   - begin: claims from before that are over, though their rows are open.
+    ///   - begin: earlier claims are over, although their rows are open.
     ///   - other: only those that get a seat before this claim; nil counts all.
     package func count(
         on purchase: PurchaseID, since begin: Instant?, before other: SeatClaim? = nil,
@@ -81,7 +81,7 @@ extension SeatClaimRows {
         return Int(try connection.number(sql, values))
     }
 
-    /// The members of a purchase's group: whoever has an open claim.
+    /// The members of a purchase's group: the customers with an open claim.
     func members(
         of purchase: PurchaseID, in app: AppID
     ) throws(StorageFailure) -> [CustomerID] {

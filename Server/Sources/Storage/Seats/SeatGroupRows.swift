@@ -3,7 +3,7 @@ import Ledger
 /// A group whose seats one server has leased in order to compare them with the App Store's.
 package struct LeasedSeatGroup: Hashable, Sendable {
     package var purchase: PurchaseID
-    /// The failures in a row.
+    /// The number of failures in a row.
     package var attempts: Int
 }
 
@@ -23,7 +23,7 @@ package struct SeatGroupRows: RowGroup {
 extension SeatGroupRows {
     // MARK: - Reading
 
-    /// How the App Store counted the seats of a group. Nil if it was not asked.
+    /// The App Store's count of a group's seats. Nil if it was not asked.
     package func storeSeats(
         of purchase: PurchaseID, in app: AppID
     ) throws(StorageFailure) -> StoreSeats? {
@@ -72,7 +72,7 @@ extension SeatGroupRows {
         }
     }
 
-    /// Makes a group's comparison due at a time, unless it is due before.
+    /// Makes a group's comparison due at a time, unless it is due earlier.
     func compare(
         of purchase: PurchaseID, in app: AppID, by due: Instant
     ) throws(StorageFailure) {
@@ -101,10 +101,11 @@ extension SeatGroupRows {
 
     // MARK: - Outcomes
 
-    /// The claims that the App Store's list of a group can be about: those that are open, those
-    /// that it may know, those that it lists, and those that it has ended.
+    /// The claims that the App Store's list of a group can contain: the open claims, those that it
+    /// may know, those in the list, and those that it has ended.
     ///
-    /// - Parameter start: of the period in force. Claims that it ended before are left out.
+    /// - Parameter start: the start of the present period. Claims that the App Store ended before
+    ///   are left out.
     package func comparableClaims(
         on purchase: PurchaseID, listed: Set<StoreSeatID>, endedSince start: Instant,
         in app: AppID
@@ -125,7 +126,7 @@ extension SeatGroupRows {
         return (open + others + unanswered + unclaimed).filter { known.insert($0.id).inserted }
     }
 
-    /// Records how the App Store counts the seats of a group, and ends or reports the claims that
+    /// Records the App Store's count of a group's seats, and ends or reports the claims that
     /// differ. Returns false if the lease was lost: then nothing is recorded.
     ///
     /// - Parameter next: when the group is compared again.
@@ -146,7 +147,7 @@ extension SeatGroupRows {
                 ("since_ms", .integer(next.milliseconds)), ("attempts", .integer(0)),
             ])
         guard isRecorded else { return false }
-        // Whether members have a seat depends on it.
+        // Whether members have a seat depends on this.
         try tx.purchases.touch([purchase], in: app)
         try tx.seats.releaseUnclaimed(
             comparison.missing.map { StoredSeatClaim($0, on: purchase) }, by: .time, in: app,
@@ -176,7 +177,8 @@ extension SeatGroupRows {
 
     /// Records that a group could not be compared. Does nothing if the lease was lost.
     ///
-    /// - Parameter next: when it is tried again; nil until a document about the purchase comes.
+    /// - Parameter next: when it is tried again; nil to wait until a document about the purchase
+    ///   arrives.
     package func retry(
         _ leased: LeasedSeatGroup, at next: Instant?, because trouble: String?, isAttempt: Bool,
         in app: AppID, by holder: String

@@ -1,10 +1,11 @@
 import Ledger
 
-/// What lets one person claim a seat of a purchase. Of its token only a digest is stored.
+/// An invitation with which one person can claim a seat of a purchase. Only a digest of its token
+/// is stored.
 package struct StoredInvitation: Hashable, Sendable {
     package var id: String
     package var purchase: PurchaseID
-    /// Who may use it; nil means whoever has the token.
+    /// The customer who may use it; nil means any customer who has the token.
     package var customer: CustomerID?
     package var createdAt: Instant
     package var expiresAt: Instant
@@ -28,7 +29,7 @@ package struct StoredInvitation: Hashable, Sendable {
         self.withdrawnAt = withdrawnAt
     }
 
-    /// Whether somebody can use it.
+    /// Whether it can be used.
     package func isOpen(at now: Instant) -> Bool {
         usedAt == nil && withdrawnAt == nil && now < expiresAt
     }
@@ -40,13 +41,13 @@ package struct SeatInvitationRows: RowGroup {
 }
 
 extension SeatInvitationRows {
-    /// How many invitations of one purchase stay stored after they were used, withdrawn, or
-    /// expired: the newest ones.
+    /// The maximum number of a purchase's invitations that stay stored after they were used,
+    /// withdrawn, or expired: the newest ones.
     package static let closedInvitationsMax = 1_000
 
     // MARK: - Reading
 
-    /// - Parameter digest: of the token: 32 bytes.
+    /// - Parameter digest: the digest of the token: 32 bytes.
     package func find(
         digest: [UInt8], in app: AppID
     ) throws(StorageFailure) -> StoredInvitation? {
@@ -88,7 +89,7 @@ extension SeatInvitationRows {
 
     // MARK: - Writing
 
-    /// Inserts an invitation, and deletes the oldest ones that nobody can use any more.
+    /// Inserts an invitation, and deletes the oldest ones that can no longer be used.
     package func insert(
         _ invitation: StoredInvitation, digest: [UInt8], in app: AppID
     ) throws(StorageFailure) {
@@ -135,8 +136,8 @@ extension SeatInvitationRows {
             [.integer(now.milliseconds), .text(app.rawValue), .text(invitation.id)])
     }
 
-    /// Withdraws the invitations of a purchase that loses its owner: they were theirs. The claims
-    /// stay.
+    /// Withdraws the invitations of a purchase that loses its owner, because the owner made them.
+    /// The claims stay.
     func withdrawAll(
         of purchase: PurchaseID, in app: AppID, at now: Instant
     ) throws(StorageFailure) {

@@ -1,15 +1,14 @@
 import Ledger
 
-/// A claim about which the App Store is to be told something.
+/// A claim that has to be reported to the App Store.
 package struct LeasedSeatReport: Hashable, Sendable {
     package var stored: StoredSeatClaim
-    /// The failures in a row.
+    /// The number of failures in a row.
     package var attempts: Int
 }
 
 extension LeaseQueue {
-    /// Claims to be reported to the App Store. What it answered is recorded even if the lease was
-    /// lost.
+    /// Claims to be reported to the App Store. Its answer is recorded even if the lease was lost.
     static let seatReports = Self(
         table: "seat_claims", key: ["app", "claim"], scope: ["app", "environment"],
         columns: "\(SeatClaimRows.claimColumns), attempts", since: "apple_since_ms",
@@ -24,7 +23,7 @@ package struct SeatReportRows: RowGroup {
 extension SeatReportRows {
     // MARK: - Leases
 
-    /// Whether any claim is due to be reported. Looking first spares a write transaction.
+    /// Whether any claim is due to be reported. This check avoids a write transaction.
     package func hasDue(
         of app: AppID, in environment: Environment, by now: Instant
     ) throws(StorageFailure) -> Bool {
@@ -62,13 +61,13 @@ extension SeatReportRows {
             [.integer(now.milliseconds), .text(app.rawValue), .text(id.rawValue)])
     }
 
-    /// Ends a lease of a claim about which nothing is to be reported.
+    /// Ends the lease of a claim that does not have to be reported.
     ///
     /// - Parameter state: `off` if it is reported once the subscription runs; `ended` if never.
     package func stopReporting(
         _ stored: StoredSeatClaim, as state: SeatReport.State, in app: AppID, by holder: String
     ) throws(StorageFailure) {
-        // So that a document that says that the subscription runs finds it: see
+        // So that a document about the running subscription finds it: see
         // `resumeSeatReports(on:in:at:)`.
         try tx.purchases.touch([stored.purchase], in: app)
         try tx.queues.complete(
@@ -79,8 +78,8 @@ extension SeatReportRows {
 
     // MARK: - Outcomes
 
-    /// Records what the App Store answered about a claim, and applies what it has said about its
-    /// id before. Idempotent.
+    /// Records the App Store's answer about a claim, and applies its earlier notifications about
+    /// the id. Idempotent.
     ///
     /// - Parameters:
     ///   - trouble: why it refused.
@@ -120,7 +119,7 @@ extension SeatReportRows {
         case .claimed, .notRunning, .refused:
             try tx.seatGroups.compare(of: purchase, in: app, by: next)
         case .noSeat:
-            // Not again at once, if the App Store counts a free seat and gives none.
+            // Not again at once, if the App Store counts a free seat but refuses the claim.
             let asked = try tx.seatGroups.storeSeats(of: purchase, in: app)?.askedAt
             let isFresh = asked.map { now < $0 + StoreSeatComparison.settledAfter } ?? false
             try tx.seatGroups.compare(of: purchase, in: app, by: isFresh ? next : now)
@@ -140,9 +139,9 @@ extension SeatReportRows {
 
     // MARK: - Becoming due
 
-    /// Makes due what waits until a subscription runs, and the comparison of its seats. Call it
-    /// when a document has changed the purchase. It ends a lease of the comparison, because an
-    /// answer from before may be wrong now.
+    /// Makes due the claims that wait until a subscription runs, and the comparison of its seats.
+    /// Call it when a document has changed the purchase. It ends a lease of the comparison, because
+    /// an earlier answer may be wrong now.
     func resumeSeatReports(
         on purchase: PurchaseID, in app: AppID, at now: Instant
     ) throws(StorageFailure) {

@@ -1,6 +1,7 @@
 import Ledger
 
-/// The claims on seats that a notification says the App Store has ended (Apple: `unclaimInfo`).
+/// The claims on seats that the App Store has ended, according to a notification (Apple:
+/// `unclaimInfo`).
 package struct SeatUnclaim: Hashable, Sendable {
     package var ids: [StoreSeatID]
     /// Whether it names the app.
@@ -8,7 +9,8 @@ package struct SeatUnclaim: Hashable, Sendable {
     /// Nil if it names none.
     package var environment: Environment?
 
-    /// The maximum number of ids in one notification: of the open claims on one purchase.
+    /// The maximum number of ids in one notification: the maximum number of open claims on one
+    /// purchase.
     package static let idsMax = 10_000
 
     package init(ids: [StoreSeatID], isBound: Bool, environment: Environment?) {
@@ -18,8 +20,8 @@ package struct SeatUnclaim: Hashable, Sendable {
     }
 }
 
-// The ids stay stored, because the answer that tells us the id of a claim may have been lost, or
-// may come later than the notification.
+// The ids stay stored, because the answer with the id of a claim may have been lost, or may arrive
+// later than the notification.
 
 extension SeatUpdates {
     /// Records and applies the notifications about ended claims among new documents.
@@ -53,7 +55,7 @@ extension SeatUpdates {
         return isNew
     }
 
-    /// How many of the ids that a notification names are not recorded.
+    /// How many of the ids in a notification are not recorded.
     package func unrecordedCount(
         of unclaim: SeatUnclaim, from document: [UInt8], in app: AppID
     ) throws(StorageFailure) -> Int {
@@ -63,7 +65,7 @@ extension SeatUpdates {
         return Set(unclaim.ids).count - Int(known)
     }
 
-    /// Applies the notifications that named an id before we knew whose it is.
+    /// Applies notifications that contained an id before its claim was known.
     func applyUnclaims(
         naming id: StoreSeatID, in app: AppID, at now: Instant
     ) throws(StorageFailure) {
@@ -73,9 +75,8 @@ extension SeatUpdates {
         ) { row throws(StorageFailure) in try applyUnclaim(try row.bytes(), in: app, at: now) }
     }
 
-    /// Ends the claims that a notification is about, whatever their rank. A notification that does
-    /// not name the app is applied only if each id is a claim of the app, and all are of one
-    /// environment.
+    /// Ends the claims of a notification, whatever their rank. A notification that does not name
+    /// the app is applied only if each id is a claim of the app, and all are in one environment.
     private func applyUnclaim(
         _ document: [UInt8], in app: AppID, at now: Instant
     ) throws(StorageFailure) {

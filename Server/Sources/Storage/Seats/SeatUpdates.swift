@@ -24,10 +24,10 @@ extension SeatUpdates {
         try emitEvents(.seatClaimed, of: [claim], on: purchase, in: app, by: .request, at: now)
     }
 
-    /// Ends open claims on seats of one purchase, and emits an event to each member. The App Store
-    /// is told if it may know of the claim, unless it has ended the claim itself.
+    /// Ends open claims on seats of one purchase, and emits an event to each member. The end is
+    /// reported to the App Store if it may know of the claim, unless it has ended the claim itself.
     ///
-    /// - Parameter cause: of the events.
+    /// - Parameter cause: the cause in the events.
     package func release(
         _ claims: [SeatClaim], on purchase: PurchaseID, because end: SeatClaim.Cause,
         in app: AppID, by cause: EventEntry.Cause = .request, at now: Instant
@@ -55,9 +55,9 @@ extension SeatUpdates {
         try emitEvents(.seatReleased, of: ended, on: purchase, in: app, by: cause, at: now)
     }
 
-    /// Ends the claims from before a subscription was bought anew. Call it when somebody else takes
-    /// a seat, not when documents come: a document that comes later may say that it went on.
-    /// Idempotent.
+    /// Ends the claims from before a subscription was bought again. Call it when another customer
+    /// takes a seat, not when documents arrive: a later document may say that the subscription
+    /// continued. Idempotent.
     package func releaseFormer(
         on timeline: Timeline, in app: AppID, at now: Instant
     ) throws(StorageFailure) {
@@ -67,7 +67,7 @@ extension SeatUpdates {
         try release(former, on: timeline.purchase, because: .boughtAgain, in: app, at: now)
     }
 
-    /// Ends the claim of a customer who has the purchase itself now. Idempotent.
+    /// Ends the claim of a customer who now has the purchase itself. Idempotent.
     func release(
         ofOwner owner: CustomerID, on purchase: PurchaseID, in app: AppID, at now: Instant
     ) throws(StorageFailure) {
@@ -91,9 +91,9 @@ extension SeatUpdates {
 }
 
 extension SeatUpdates {
-    /// Gives the claims of a merged customer to the one who remains. Of two open claims on one
-    /// purchase the older one stays, and none stays on a purchase that they own. Call it after the
-    /// links were moved.
+    /// Moves the claims of a merged customer to the remaining one. Of two open claims on one
+    /// purchase the older one stays; no claim stays on a purchase that the customer owns. Call it
+    /// after the links were moved.
     func mergeClaims(
         of other: CustomerID, into customer: CustomerID, in app: AppID, at now: Instant
     ) throws(StorageFailure) {
@@ -119,7 +119,7 @@ extension SeatUpdates {
         try releaseSeatsOfOwnPurchases(of: customer, in: app, at: now)
     }
 
-    /// Ends the claims of a customer on purchases that are their own by now. Idempotent.
+    /// Ends the claims of a customer on purchases that have become their own. Idempotent.
     func releaseSeatsOfOwnPurchases(
         of customer: CustomerID, in app: AppID, at now: Instant
     ) throws(StorageFailure) {
@@ -135,8 +135,8 @@ extension SeatUpdates {
 }
 
 extension SeatUpdates {
-    /// Ends the claims of a person who is erased, and the groups that they paid for. Their claims
-    /// stay under a pseudonym. Call it while their purchases are linked.
+    /// Ends the claims of an erased person, and the groups that they paid for. The claims stay
+    /// under a pseudonym. Call it while their purchases are linked.
     func erase(
         of person: StoredCustomer, under pseudonym: CustomerID, in app: AppID, at now: Instant
     ) throws(StorageFailure) {

@@ -32,7 +32,7 @@ package struct BookingRows: RowGroup {
     package let tx: DatabaseSession
 }
 
-/// The table `debits`, which also has the credits by hand.
+/// The table `debits`, which also contains the credits by hand.
 extension BookingRows {
     /// All debits and credits by hand of a customer in one currency, ordered by time.
     package func all(

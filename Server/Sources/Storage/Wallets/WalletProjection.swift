@@ -16,7 +16,7 @@ struct WalletProjection {
     private var cache: [CurrencyID: CachedWallet] = [:]
 
     private struct CachedWallet {
-        /// Nil if only the balance is known.
+        /// The computed wallet. Nil if only the balance is known.
         var wallet: Wallet?
         var balance: Int64
         var hasRefunds: Bool
@@ -56,7 +56,7 @@ struct WalletProjection {
         cache[currency]?.balance ?? makeWallet(currency).balance
     }
 
-    /// Returns whether any of what a purchase credited was spent. Ignores a refund of the purchase
+    /// Returns whether any part of a purchase's credits was spent. Ignores a refund of the purchase
     /// itself: it may cover what was spent, and it can be reversed.
     func hasSpent(of purchase: PurchaseID) -> Bool {
         guard let timeline = timelines[purchase] else { return false }

@@ -3,7 +3,7 @@ import Ledger
 /// A cache of the wallets that a transaction changes several times: each is read once, and then
 /// kept up to date with later writes.
 ///
-/// It is aware only of documents recorded and purchases linked with it. After any other change of
+/// It knows only of documents recorded and purchases linked with it. After any other change of
 /// ownership, start with an empty cache.
 package struct WalletProjectionCache {
     private var projections: [Key: WalletProjection] = [:]

@@ -1,19 +1,20 @@
 import Ledger
 
 // A purchase without a link counts in the wallets of the customer whom its account token names. An
-// app can set another account later (Apple: "Set App Account Token"), and what was spent by then
-// must not be credited a second time. So such a purchase is linked to the customer who spent it;
-// what was not spent goes to the account that is named now. Documents alone therefore lead to the
-// same result in every order; only a debit between them makes a difference.
+// app can set another account later (Apple: "Set App Account Token"), and units that were spent by
+// then must not be credited a second time. So such a purchase is linked to the customer who spent
+// it; an unspent purchase goes to the account that is named now. Therefore documents alone lead to
+// the same result in every order; only a debit between them makes a difference.
 //
-// A change of the configuration can also make tokens name nobody, and no document reports that. So
-// a debit links what it spends at once. The rule about documents is still needed: spent purchases
-// can be without a link if a later purchase paid a debt, or if two wallets were merged.
+// After a change of the configuration, tokens may also name no customer, and no document reports
+// that. So a debit links the purchases that it spends at once. The rule about documents is still
+// needed: spent purchases can be without a link if a later purchase paid a debt, or if two wallets
+// were merged.
 extension WalletUpdates {
-    /// Returns the customer whom a purchase named until now, if it names another customer or nobody
-    /// from now on. Returns nil if the purchase credits nothing or named no known customer.
+    /// Returns the customer whom a purchase named until now, if it now names another customer or
+    /// none. Returns nil if the purchase credits nothing or named no known customer.
     ///
-    /// - Parameter before: the purchase as it is stored. It must have no link.
+    /// - Parameter before: the stored purchase. It must have no link.
     func formerBeneficiary(
         of before: Timeline, becoming after: Timeline, in app: AppID
     ) throws(StorageFailure) -> CustomerID? {
@@ -25,8 +26,8 @@ extension WalletUpdates {
         return next == former ? nil : former
     }
 
-    /// Links to a customer each purchase that is theirs only by its account token and of which they
-    /// have spent some, and emits events. Balances do not change. Idempotent.
+    /// Links to a customer each purchase that is theirs only by its account token and that they
+    /// have partly spent, and emits events. Balances do not change. Idempotent.
     func linkSpent(
         by customer: CustomerID, in app: AppID, _ environment: Environment, at now: Instant
     ) throws(StorageFailure) {
@@ -55,8 +56,9 @@ extension WalletUpdates {
         return projection.hasSpent(of: purchase) ? former : nil
     }
 
-    /// Returns the customer who will keep a purchase once the documents that lead to this timeline
-    /// are recorded, or nil if it goes to whom the documents name. The purchase must have no link.
+    /// Returns the customer who will keep a purchase once the documents of this timeline are
+    /// recorded, or nil if it goes to the customer whom the documents name. The purchase must have
+    /// no link.
     package func formerSpender(
         of after: Timeline, in app: AppID
     ) throws(StorageFailure) -> CustomerID? {

@@ -1,6 +1,7 @@
 import Ledger
 
-/// Books, keeps spent purchases with who spent them, and emits events.
+/// Books debits and credits, links spent purchases to the customer who spent them, and emits
+/// events.
 package struct WalletUpdates: RowGroup {
     package let tx: DatabaseSession
 }
@@ -42,7 +43,7 @@ extension WalletUpdates {
 
     /// Emits wallet events for purchases that count in a customer's wallets from now on.
     ///
-    /// - Parameter purchases: purchases of which no wallet event was emitted for this customer yet.
+    /// - Parameter purchases: purchases without a wallet event for this customer so far.
     private func emitEvents(
         receiving purchases: [PurchaseID], by customer: CustomerID, in app: AppID,
         _ environment: Environment, other: CustomerID? = nil, at now: Instant,
@@ -57,7 +58,7 @@ extension WalletUpdates {
             guard let known = try tx.purchases.reported(purchase, in: app) else { continue }
             var telling = WalletProjection.EventContext(
                 cause: .request, at: now, condition: known.reportedState?.status, other: other)
-            // It is what documents say, unless somebody has had it before.
+            // The documents are the cause, unless another customer had the purchase before.
             if other == nil { try setCauses(of: known.timeline, in: app, &telling) }
             entries += wallet.apply(known.timeline, of: purchase, telling)
         }
@@ -173,7 +174,7 @@ extension WalletUpdates {
 }
 
 extension Change {
-    /// What is reported of a debit or a credit by hand.
+    /// The event's data about a debit or a credit by hand.
     fileprivate init(_ kept: StoredBooking, key: String?) {
         let booking = kept.booking
         let isDebit = booking.kind == .debit

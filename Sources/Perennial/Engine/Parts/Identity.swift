@@ -1,15 +1,15 @@
-/// How far the engine knows who the customer is. A value without IO: the engine reads the files,
+/// What the engine knows about who the customer is. A value without IO: the engine reads the files,
 /// and changes the customer.
 struct Identity: Sendable {
     enum State: Hashable, Sendable {
-        /// The files were not read yet: whom the app named at the launch counts, or else who was
-        /// there before.
+        /// The files were not read yet. The customer is the one whom the app named at the launch,
+        /// or else the last one of this device.
         case unread
-        /// The customer was changed before the files could be read: that counts, and not who was
-        /// there before.
+        /// The customer was changed before the files could be read. The new customer counts, not
+        /// the stored one.
         case changedUnread
         case known
-        /// The server has refused the id of the customer, who is being left.
+        /// The server has refused the customer's id, and the engine is leaving that customer.
         case leaving
     }
 
@@ -18,7 +18,7 @@ struct Identity: Sendable {
         case notBegun
         /// They are being read, or were read.
         case begun
-        /// They could not be read, as before the first unlock. A later call tries again.
+        /// They could not be read, for example before the first unlock. A later call tries again.
         case failed
     }
 
@@ -32,7 +32,7 @@ struct Identity: Sendable {
 }
 
 extension Identity {
-    /// Which attempt to read the files begins now. Nil: none, because one has begun.
+    /// Begins an attempt to read the files, and returns it. Nil if one has already begun.
     mutating func beginReading() -> Attempt? {
         defer { reading = .begun }
         switch reading {
@@ -44,7 +44,7 @@ extension Identity {
 
     mutating func recordReadingFailure() { reading = .failed }
 
-    /// The state of the device was read.
+    /// Records that the state of the device was read.
     mutating func recordKnown() {
         switch state {
         case .unread, .changedUnread: state = .known
@@ -52,7 +52,7 @@ extension Identity {
         }
     }
 
-    /// Somebody has signed in or out.
+    /// Records that a customer has signed in or out.
     mutating func recordChange() {
         switch state {
         case .unread: state = .changedUnread
@@ -60,8 +60,8 @@ extension Identity {
         }
     }
 
-    /// Returns whether the customer has to be left: two answers may say so at a time. Nobody is
-    /// left before the files were read, because nothing is sent before.
+    /// Returns whether the engine has to leave the customer: two answers may refuse the id at the
+    /// same time. No customer is left before the files were read, because nothing is sent before.
     mutating func beginLeaving() -> Bool {
         guard state == .known else { return false }
         state = .leaving

@@ -1,50 +1,51 @@
 internal import PerennialContract
 
-/// What of the outbox is posted next, and what becomes of what failed. A value without IO: the
-/// engine reads and writes the file and sends the requests, and does what this says.
+/// Decides which entries of the outbox are posted next, and what happens to those that failed. A
+/// value without IO: the engine reads and writes the file, sends the requests, and follows these
+/// decisions.
 struct OutboxPosting: Sendable {
     enum State: Hashable, Sendable {
         case idle
         /// Batches are being posted, one after the other.
         ///
-        /// - isAwaited: whether somebody waits for it. If not, it obeys the budget.
+        /// - isAwaited: whether a caller waits for it. If not, it obeys the budget.
         case posting(isAwaited: Bool)
     }
 
-    /// What becomes of a batch that failed.
+    /// What happens to a batch that failed.
     enum Consequence: Hashable, Sendable {
-        /// The budget held it back: the timer sends it when the budget allows that.
+        /// The budget delayed it: the timer sends it when the budget allows that.
         case heldBack
-        /// The server will never do it, and nothing is lost: it is taken off the list.
+        /// The server will never do it, and nothing is lost: it is removed from the outbox.
         case settled
-        /// One of the documents is refused: each is posted by itself.
+        /// One of the documents is refused: each is then posted alone.
         case postedAlone
-        /// The only document is refused. It is tried again a day later.
+        /// The only document is refused. It is retried a day later.
         case setApart(code: String)
-        /// The batch is tried again later, and nothing is sent before.
+        /// The batch is retried later, and nothing is sent before.
         case postponed
     }
 
-    /// The documents of one request.
+    /// The most documents in one request.
     static let batchMax = 200
-    /// The log-ins that wait to be written down. The oldest one goes.
+    /// The most log-ins that wait to be saved. Beyond it, the oldest one is dropped.
     static let unwrittenMax = 100
 
     private(set) var state = State.idle
-    /// The entries of requests that were refused as a whole. There are no more than the outbox has.
+    /// The entries of requests that were refused as a whole. Never more than the outbox has.
     private(set) var alone: Set<String> = []
-    /// The documents of purchases that post themselves, so that they are not posted twice.
+    /// The documents that a purchase posts itself, so that they are not posted twice.
     private(set) var atOnce: Set<String> = []
-    /// Who has signed in, where that could not be written down yet.
+    /// Log-ins that could not be saved yet.
     private(set) var unwritten: [OutboxEntry] = []
-    /// Whether documents were left out because there was no room for them.
+    /// Whether documents were left out because the outbox had no room.
     private(set) var isFull = false
 }
 
 // MARK: - One run
 
 extension OutboxPosting {
-    /// Returns whether a run begins. One that is under way goes on for whoever waits.
+    /// Returns whether a run begins. A run that is under way also serves the new caller.
     mutating func begin(isAwaited: Bool) -> Bool {
         switch state {
         case .idle:
@@ -62,8 +63,8 @@ extension OutboxPosting {
 
     var isAwaited: Bool { state == .posting(isAwaited: true) }
 
-    /// The next documents of one customer, intent, placement and environment; or one debit. Nil if
-    /// nothing is to be sent.
+    /// The next documents that share customer, intent, placement and environment; or one debit. Nil
+    /// if nothing is to be sent.
     ///
     /// - Parameter due: the entries that may be sent now, in their order.
     func batch(of due: [OutboxEntry]) -> [OutboxEntry]? {
@@ -83,17 +84,17 @@ extension OutboxPosting {
         return Array(alike.prefix(Self.batchMax))
     }
 
-    /// When the first entry may be sent that is not sent already. Nil if there is none.
-    /// Milliseconds; the past for what is due at once.
+    /// When the first entry that is not being sent may be sent. Nil if there is none. Milliseconds;
+    /// in the past if it is due at once.
     func firstDue(of entries: [OutboxEntry]) -> Int64? {
         entries.filter { !$0.isAmong(atOnce) }.map { $0.nextTry?.milliseconds ?? .min }.min()
     }
 
-    /// What becomes of a batch that failed.
+    /// Decides what happens to a batch that failed.
     mutating func recordFailure(_ error: ServerError, of batch: [OutboxEntry]) -> Consequence {
         if error.isHeldBack { return .heldBack }
         if case .alias = batch.first?.content, error.problem?.status == 409 {
-            // The server will not merge the two. A restore can still move the purchases.
+            // The server will not merge the two customers. A restore can still move the purchases.
             return .settled
         }
         guard !error.failure.isTemporary, error.isAboutDocuments else { return .postponed }
@@ -104,7 +105,7 @@ extension OutboxPosting {
         return .setApart(code: error.failure.code.rawValue)
     }
 
-    /// What was settled and taken off the list needs no request of its own any more.
+    /// Settled entries that were removed no longer need a request of their own.
     mutating func recordCompleted(_ ids: [String]) { alone.subtract(ids) }
 }
 
@@ -113,7 +114,8 @@ extension OutboxPosting {
 extension OutboxPosting {
     mutating func recordFull() { isFull = true }
 
-    /// Something was sent, so there is room again. Returns whether documents were left out before.
+    /// Records that something was sent, so there is room again. Returns whether documents were left
+    /// out before.
     mutating func makeRoom() -> Bool {
         defer { isFull = false }
         return isFull
@@ -124,18 +126,18 @@ extension OutboxPosting {
 
     mutating func finishPosting(_ text: String) { atOnce.remove(text) }
 
-    /// Adds a log-in that has to be written down.
+    /// Adds a log-in that has to be saved.
     mutating func add(_ login: OutboxEntry) {
         unwritten = (unwritten + [login]).suffix(Self.unwrittenMax)
     }
 
-    /// The log-ins that are being written down now.
+    /// Removes and returns the log-ins that are about to be saved.
     mutating func removeUnwritten() -> [OutboxEntry] {
         defer { unwritten = [] }
         return unwritten
     }
 
-    /// They could not be written. They come before those that were added meanwhile.
+    /// Adds back log-ins that could not be saved, before those that were added in the meantime.
     mutating func restore(_ logins: [OutboxEntry]) { unwritten = logins + unwritten }
 
     mutating func removeLogins(of customer: String) {
@@ -152,8 +154,8 @@ extension OutboxEntry.Document {
 }
 
 extension ServerError {
-    /// Whether the same documents would be refused again, whoever sends them. What stands before a
-    /// server may find a body too large, too, and says so in its own form.
+    /// Whether the same documents would be refused again, whoever sends them. A proxy before the
+    /// server may also refuse a large body, with a response of its own form.
     fileprivate var isAboutDocuments: Bool {
         status == 413 || problem != nil && (status == 400 || status == 422)
     }

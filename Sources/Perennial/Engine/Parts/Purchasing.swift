@@ -1,19 +1,20 @@
-/// Which purchase has its turn, and which transactions were bought by this process. A value without
-/// IO: the engine keeps the task of each purchase, shows the sheet and posts what was bought.
+/// Which purchase runs now, and which transactions this process bought. A value without IO: the
+/// engine has the task of each purchase, shows the sheet, and posts what was bought.
 struct Purchasing: Sendable {
     enum State: Hashable, Sendable {
         case idle
-        /// The first one may show its sheet, and each of the others waits for the one before it.
+        /// The first purchase may show its sheet; each of the others waits for the one before it.
         /// Never empty; no purchase is in it twice.
         case buying([PurchaseKey])
     }
 
     /// How a purchase begins.
     enum Start: Hashable, Sendable {
-        /// The same is being bought already: its outcome is that of this call, too.
+        /// The same product is being bought already: this call returns the outcome of that
+        /// purchase.
         case joined
         case atOnce
-        /// After this one has ended.
+        /// It begins after this purchase has ended.
         case after(PurchaseKey)
     }
 
@@ -38,11 +39,11 @@ struct Purchasing: Sendable {
         state = left.isEmpty ? .idle : .buying(left)
     }
 
-    /// A purchase has returned a transaction.
+    /// Records the transaction that a purchase returned.
     mutating func recordTransaction(_ id: String) { ownTransactions.insert(id) }
 }
 
-/// What is bought, and for whom.
+/// The product that is bought, and the customer.
 struct PurchaseKey: Hashable, Sendable {
     var product: Perennial.ProductID
     /// Nil before there is a customer.

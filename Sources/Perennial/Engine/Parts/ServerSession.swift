@@ -1,20 +1,20 @@
-/// The exchange with the server: whether it answers, what it has to be asked, and which answer
+/// The exchange with the server: whether it answers, what has to be requested, and which answer
 /// about the customer is the last one. A value without IO: the engine sends the requests, and
-/// reports here what came of them.
+/// reports the results here.
 struct ServerSession: Sendable {
     enum State: Hashable, Sendable {
         /// No request has failed since the last answer.
         case answering
-        /// - inARow: the failures that lengthen the wait before the next attempt. What fails for
-        ///   good may leave it at zero.
-        /// - silentUntil: nothing is sent in the background before, because the server has said so.
-        ///   Monotonic milliseconds. Nil if it has not.
+        /// - inARow: the failures that lengthen the wait before the next attempt. A permanent
+        ///   failure may leave it at zero.
+        /// - silentUntil: until when the server has forbidden requests in the background. Monotonic
+        ///   milliseconds. Nil if it has not.
         case failing(inARow: Int, silentUntil: Int64?)
     }
 
-    /// What has to be asked, as soon as the server may be asked.
+    /// What has to be requested as soon as a request is allowed.
     enum Need: Hashable, Sendable, CaseIterable {
-        /// What the customer may use. The launch asks without that.
+        /// What the customer may use. The launch requests it without this.
         case customer
         case offerings
         /// An answer was dropped that may have been the newer one.
@@ -24,19 +24,19 @@ struct ServerSession: Sendable {
     /// The tag of the last answer to a GET about the customer.
     enum CustomerTag: Hashable, Sendable {
         case none
-        /// Of the answer that counts.
+        /// The tag of the answer that counts.
         case current(String)
-        /// A later answer came in another way, such as with a purchase.
+        /// A later answer came from another request, such as a purchase.
         case outdated(String)
     }
 
-    /// How often the keys are asked for at most. Milliseconds.
+    /// The shortest time between two requests for the keys. Milliseconds.
     static let keysInterval: Int64 = 60_000
 
     private(set) var state = State.answering
     private(set) var needs: Set<Need> = []
     private(set) var customerTag = CustomerTag.none
-    /// The customer whose changes the server is asked to report. Nil if it is not asked.
+    /// The customer whose changes the server is asked to report. Nil if none.
     private(set) var followed: String?
     private(set) var requestsSent = 0
     var budget = RequestBudget()
@@ -46,9 +46,9 @@ struct ServerSession: Sendable {
 // MARK: - Requests and what came of them
 
 extension ServerSession {
-    /// The number of a request that is being sent. Of two, the later one has the greater number.
+    /// Numbers a request that is about to be sent. A later request has a greater number.
     ///
-    /// - Throws: if nobody waits for the request, and the budget is spent.
+    /// - Throws: if no caller waits for the request, and the budget is spent.
     mutating func countRequest(
         isAwaited: Bool, at now: RequestBudget.Moment
     ) throws(ServerError) -> Int {
@@ -61,7 +61,7 @@ extension ServerSession {
     mutating func recordAnswer() { state = .answering }
 
     /// - Parameters:
-    ///   - seconds: how long the server wants to be left alone. Nil if it does not say.
+    ///   - seconds: how long the server wants no requests. Nil if it does not say.
     ///   - now: monotonic milliseconds.
     mutating func recordFailure(isTemporary: Bool, retryAfter seconds: Int?, at now: Int64) {
         let failures = failuresInARow + (isTemporary ? 1 : 0)
@@ -69,7 +69,8 @@ extension ServerSession {
         setFailing(failures, until)
     }
 
-    /// Something that was sent was refused for good. What is left waits longer before it is tried.
+    /// Records that a request was refused permanently. The remaining entries wait longer before
+    /// they are sent.
     mutating func recordRefusal() { setFailing(failuresInARow + 1, silentUntil) }
 
     private mutating func setFailing(_ failures: Int, _ until: Int64?) {
@@ -92,7 +93,7 @@ extension ServerSession {
         }
     }
 
-    /// Milliseconds until something may be sent that the server has not forbidden. Zero: now.
+    /// Milliseconds until the server allows another request. Zero: now.
     ///
     /// - Parameter now: monotonic milliseconds.
     func silence(at now: Int64) -> Int64 { max(0, (silentUntil ?? 0) - now) }
@@ -105,19 +106,19 @@ extension ServerSession {
 
     func requires(_ need: Need) -> Bool { needs.contains(need) }
 
-    /// Whether the server has to be asked about the customer.
+    /// Whether the customer has to be requested from the server.
     var mustAskCustomer: Bool { requires(.customer) || requires(.orderOfAnswers) }
 
-    /// Something is being asked, or was answered.
+    /// Records that something is being requested, or was answered.
     mutating func satisfy(_ need: Need) { needs.remove(need) }
 
-    /// The question about the customer failed. What will fail again is asked again when the app
-    /// comes to the foreground.
+    /// Records that the request about the customer failed. A permanent failure is retried when the
+    /// app comes to the foreground.
     mutating func recordCustomerFailure(isTemporary: Bool) {
         if isTemporary { require(.customer) } else { satisfy(.customer) }
     }
 
-    /// Whether the keys that sign tokens may be asked for. If so, they count as asked for.
+    /// Whether the keys that sign tokens may be requested. If so, they count as requested.
     ///
     /// - Parameter now: monotonic milliseconds.
     mutating func mayFetchKeys(at now: Int64) -> Bool {
@@ -130,23 +131,24 @@ extension ServerSession {
 // MARK: - The last answer about the customer
 
 extension ServerSession {
-    /// An answer to a GET was taken.
+    /// Records that an answer to a GET was accepted.
     mutating func setTag(_ tag: String?) { customerTag = tag.map { .current($0) } ?? .none }
 
-    /// An answer that has no tag was taken, or changed a part of the last one.
+    /// Records that an answer without a tag was accepted, or that it changed a part of the last
+    /// one.
     mutating func recordUntagged() {
         if case .current(let tag) = customerTag { customerTag = .outdated(tag) }
     }
 
-    /// The customer has changed, or the environment.
+    /// Records that the customer or the environment has changed.
     mutating func forgetTag() { customerTag = .none }
 
-    /// The tag by which the server can say that nothing has changed. Nil if there is none.
+    /// The tag with which the server can answer "not modified". Nil if there is none.
     var currentTag: String? {
         if case .current(let tag) = customerTag { tag } else { nil }
     }
 
-    /// The tag of the last answer to a GET, also if another answer came since.
+    /// The tag of the last answer to a GET, even if another answer came since.
     var lastTag: String? {
         switch customerTag {
         case .none: nil
@@ -154,7 +156,7 @@ extension ServerSession {
         }
     }
 
-    /// Returns whether a new loop has to follow the customer's changes.
+    /// Returns whether a new loop has to be started for the customer's changes.
     mutating func follow(_ id: String) -> Bool {
         guard followed != id else { return false }
         followed = id

@@ -1,23 +1,23 @@
-/// Which of the App Store's announcements are recorded next, and when the store is read again. A
-/// value without IO: the engine reads the store, and records what it says.
+/// Decides which announcements of the App Store are recorded next, and when the store is read
+/// again. A value without IO: the engine reads the store, and records its documents.
 struct StoreReader: Sendable {
     enum State: Hashable, Sendable {
         case idle
-        /// A task has begun, or has to go on: there is something that it has not recorded.
+        /// A task has begun, or has to continue: there is something that it has not recorded.
         case due
-        /// A task records what was announced. Nothing was announced since it began.
+        /// A task records the announced documents. Nothing new was announced since it began.
         case recording
     }
 
-    /// The time after which a lapse is looked at again. Milliseconds; a little more than the rules
-    /// ask for.
+    /// The time after which a lapse is checked again. Milliseconds; a little more than the rules
+    /// require.
     static let secondLookWait: Int64 = 31_000
 
     private(set) var state = State.idle
-    /// When the store is read again, because it said something that counts only if it says it
-    /// twice. Monotonic milliseconds. Nil if that is not planned.
+    /// When the store is read again, because it reported something that counts only if it is
+    /// reported twice. Monotonic milliseconds. Nil if that is not planned.
     private(set) var secondLookAt: Int64?
-    /// What the store has announced and is not recorded yet.
+    /// The announced documents that are not recorded yet.
     private var announced: [StoreDocument] = []
     /// Renewal infos that were posted, so that none is posted twice.
     private var postedRenewals: Set<String> = []
@@ -26,17 +26,17 @@ struct StoreReader: Sendable {
 // MARK: - Announcements
 
 extension StoreReader {
-    /// What the store announces is recorded with the next run.
+    /// Adds an announced document, to be recorded by the next run.
     mutating func announce(_ document: StoreDocument) { announced.append(document) }
 
-    /// The store has to be read, with all that was announced. Returns whether a task has to begin;
-    /// one that runs already goes on.
+    /// Records that the store has to be read. Returns whether a task has to begin; a running task
+    /// does it otherwise.
     mutating func start() -> Bool {
         defer { state = .due }
         return state == .idle
     }
 
-    /// What is recorded now, at once: it may be nothing. Nil if the task has nothing more to do.
+    /// The documents to record now. It may be empty. Nil if the task has nothing more to do.
     mutating func next() -> [StoreDocument]? {
         guard state == .due else {
             state = .idle
@@ -47,7 +47,7 @@ extension StoreReader {
         return announced
     }
 
-    /// The task has ended.
+    /// Records that the task has ended.
     mutating func finish() { state = .idle }
 }
 
@@ -61,7 +61,7 @@ extension StoreReader {
         secondLookAt = secondLookAt ?? now + Self.secondLookWait
     }
 
-    /// Returns whether the second look is due. If so, it is not planned any more.
+    /// Returns whether the second look is due. If so, it is no longer planned.
     ///
     /// - Parameter now: monotonic milliseconds.
     mutating func beginSecondLook(at now: Int64) -> Bool {
@@ -70,7 +70,7 @@ extension StoreReader {
         return true
     }
 
-    /// Returns whether a renewal info has to be posted: once.
+    /// Returns whether a renewal info has to be posted. True once for each.
     mutating func post(_ renewalInfo: String) -> Bool {
         postedRenewals.insert(renewalInfo).inserted
     }

@@ -1,6 +1,6 @@
 import Foundation
 
-/// A language that the SDK has texts in.
+/// A language in which the SDK has texts.
 enum Language: String, CaseIterable, Sendable {
     case english = "en"
     case german = "de"
@@ -8,14 +8,14 @@ enum Language: String, CaseIterable, Sendable {
     case spanish = "es"
     case japanese = "ja"
 
-    /// The language of a locale, or English if there are no texts in it.
+    /// The language of a locale, or English if the SDK has no texts in it.
     init(_ locale: Locale) {
         let code = Self.subtags(of: locale).first ?? ""
         self = Self(rawValue: code.lowercased()) ?? .english
     }
 
     /// The locale itself if it has this language; otherwise this language in the locale's region.
-    /// So a sentence in English has its dates in English, too.
+    /// So an English sentence also has English dates.
     func locale(near locale: Locale) -> Locale {
         let subtags = Self.subtags(of: locale)
         if subtags.first?.lowercased() == rawValue { return locale }
@@ -57,5 +57,5 @@ enum Language: String, CaseIterable, Sendable {
     }
 }
 
-/// The phrases of each language, in a file each.
+/// The phrases, with one file for each language.
 enum Phrases {}

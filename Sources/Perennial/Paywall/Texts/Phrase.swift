@@ -17,7 +17,8 @@ struct Phrase: Hashable, Sendable, ExpressibleByStringLiteral {
 
     func form(_ category: PluralCategory) -> String { forms[category] ?? forms[.other] ?? "" }
 
-    /// The text with its placeholders filled in. What is filled in is not searched again.
+    /// The text with its placeholders filled in. Placeholders inside the inserted values are not
+    /// replaced.
     static func fill(_ text: String, _ values: [TextKey.Placeholder: String]) -> String {
         var result = ""
         var rest = text[...]
@@ -31,10 +32,9 @@ struct Phrase: Hashable, Sendable, ExpressibleByStringLiteral {
     }
 }
 
-/// The plural categories that our languages have for whole numbers, by Unicode's CLDR.
+/// The plural categories that our languages use for whole numbers, by Unicode's CLDR.
 ///
-/// French and Spanish have a third one, for whole millions. No phrase of ours inflects a noun by so
-/// large a number.
+/// French and Spanish have a third category, for whole millions. None of our phrases needs it.
 enum PluralCategory: Hashable, Sendable {
     case one, other
 }

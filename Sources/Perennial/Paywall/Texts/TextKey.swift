@@ -1,13 +1,13 @@
 /// Each text that the SDK shows to a customer.
 ///
-/// The phrases of one language are in `Phrases+English.swift` and its neighbours.
+/// The phrases of each language are in its file, such as `Phrases+English.swift`.
 package enum TextKey: String, CaseIterable, Sendable {
     // The headline
     case subscribed, subscribedDays, subscribedRenews, subscribedEndsAfterMonth
     case notSubscribed, unlocked, paymentProblem
     // Buttons of a row
     case buy, subscribe, renew, switchPlan, waiting
-    // What a row says about a product that the customer has
+    // The row's text about a product that the customer has
     case renewsOn, endsOn, paidUntil, changesOn, beginsOn, endsAfterMonth, familyShared
     case assigned
     case waitingForApproval, waitingForServer, waitingForRestore, checking
@@ -39,7 +39,7 @@ package enum TextKey: String, CaseIterable, Sendable {
     case contentNotAvailable, seatsNotSold, seatsUnchanged, seatReduction, seatsTaken
     case invitationUnknown, purchaserNeedsNoSeat
 
-    /// What a phrase has in braces: `{count}`.
+    /// The placeholders in phrases, such as `{count}`.
     package enum Placeholder: String, CaseIterable, Sendable {
         case count, date, name, price, total, length, offer, owner, first, second
     }

@@ -4,7 +4,7 @@ package import Foundation
 package struct Wording: Sendable {
     private let language: Language
     private let calendar: Calendar
-    /// The customer's, or one of a language that there are texts in.
+    /// The customer's locale, or one of a language that has texts.
     package let locale: Locale
 
     package init(locale: Locale = .current, calendar: Calendar = .current) {
@@ -35,7 +35,7 @@ package struct Wording: Sendable {
                 timeZone: calendar.timeZone))
     }
 
-    /// "3 months and 1 day".
+    /// A length of time, such as "3 months and 1 day".
     func length(_ period: Perennial.Period) -> String {
         let length = text(Self.lengths[period.unit] ?? .days, count: period.value)
         guard period.bonusDays > 0 else { return length }
@@ -43,7 +43,7 @@ package struct Wording: Sendable {
         return text(.lengthAndLength, [.first: length, .second: more])
     }
 
-    /// "9,99 € a month", or "9,99 € every 3 months".
+    /// A price with its period, such as "9,99 € a month" or "9,99 € every 3 months".
     func price(_ price: String, every period: Perennial.Period) -> String {
         text(Self.prices[period.unit] ?? .priceDaily, count: period.value, [.price: price])
     }

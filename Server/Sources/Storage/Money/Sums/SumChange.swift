@@ -1,14 +1,14 @@
 import Ledger
 import Reports
 
-/// What one movement adds to the sums of its day, or takes from them.
+/// The amounts that one movement adds to the sums of its day, or subtracts from them.
 struct SumChange: Hashable, Sendable {
     /// Counted from 1970-01-01, in the configured time zone.
     var day: Int64
     var category: Movement.Category
     var segment: Segment
     var totals: Totals
-    /// The number of movements: negative if they are taken away.
+    /// The number of movements: negative if they are subtracted.
     var movements: Int64
 
     init(adding movement: Movement, on day: Int64) {
@@ -27,7 +27,7 @@ struct SumChange: Hashable, Sendable {
         (self.totals, self.movements) = (totals, movements)
     }
 
-    /// What is left if movements that are removed and added again cancel each other.
+    /// The remaining changes after movements that are removed and added again cancel each other.
     static func net(_ changes: [SumChange]) -> [SumChange] {
         var left: [SumChange: Int64] = [:]
         for change in changes { left[change.magnitude, default: 0] += change.movements }

@@ -1,6 +1,6 @@
 import Reports
 
-/// Which sums a report is made of: of months where it can be, of days otherwise.
+/// The sums that a report needs: of months where possible, of days otherwise.
 struct SumPlan: Hashable {
     /// Sums of one span. Their days are empty if there is nothing to read.
     struct Stretch: Hashable {
@@ -8,22 +8,22 @@ struct SumPlan: Hashable {
         var days: Range<Int64>
     }
 
-    /// Earlier than any movement.
+    /// A day earlier than any movement.
     private static let firstDay = Int64(Int32.min)
 
-    /// Everything before the report, which is put together on one day.
+    /// Everything before the report, which is combined on one day.
     private(set) var opening: [Stretch]
     private(set) var within: [Stretch]
-    /// The first day of the report, and the day before it, which has everything earlier.
+    /// The first day of the report, and the day before it, which contains everything earlier.
     private let first: Int64
-    /// The first day that is not in the sums: today, or the one after the report.
+    /// The first day that is not read from the sums: today, or the day after the report.
     private let limit: Int64
-    /// The day whose movements are not all in the past; nil if the report is over before it.
+    /// The day whose movements are not all in the past; nil if the report ends before it.
     private(set) var today: Int64?
 
     /// - Parameters:
     ///   - days: the days of the report.
-    ///   - today: sums of this day and of later ones contain what has not happened yet.
+    ///   - today: sums of this day and of later ones contain future movements.
     ///   - keepsDays: whether the report needs sums of every single day.
     init(_ days: Range<Int64>, today: Int64, keepsDays: Bool) {
         let last = min(days.upperBound, today)
@@ -51,11 +51,11 @@ struct SumPlan: Hashable {
         ]
     }
 
-    /// The day before the report, on which everything earlier is put together.
+    /// The day before the report, on which everything earlier is combined.
     var openingDay: Int64 { first - 1 }
 
-    /// The day under which a movement of a day is found in the report's sums. Nil if it is after
-    /// the report, or not before today: what is of today is read from the movements.
+    /// The day under which the report's sums contain a movement of a day. Nil if it is after the
+    /// report, or not before today: today's movements are read individually.
     func sumDay(of day: Int64) -> Int64? {
         guard day < limit else { return nil }
         if day < first { return openingDay }

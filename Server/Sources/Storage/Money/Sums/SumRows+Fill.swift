@@ -1,7 +1,7 @@
 import Ledger
 import Reports
 
-/// How far the sums of an app are made.
+/// The progress of computing an app's sums.
 package struct SumFill: Hashable, Sendable {
     package var isComplete: Bool
     /// The number of purchases whose movements were added.
@@ -11,7 +11,8 @@ package struct SumFill: Hashable, Sendable {
     fileprivate var isOfThisLayout: Bool { layout == SumTable.layout }
 }
 
-/// Up to where purchases are added, by environment and purchase. Empty before the first.
+/// The position up to which purchases are added, by environment and purchase. Empty before the
+/// first.
 private struct PurchasePlace {
     var environment: String
     var purchase: String
@@ -41,13 +42,13 @@ extension SumRows {
         }
     }
 
-    /// Whether sums and changes are what movements add up to.
+    /// Whether the sums and changes together equal the movements.
     package func hasSums(of app: AppID) throws(StorageFailure) -> Bool {
         guard let fill = try progress(of: app) else { return false }
         return fill.isComplete && fill.isOfThisLayout
     }
 
-    /// Deletes all sums of an app. The next steps make them again.
+    /// Deletes all sums of an app. The next steps compute them again.
     package func begin(of app: AppID) throws(StorageFailure) {
         try connection.run("DELETE FROM money_sums WHERE app = $1", [.text(app.rawValue)])
         try connection.run(
@@ -57,9 +58,9 @@ extension SumRows {
             [.text(app.rawValue), .integer(SumTable.layout)])
     }
 
-    /// Does a step of the work on an app's sums: begins to make them, adds the movements of the
+    /// Does a step of the work on an app's sums: begins to compute them, adds the movements of the
     /// next purchases, or adds waiting changes. Returns how many rows it processed; 0 if nothing is
-    /// left, or another server is at it.
+    /// left, or another server is doing it.
     ///
     /// It needs one snapshot for all its statements: see ``WriteMode``.
     func addUpMoney(
@@ -78,7 +79,7 @@ extension SumRows {
         guard let last else { return 0 }
         guard let environment = last.environment, let purchase = last.purchase else {
             let count = try foldChanges(of: app, changes)
-            // So that another server whose snapshot is older fails at the lock above, and not only
+            // So that another server with an older snapshot fails at the lock above, and not only
             // after all its work.
             if count > 0 { try markChanged(of: app) }
             return count
@@ -92,7 +93,7 @@ extension SumRows {
             "UPDATE money_sum_fills SET filled = filled WHERE app = $1", [.text(app.rawValue)])
     }
 
-    /// Makes all sums of an app again, in this transaction.
+    /// Computes all sums of an app again, in this transaction.
     func rebuild(of app: AppID) throws(StorageFailure) {
         try begin(of: app)
         while try !hasSums(of: app) { _ = try addUpMoney(of: app, changes: Int.max) }
@@ -106,7 +107,7 @@ extension SumRows {
                 + "AND (environment, purchase) > ($2, $3) ORDER BY environment, purchase "
                 + "LIMIT \(count)", [.text(app.rawValue)] + last.values
         ) { row throws(StorageFailure) in PurchasePlace(try row.text(), try row.text()) }
-        // The last step adds everything that is left.
+        // The last step adds all remaining purchases.
         let end = purchases.count == count ? purchases.last : nil
         var table = SumTable()
         for environment in Environment.allCases {
@@ -130,8 +131,8 @@ extension SumRows {
     }
 
     /// The part of a stretch of purchases that is in one environment, nil if there is none. If
-    /// environment and purchase were compared as one row, PostgreSQL would take the index by kind
-    /// for as good as the key, and read every movement of the app.
+    /// environment and purchase were compared as one row, PostgreSQL would consider the index by
+    /// kind as good as the key, and read every movement of the app.
     private static func part(
         of app: AppID, in environment: Environment, after first: PurchasePlace,
         through last: PurchasePlace?
@@ -150,7 +151,7 @@ extension SumRows {
         return (condition, values)
     }
 
-    /// Calls a closure with sums of the known movements, for each day, kind and segment.
+    /// Calls a closure with sums of the present movements, for each day, kind and segment.
     ///
     /// - Parameter condition: names the environment; the first of the values is the app.
     private func eachSum(
@@ -177,17 +178,17 @@ extension SumRows {
 }
 
 extension Database {
-    /// The number of changes that are added to the sums at once. As many may wait, and a report
-    /// adds them up by itself.
+    /// The number of changes that are added to the sums at once. The same number may wait; a report
+    /// adds them itself.
     package static let changesAtOnce = 2_000
 
     /// Does a step of the work on an app's sums. Returns how many rows it processed; 0 if nothing
-    /// is left. Idempotent, and safe for several servers at once; a server that is killed leaves
-    /// the rest to the next one.
+    /// is left. Idempotent, and safe for several servers at once. If a server is killed, the next
+    /// one continues.
     ///
     /// - Parameters:
-    ///   - changes: how many changes to add at once; if fewer wait, they go on waiting.
-    ///   - purchases: how many purchases to add at once while the sums are made.
+    ///   - changes: how many changes to add at once; if fewer wait, nothing is added.
+    ///   - purchases: how many purchases to add at once while the sums are computed.
     package func addUpMoney(
         of app: AppID, changes: Int = changesAtOnce,
         purchases: Int = SumRows.purchasesAtOnce

@@ -1,8 +1,8 @@
 import Ledger
 import Reports
 
-/// Reports from the table `money_sums`, from the changes that wait to be added to it, and from the
-/// movements of today.
+/// Reports from the table `money_sums`, the changes that are not added to it yet, and today's
+/// movements.
 extension SumRows {
     func stored(
         _ filter: MovementFilter, _ plan: SumPlan
@@ -28,12 +28,12 @@ extension SumRows {
         return found.all + rest
     }
 
-    /// - Parameter openingDay: the day on which all of them are put together; nil to show each on
-    ///   its own first day.
+    /// - Parameter openingDay: the day on which all of them are combined; nil to show each on its
+    ///   own first day.
     private func sums(
         _ filter: MovementFilter, _ stretch: SumPlan.Stretch, openingDay: Int64?
     ) throws(StorageFailure) -> [Row] {
-        // Without a division, the parts of one that never has many are put together.
+        // Without a division, the parts of a division with few parts are combined.
         let division = filter.division ?? .product
         let groups =
             (openingDay == nil ? ["first_day"] : []) + ["kind", "currency"]
@@ -66,7 +66,7 @@ private struct FoundSums {
     private struct Key: Hashable {
         var day: Int64
         var category: Movement.Category
-        /// Empty if there is none.
+        /// Empty if there is no currency.
         var currency: String
         var part: String
     }
@@ -77,7 +77,7 @@ private struct FoundSums {
 
     init(_ division: Division?) { self.division = division }
 
-    /// Those of which something is left, even if it is zero.
+    /// The sums that are left, even if their values are zero.
     var all: [MovementSum] {
         sums + changes.filter { $0.value.movements != 0 }.map { sum($0.key, $0.value.totals) }
     }
@@ -91,13 +91,13 @@ private struct FoundSums {
             totals: change.totals, movements: change.movements)
     }
 
-    /// Adds a row of the opening, of which several may have the same key.
+    /// Adds a row of the opening. Several may have the same key.
     mutating func addOpening(_ row: Row) throws(StorageFailure) {
         let (key, sum) = try Self.read(row, division)
         changes[key, default: SumTable.Sum()] += sum
     }
 
-    /// Adds a row whose key no other has.
+    /// Adds a row with a unique key.
     mutating func add(_ row: Row) throws(StorageFailure) {
         var (key, found) = try Self.read(row, division)
         if let change = changes.removeValue(forKey: key) { found += change }

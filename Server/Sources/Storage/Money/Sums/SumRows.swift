@@ -6,8 +6,8 @@ package struct SumRows: RowGroup {
     package let tx: DatabaseSession
 }
 
-/// The tables `money_sums`, and `money_changes`: what each purchase changed since it was last added
-/// to the sums. Sums and changes together are always the movements that are known now.
+/// The tables `money_sums`, and `money_changes`: the changes of each purchase since it was last
+/// added to the sums. Sums and changes together always equal the present movements.
 ///
 /// Each writer inserts changes under the key of its purchase, so writers share no row. One server
 /// at a time adds the changes to the sums and deletes them.
@@ -28,7 +28,7 @@ extension SumRows {
         + "AND span = $4 AND first_day = $5 AND kind = $6 AND currency = $7 AND part = $8 AND "
         + countedColumns.map { "\($0) = 0" }.joined(separator: " AND ")
 
-    /// Adds to the stored sums, and deletes those of which nothing is left.
+    /// Adds to the stored sums, and deletes the sums that become empty.
     func add(_ table: SumTable, of app: AppID) throws(StorageFailure) {
         let rows = table.rows
         try connection.runEach(
@@ -52,7 +52,7 @@ extension SumRows {
 
     // MARK: - Changes
 
-    /// Two changes of one moment become one, which is their bytes one after the other.
+    /// Two changes at one moment are combined by appending their bytes.
     var insertChanges: String {
         Insertion.statement(
             into: "money_changes", ["app", "environment", "purchase", "known_at_ms", "changes"])
@@ -60,7 +60,7 @@ extension SumRows {
             + "CAST(money_changes.changes || excluded.changes AS \(dialect.bytes))"
     }
 
-    /// What waits to be added to the sums of an environment.
+    /// The changes that are not yet added to the sums of an environment.
     func changes(
         of app: AppID, in environment: Environment
     ) throws(StorageFailure) -> [SumChange] {
@@ -74,7 +74,7 @@ extension SumRows {
 
     /// Adds waiting changes to the sums. Returns their number.
     ///
-    /// - Parameter count: how many; if there are fewer, nothing is done.
+    /// - Parameter count: the number of changes to add; if there are fewer, nothing is done.
     func foldChanges(of app: AppID, _ count: Int) throws(StorageFailure) -> Int {
         let rows = try connection.rows(
             "SELECT environment, purchase, known_at_ms, changes FROM money_changes WHERE app = $1 "

@@ -3,10 +3,11 @@ import Reports
 
 /// Sums of movements by day and by month, and by each division, before they are written.
 struct SumTable {
-    /// Raised when sums or the bytes of changes are made differently: existing ones are made again.
+    /// Increased when sums or the bytes of changes are computed differently: existing ones are
+    /// computed again.
     static let layout: Int64 = 3
 
-    /// Over which days one sum extends.
+    /// The days that one sum covers.
     enum Span: String, Comparable {
         case day
         case month
@@ -30,7 +31,7 @@ struct SumTable {
         var category: Movement.Category
         /// Empty if no document names a price.
         var currency: String
-        /// Empty if no document says which part it is.
+        /// Empty if no document contains the property.
         var part: String
     }
 
