@@ -124,7 +124,8 @@ let package = Package(
         library(
             "HTTPServer",
             [
-                "Dashboard", "Engine", "Ledger", "Reports", "RevenueCatWebhooks", "Storage", contract,
+                "Dashboard", "Engine", "Ledger", "Reports", "RevenueCatWebhooks", "Storage",
+                contract,
                 hummingbird, logging, nioCore, nioHTTP1, serviceLifecycle,
             ]),
         library(

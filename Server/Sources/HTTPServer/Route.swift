@@ -114,7 +114,6 @@ extension PerennialServer {
             return try await answer(request, context, holder)
         }
     }
-
 }
 
 extension RequestAuthorization {

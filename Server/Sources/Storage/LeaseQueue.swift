@@ -111,9 +111,7 @@ package struct QueueBacklog: Hashable, Sendable {
 /// Due work in the table of any queue, which servers lease.
 package struct QueueRows: RowGroup {
     package let tx: DatabaseSession
-}
 
-extension QueueRows {
     /// A column and its new value.
     typealias Assignment = (column: String, value: Value)
 

@@ -2,6 +2,7 @@ import Foundation
 import Ledger
 import PerennialContract
 import Testing
+
 @testable import RevenueCatWebhooks
 
 /// The owner of a purchase, and what is not bought in the App Store.

@@ -52,8 +52,8 @@ enum Arrows {
         "Storage": foundation.union(locks).union(["Ledger", "Reports", "Dispatch"]),
         "StorageSQLite": foundation.union(system).union(locks).union(["Storage", "CSQLite"]),
         "StoragePostgres": foundation.union(system).union(locks).union(["Storage", "CLibPQ"]),
-        // Passwords are hashed by scrypt, which is in the extras, on their own threads. The contract
-        // has the codes of failures.
+        // Passwords are hashed by scrypt, which is in the extras, on their own threads. The
+        // contract has the codes of failures.
         "Engine": foundation.union(locks).union([
             "Ledger", "Intake", "Reports", "AppStoreFormats", "AppStoreTrust", "AppStoreClient",
             "Storage", "PerennialContract", "Crypto", "_CryptoExtras", "Dispatch", "Logging",

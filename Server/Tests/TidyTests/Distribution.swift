@@ -81,7 +81,10 @@ enum Distribution {
         ("EXCEPT SELECT app, document FROM", "a rebuild compares; the app is a column of both"),
         ("DELETE FROM facts", "a rebuild replaces all facts"),
         ("INSERT INTO facts SELECT * FROM", "a rebuild replaces all facts"),
-        ("FROM \\(PurchaseRows.purchasesWithOwners) WHERE \\(isForgotten)", "a rebuild; joined by the app"),
+        (
+            "FROM \\(PurchaseRows.purchasesWithOwners) WHERE \\(isForgotten)",
+            "a rebuild; joined by the app"
+        ),
         ("DELETE FROM purchases WHERE \\(isForgotten)", "a rebuild; compared by the app"),
         ("EXCEPT SELECT * FROM \\(table)", "a rebuild compares; the app is a column of both"),
         ("WHERE (app, environment, purchase) > ($1, $2, $3)", "a rebuild reads on from a key"),

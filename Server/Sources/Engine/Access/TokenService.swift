@@ -191,9 +191,7 @@ package struct TokenService: Sendable {
         self.context = context
         mint = former?.mint ?? TokenMint()
     }
-}
 
-extension TokenService {
     /// The customer's entitlements, signed, so that others can check them without calling us.
     /// Returns nil if the app issues no tokens.
     package func issue(for state: CustomerState, app appID: AppID) async throws(EngineFailure)

@@ -81,9 +81,7 @@ enum ActOutcome: Hashable, Sendable {
 /// The audit entries about the actions of operators and servers.
 package struct AuditService: Sendable {
     let context: Context
-}
 
-extension AuditService {
     /// The maximum number of entries of one page.
     package static let auditEntriesMax = RecordedAct.pageMax
     private static let entryBytes = 16

@@ -5,9 +5,7 @@ import Storage
 /// The API keys of apps: makes, finds and revokes them, and records their use.
 package struct KeyService: Sendable {
     let context: Context
-}
 
-extension KeyService {
     /// The number of random bytes in a key.
     private static let keyBytes = 24
 

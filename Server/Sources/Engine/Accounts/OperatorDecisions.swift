@@ -8,9 +8,7 @@ struct OperatorDecisions {
     let tx: DatabaseSession
 
     init(_ tx: DatabaseSession) { self.tx = tx }
-}
 
-extension OperatorDecisions {
     /// The link, if it still works.
     func usableLink(hash: [UInt8], at now: Instant) throws -> OperatorLink? {
         guard let link = try tx.operatorLinks.find(hash: hash), link.until > now else { return nil }
@@ -59,9 +57,7 @@ extension OperatorDecisions {
                 "\(name) is the only admin of every app. Make another user one first.")
         }
     }
-}
 
-extension OperatorDecisions {
     /// The stored hash of an operator's password. Nil if the operator is blocked, or unknown.
     func usablePassword(of name: String) throws -> String? {
         guard let account = try tx.operators.named(name), account.blockedAt == nil else {
@@ -69,9 +65,7 @@ extension OperatorDecisions {
         }
         return try tx.operators.password(of: name)
     }
-}
 
-extension OperatorDecisions {
     /// Records that an operator has signed in, and from where.
     func recordSignIn(of name: String, from place: SignInPlace, at now: Instant) throws {
         try tx.operators.recordSignIn(of: name, at: now)
@@ -79,9 +73,7 @@ extension OperatorDecisions {
             of: name, from: place.network, at: now, since: now - SessionService.placesLast,
             max: SessionService.placesOfOperatorMax)
     }
-}
 
-extension OperatorDecisions {
     func failuresInRow(
         of subject: String, at now: Instant
     ) throws -> SignInFailures {

@@ -6,9 +6,7 @@ package struct OperatorService: Sendable {
     let context: Context
     let audit: AuditService
     let sessions: SessionService
-}
 
-extension OperatorService {
     /// The maximum number of operators, and of links that wait.
     static let operatorsMax = 500
 

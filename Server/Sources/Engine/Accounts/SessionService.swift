@@ -41,9 +41,7 @@ package struct SessionService: Sendable {
     let context: Context
     let audit: AuditService
     package let operatorSettings: OperatorSettings
-}
 
-extension SessionService {
     private static let tokenBytes = 32
 
     // MARK: - Sessions

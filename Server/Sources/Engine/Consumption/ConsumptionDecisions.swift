@@ -8,9 +8,7 @@ struct ConsumptionDecisions {
     let tx: DatabaseSession
 
     init(_ tx: DatabaseSession) { self.tx = tx }
-}
 
-extension ConsumptionDecisions {
     /// Saves a report. Returns whether it contains anything new.
     func save(
         _ report: ConsumptionReport, of customer: CustomerID, in app: AppID,

@@ -38,9 +38,7 @@ package struct ConsumptionState: Hashable, Sendable {
 /// What apps report about consumption, and our responses to Apple's inquiries.
 package struct ConsumptionService: Sendable {
     let context: Context
-}
 
-extension ConsumptionService {
     /// Records what an app's server reports about a customer, and reschedules open inquiries. A new
     /// consent replaces the previous one; so does each use of a purchase. Idempotent: an action
     /// that repeats known values gets no second entry in the audit.

@@ -59,9 +59,7 @@ package struct ContentLink: Hashable, Sendable {
 /// What a customer may read, and the files behind it.
 package struct ContentService: Sendable {
     let context: Context
-}
 
-extension ContentService {
     /// All publications that have appeared, newest first, each with whether the customer may read
     /// it and why. Readable ones have a link if purchases of the environment open files.
     ///

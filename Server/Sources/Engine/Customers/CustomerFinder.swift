@@ -9,9 +9,7 @@ struct CustomerFinder {
     let tx: DatabaseSession
 
     init(_ tx: DatabaseSession) { self.tx = tx }
-}
 
-extension CustomerFinder {
     /// The customer to be erased. This includes an id of which nothing is stored, but which
     /// purchases carry as their account token, now or later.
     func customerToErase(_ id: CustomerID, in app: AppID) throws -> StoredCustomer? {
@@ -82,9 +80,7 @@ extension CustomerFinder {
             try tx.customers.find(known: $0, in: app) ?? StoredCustomer(customer: $0, ids: [$0])
         }
     }
-}
 
-extension CustomerFinder {
     /// Whether there is something to write.
     func isDue(_ showing: Showing, in app: AppID, at now: Instant) throws -> Bool {
         if showing.customer != nil { return true }

@@ -7,9 +7,7 @@ struct CustomerReader {
     let tx: DatabaseSession
 
     init(_ tx: DatabaseSession) { self.tx = tx }
-}
 
-extension CustomerReader {
     func state(
         of id: CustomerID, in app: AppSettings, environment: Environment, at now: Instant
     ) throws -> CustomerState {
@@ -103,9 +101,7 @@ extension CustomerReader {
         guard let known, known.hasGrants else { return [] }
         return try tx.grants.all(of: known.customer, in: app, environment: environment)
     }
-}
 
-extension CustomerReader {
     func shelf(of state: CustomerState, in app: AppSettings) -> [ShelfEntry] {
         let reader = reader(of: state, in: app)
         let items = Dictionary(
@@ -122,9 +118,7 @@ extension CustomerReader {
             app.entitlements,
             at: state.asOf, access: app.rules, rules: app.content.rules)
     }
-}
 
-extension CustomerReader {
     func history(of state: CustomerState, in app: AppSettings) throws -> [HistoryLine] {
         var lines: [HistoryLine] = []
         for purchase in state.purchases {

@@ -5,7 +5,6 @@ import Storage
 extension Context {
     /// The present time of this server.
     package var serverTime: Instant { now() }
-
 }
 
 extension CustomerService {

@@ -72,9 +72,7 @@ package struct CustomerService: Sendable {
     let events: EventService
     let reconciliation: ReconciliationService
     let shownRuleChecks = RuleChecks()
-}
 
-extension CustomerService {
     /// What a customer may use now. An unknown id is a customer without purchases; nothing is
     /// written.
     package func find(

@@ -10,9 +10,7 @@ struct IdentityDecisions {
     let tx: DatabaseSession
 
     init(_ tx: DatabaseSession) { self.tx = tx }
-}
 
-extension IdentityDecisions {
     /// Describes an app's request to merge two ids. Its proofs have been checked already, if the
     /// app requires any. Returns nil if both ids belong to the same customer already.
     func aliasClaim(
@@ -115,9 +113,7 @@ extension IdentityDecisions {
             throw EngineFailure.tooManyIDs(limit: CustomerService.idsMax)
         }
     }
-}
 
-extension IdentityDecisions {
     /// How many of these ids are not known yet.
     func countUnknown(_ ids: [CustomerID], in app: AppID) throws(StorageFailure) -> Int {
         var count = 0
@@ -139,9 +135,7 @@ extension IdentityDecisions {
         }
         return false
     }
-}
 
-extension IdentityDecisions {
     /// The ids whose proof is accepted for an id. Returns an empty array if the id needs no proof.
     func provers(
         of id: CustomerID, in app: AppID

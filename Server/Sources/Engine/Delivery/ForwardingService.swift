@@ -14,9 +14,7 @@ package struct ForwardingService: Sendable {
         self.forwardingSettings = forwardingSettings
         stateCache = former?.stateCache ?? ForwardingStateCache()
     }
-}
 
-extension ForwardingService {
     /// A longer Content-Type is omitted.
     private static let contentTypeCharactersMax = 255
     /// The maximum number of forwards in one response.

@@ -18,9 +18,7 @@ package struct WebhookService: Sendable {
         self.webhookTransport = webhookTransport
         stateCache = former?.stateCache ?? WebhookStateCache()
     }
-}
 
-extension WebhookService {
     /// For how many hours a former secret may continue to sign.
     package static let formerSecretHoursRange = 0...168
     package static let formerSecretHours = 24

@@ -7,9 +7,7 @@ struct WebhookSubjects {
     let tx: DatabaseSession
 
     init(_ tx: DatabaseSession) { self.tx = tx }
-}
 
-extension WebhookSubjects {
     /// The data to render an event from, in its present state.
     ///
     /// - Parameter holder: the customer of an event that has none itself. Only RevenueCat's format
@@ -170,9 +168,7 @@ extension WebhookSubjects {
         else { return nil }
         return try tx.customers.find(known: CustomerID(rawValue: sent.stream), in: app)?.customer
     }
-}
 
-extension WebhookSubjects {
     /// The deliveries of an event that was read: the event, if the webhook wants it. RevenueCat's
     /// format does not report a purchase without an owner; when it is linked, its earlier events
     /// are delivered as its owner's. Deliveries that exist already are not added again.

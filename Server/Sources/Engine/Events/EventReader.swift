@@ -6,9 +6,7 @@ struct EventReader {
     let tx: DatabaseSession
 
     init(_ tx: DatabaseSession) { self.tx = tx }
-}
 
-extension EventReader {
     /// Why a position is not a valid cursor of an app's log; nil if it is valid. The beginning is
     /// the same in every epoch.
     func refusal(

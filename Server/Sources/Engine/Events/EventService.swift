@@ -13,9 +13,7 @@ package struct EventPage: Hashable, Sendable {
 package struct EventService: Sendable {
     let context: Context
     let terms: TermService
-}
 
-extension EventService {
     /// The maximum number of events in one response.
     package static let eventsMax = EventLog.eventsMax
     /// The number of an app's purchases that are processed in one transaction.

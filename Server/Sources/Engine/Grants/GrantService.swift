@@ -25,9 +25,7 @@ package struct NewGrant: Hashable, Sendable {
 /// Entitlements that are given by hand.
 package struct GrantService: Sendable {
     let context: Context
-}
 
-extension GrantService {
     /// Grants a customer an entitlement. Idempotent with a key: repeats return the first result.
     package func add(
         _ order: NewGrant, to id: CustomerID, app appID: AppID, environment: Environment

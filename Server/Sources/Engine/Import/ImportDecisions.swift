@@ -10,9 +10,7 @@ struct ImportDecisions {
     let tx: DatabaseSession
 
     init(_ tx: DatabaseSession) { self.tx = tx }
-}
 
-extension ImportDecisions {
     /// Links purchases to a customer if they have no owner and do not name another customer.
     ///
     /// - Parameter other: another id of the customer.
@@ -60,9 +58,7 @@ extension ImportDecisions {
         try tx.ownership.link(purchase, to: owner, by: evidence, in: app, at: now, &walletCache)
         return nil
     }
-}
 
-extension ImportDecisions {
     /// The first purchase with fewer failed checks than this, or else the first one. Returns nil if
     /// the App Store has reported on all.
     func firstUnchecked(

@@ -24,9 +24,7 @@ package struct ImportService: Sendable {
     let reconciliation: ReconciliationService
     let customers: CustomerService
     let backfill: BackfillService
-}
 
-extension ImportService {
     /// The maximum number of digits of a transaction id. Apple's have up to 18.
     private static let transactionIDDigitsMax = 20
 
@@ -207,13 +205,11 @@ extension ImportService {
             try tx.appStore.walkAnew(of: key.app, from: newest - BackfillService.firstWalkSpan)
         }
     }
-
 }
 
 extension Context {
     /// The time that all rows of one import share.
     package var currentTime: Instant { now() }
-
 }
 
 extension ImportService {

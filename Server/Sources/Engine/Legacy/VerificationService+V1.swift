@@ -21,7 +21,6 @@ extension RecordingService {
             VerificationService.attestation(try verification.trusted(outcome), kept, origin),
             arrived)
     }
-
 }
 
 extension VerificationService {
@@ -67,7 +66,6 @@ extension VerificationService {
         case .refused(let refusal): throw .notTrusted(refusal)
         }
     }
-
 }
 
 extension RecordingService {
@@ -97,7 +95,6 @@ extension RecordingService {
         let text = notification?.unifiedReceipt?.latestReceipt
         return text.flatMap(ReceiptText.bytes).flatMap { Verifier.peek(receipt: $0) }
     }
-
 }
 
 extension VerificationService {

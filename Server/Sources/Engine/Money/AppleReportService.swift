@@ -49,9 +49,7 @@ package struct AppleReportService: Sendable {
         reportFetchPauses = former?.reportFetchPauses ?? ReportFetchPauses()
         reportVersions = former?.reportVersions ?? ReportVersions()
     }
-}
 
-extension AppleReportService {
     /// The maximum number of imported files that are named at once.
     package static let appleFilesMax = 400
 

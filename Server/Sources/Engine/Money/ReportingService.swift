@@ -7,9 +7,7 @@ package struct ReportingService: Sendable {
     let context: Context
     let ruleChecks = RuleChecks()
     let ruleWarnings = RuleChecks()
-}
 
-extension ReportingService {
     /// The maximum number of rows on a page of the rows behind a number.
     package static let reportSourcesMax = 500
 

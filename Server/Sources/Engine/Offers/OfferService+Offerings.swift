@@ -36,7 +36,6 @@ extension OfferService {
     private static let signatureMember = "jws"
     /// The number of characters of a version.
     private static let versionCharacters = 32
-
 }
 
 extension Context {
@@ -44,7 +43,6 @@ extension Context {
     package func settings(of appID: AppID) throws(EngineFailure) -> AppSettings {
         try app(appID).0
     }
-
 }
 
 extension OfferService {

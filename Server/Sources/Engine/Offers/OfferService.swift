@@ -52,9 +52,7 @@ package struct OfferService: Sendable {
     let tokens: TokenService
     let signers: [AppID: OfferSigner]
     let offeringSignatures = OfferingSignatures()
-}
 
-extension OfferService {
     /// The offers a customer is eligible for, by what we know of them, for each product that has
     /// any.
     package func all(

@@ -19,9 +19,7 @@ package struct RebuildReport: Hashable, Sendable {
 package struct MaintenanceService: Sendable {
     let context: Context
     let verification: VerificationService
-}
 
-extension MaintenanceService {
     /// The number of documents read, verified and projected at a time.
     private static let rebuildBatch = 500
     /// The maximum number of unusable documents named in the report.
@@ -145,7 +143,6 @@ extension MaintenanceService {
             }
         }
     }
-
 }
 
 extension RecordingService {
@@ -160,7 +157,6 @@ extension RecordingService {
             }
         }
     }
-
 }
 
 extension MaintenanceService {
@@ -226,7 +222,6 @@ extension MaintenanceService {
             }
         }
     }
-
 }
 
 extension VerificationService {

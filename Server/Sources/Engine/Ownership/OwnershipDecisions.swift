@@ -7,9 +7,7 @@ struct OwnershipDecisions {
     let tx: DatabaseSession
 
     init(_ tx: DatabaseSession) { self.tx = tx }
-}
 
-extension OwnershipDecisions {
     /// Everything that determines the result of a claim by a device that shows a purchase.
     ///
     /// - - Parameters:
@@ -220,9 +218,7 @@ extension OwnershipDecisions {
             .counted(by: app.shareRules(in: purchase.environment))
             .contains { $0.customer == customer }
     }
-}
 
-extension OwnershipDecisions {
     /// The id that a customer can set as account token. Returns nil if they have none yet.
     func accountToken(
         of id: CustomerID, in app: AppID
@@ -281,9 +277,7 @@ extension OwnershipDecisions {
         }
         return bought.allSatisfy { inWallets.contains($0.transaction) }
     }
-}
 
-extension OwnershipDecisions {
     /// Whether a purchase stays with an erased customer, because nobody is left who could owe the
     /// credits that were spent. Returns false if the purchase names the customer, and none of its
     /// credits were spent.
@@ -324,9 +318,7 @@ extension OwnershipDecisions {
         guard try identified(by: token, or: [id], in: app) == id else { return nil }
         return try tx.identity.customer(id, in: app, at: now).customer
     }
-}
 
-extension OwnershipDecisions {
     /// The result of a claim whose verdict has been applied.
     func ownershipResult(
         of purchase: PurchaseID, after claim: OwnershipClaim, _ verdict: OwnershipClaim.Verdict,

@@ -17,9 +17,7 @@ package struct OwnershipChange: Hashable, Sendable {
 /// Moves purchases between customers, blocks moves, and gives account tokens.
 package struct OwnershipService: Sendable {
     let context: Context
-}
 
-extension OwnershipService {
     /// Moves a purchase to a customer on support's authority, whatever the policy says, or confirms
     /// that it stays with them. Idempotent: if the same change for the same reason is in effect, it
     /// is returned.
@@ -159,7 +157,6 @@ extension OwnershipService {
             return try body(tx, owner) ? .done(()) : .unchanged(())
         }
     }
-
 }
 
 extension Context {

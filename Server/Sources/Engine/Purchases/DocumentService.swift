@@ -41,9 +41,7 @@ package struct DocumentHint: Sendable {
 package struct DocumentService: Sendable {
     let context: Context
     let verification: VerificationService
-}
 
-extension DocumentService {
     /// The longest times between the signing of a document and its receipt, for a search without a
     /// purchase. Each longer search begins only if the one before has found nothing.
     private static let searches: [Duration] = [.seconds(600), .hours(6), .days(6)]

@@ -49,9 +49,7 @@ package struct AppStoreInquiries: Sendable {
 package struct NotificationService: Sendable {
     let context: Context
     let backfill: BackfillService
-}
 
-extension NotificationService {
     /// The maximum number of notifications on a page.
     package static let notificationsMax = 100
     /// The number of documents that are read at once in the search for notifications, and the

@@ -11,9 +11,7 @@ struct PurchaseDecisions {
     let tx: DatabaseSession
 
     init(_ tx: DatabaseSession) { self.tx = tx }
-}
 
-extension PurchaseDecisions {
     func shown(
         _ attestations: [VerifiedDocument], to id: CustomerID, intent: OwnershipClaim.Intent?,
         in app: AppSettings, at now: Instant
@@ -78,9 +76,7 @@ extension PurchaseDecisions {
         }
         return has ? .alreadyHad : nil
     }
-}
 
-extension PurchaseDecisions {
     /// Whether a document about one of these purchases names a transaction or an app transaction.
     /// The App Store may report a payment under two transaction ids; the timeline keeps one of
     /// them.
@@ -99,9 +95,7 @@ extension PurchaseDecisions {
         }
         return false
     }
-}
 
-extension PurchaseDecisions {
     func purchases(
         of subject: DocumentSubject, in app: AppSettings, at now: Instant
     ) throws -> [PurchaseID] {
@@ -126,9 +120,7 @@ extension PurchaseDecisions {
                 purchases: [purchase])
         }
     }
-}
 
-extension PurchaseDecisions {
     func signingTime(
         of id: [UInt8], in app: AppID, _ hint: DocumentHint
     ) throws -> Instant? {
@@ -144,9 +136,7 @@ extension PurchaseDecisions {
         }
         return nil
     }
-}
 
-extension PurchaseDecisions {
     func notificationLine(
         _ head: DocumentHead, of app: AppID
     ) throws(StorageFailure) -> NotificationLine {
@@ -163,9 +153,7 @@ extension PurchaseDecisions {
                 try tx.links.find(of: purchase, in: app)?.customer
             }, forwards: try tx.forwards.all(of: head.id, in: app))
     }
-}
 
-extension PurchaseDecisions {
     /// Records documents and resolves who owns their purchases. The state of the customer is left
     /// to the caller.
     func record(

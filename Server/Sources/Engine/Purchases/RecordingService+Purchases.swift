@@ -119,7 +119,6 @@ extension RecordingService {
         if isPartial, Set(environments).count > 1 { throw .mixedEnvironments }
         return environments.first
     }
-
 }
 
 extension PostingResult {

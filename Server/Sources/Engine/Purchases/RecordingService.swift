@@ -17,9 +17,7 @@ package struct RecordingService: Sendable {
     let forwarding: ForwardingService
     let verification: VerificationService
     let unlistedProducts = UnlistedProducts()
-}
 
-extension RecordingService {
     /// The maximum size of a notification's body, in bytes. Apple's have about 13,000; version 1
     /// notifications contain a receipt and up to a hundred transactions.
     package static let notificationBytesMax = 1_048_576
@@ -147,7 +145,6 @@ extension RecordingService {
         }
         return notification
     }
-
 }
 
 extension VerificationService {
@@ -175,7 +172,6 @@ extension VerificationService {
         context.counters.documentsSignedAhead.add()
         return .notYetVerifiable(uncertainty)
     }
-
 }
 
 extension RecordingService {
@@ -184,7 +180,6 @@ extension RecordingService {
             ? context.counters.notificationsRepeated : context.counters.notificationsRecorded)
             .add()
     }
-
 }
 
 extension VerificationService {

@@ -7,9 +7,7 @@ import Storage
 /// Verifies documents that Apple signed, now or again, and gives the reason if one is refused.
 package struct VerificationService: Sendable {
     let context: Context
-}
 
-extension VerificationService {
     /// Verifies the documents of a request.
     ///
     /// - Parameter isPartial: whether a document that is rejected is returned as such. Otherwise

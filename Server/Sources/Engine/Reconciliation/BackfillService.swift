@@ -24,9 +24,7 @@ package struct BackfillService: Sendable {
         backfillBackoff = former?.backfillBackoff ?? BackfillBackoff()
         historyWalks = former?.historyWalks ?? HistoryWalkStates()
     }
-}
 
-extension BackfillService {
     /// The interval between two backfills of notifications that did not reach us.
     package static let backfillInterval = Duration.hours(1)
     /// The first backfill covers as many days as the App Store retries.

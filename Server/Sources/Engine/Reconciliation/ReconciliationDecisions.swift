@@ -9,9 +9,7 @@ struct ReconciliationDecisions {
     let tx: DatabaseSession
 
     init(_ tx: DatabaseSession) { self.tx = tx }
-}
 
-extension ReconciliationDecisions {
     /// Whether an urgent check is due: not if the purchase was checked a moment ago, or while
     /// queries to the App Store are paused.
     func isDue(_ wish: UrgentChecks.Entry, at now: Instant) throws(StorageFailure)
@@ -26,9 +24,7 @@ extension ReconciliationDecisions {
             moment.map { $0 + ReconciliationService.urgentCheckInterval <= now } ?? true
         }
     }
-}
 
-extension ReconciliationDecisions {
     func recordAppStoreFailure(
         of app: AppID, in environment: Ledger.Environment, at now: Instant
     ) throws(StorageFailure) {

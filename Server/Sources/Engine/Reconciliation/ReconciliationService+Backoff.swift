@@ -34,9 +34,7 @@ extension ReconciliationService {
             }
         }
     }
-}
 
-extension ReconciliationService {
     /// There is no pause after the first failures, since one purchase may fail for a reason of its
     /// own.
     static func appStorePause(after failures: Int) -> Duration {

@@ -25,9 +25,7 @@ package struct ReconciliationService: Sendable {
         stateCache = former?.stateCache ?? ReconciliationStateCache()
         roundRobin = former?.roundRobin ?? RoundRobin()
     }
-}
 
-extension ReconciliationService {
     /// The time for which an urgent purchase is not checked again.
     static let urgentCheckInterval = Duration.seconds(60)
     /// If another server is checking the purchase, its result is polled this many times, at this
@@ -102,7 +100,6 @@ extension ReconciliationService {
     /// How far our clock is ahead of the App Store's, at least; see
     /// ``ReconciliationSettings/clockAhead``.
     package var clockAhead: Duration? { context.reconciliationSettings.clockAhead() }
-
 }
 
 extension CustomerService {
@@ -119,7 +116,6 @@ extension CustomerService {
         }
         return outcomes
     }
-
 }
 
 extension ReconciliationService {

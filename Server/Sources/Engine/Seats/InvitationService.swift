@@ -53,9 +53,7 @@ private struct MadeInvitation: Sendable {
 /// Invitations to take a seat.
 package struct InvitationService: Sendable {
     let context: Context
-}
 
-extension InvitationService {
     /// The maximum number of invitations of one purchase that can be used.
     package static let openInvitationsMax = 1_000
 

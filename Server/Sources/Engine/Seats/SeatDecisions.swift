@@ -7,9 +7,7 @@ struct SeatDecisions {
     let tx: DatabaseSession
 
     init(_ tx: DatabaseSession) { self.tx = tx }
-}
 
-extension SeatDecisions {
     /// The timeline of a purchase. Returns nil if it is unknown, or does not belong to the speaker:
     /// an app does not learn which of the two.
     func timeline(
@@ -69,9 +67,7 @@ extension SeatDecisions {
             on: timeline.purchase, since: timeline.seatsBegin, in: app.id)
         return count
     }
-}
 
-extension SeatDecisions {
     func state(
         of claim: SeatClaim, on timeline: Timeline, in app: AppSettings, at now: Instant
     ) throws -> SeatClaimState {

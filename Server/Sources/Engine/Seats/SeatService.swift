@@ -23,9 +23,7 @@ package struct SeatClaimState: Hashable, Sendable {
 /// Seats of groups: claims, reports of them to the App Store, and comparisons with it.
 package struct SeatService: Sendable {
     let context: Context
-}
 
-extension SeatService {
     /// The maximum number of open claims on one purchase.
     package static let seatClaimsMax = 10_000
 

@@ -6,9 +6,7 @@ struct ReminderDecisions {
     let tx: DatabaseSession
 
     init(_ tx: DatabaseSession) { self.tx = tx }
-}
 
-extension ReminderDecisions {
     func checkReminders(at watch: TermWatch, in app: AppSettings, at now: Instant)
         throws
     {

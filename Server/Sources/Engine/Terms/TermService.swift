@@ -5,9 +5,7 @@ import Storage
 package struct TermService: Sendable {
     let context: Context
     let ruleChecks = RuleChecks()
-}
 
-extension TermService {
     /// The number of customers of one app examined in one transaction.
     private static let watchesMax = 100
 

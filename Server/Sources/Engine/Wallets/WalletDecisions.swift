@@ -6,9 +6,7 @@ struct WalletDecisions {
     let tx: DatabaseSession
 
     init(_ tx: DatabaseSession) { self.tx = tx }
-}
 
-extension WalletDecisions {
     /// The balance of each currency that has ever had an entry. The payments are evaluated only if
     /// the app has wallets.
     func balances(

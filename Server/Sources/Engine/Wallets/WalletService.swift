@@ -31,9 +31,7 @@ package struct NewBooking: Hashable, Sendable {
 /// Reads customers' wallets, and books debits and credits.
 package struct WalletService: Sendable {
     let context: Context
-}
 
-extension WalletService {
     /// Debits a customer's wallet if its balance is sufficient, or credits it by hand. Idempotent
     /// with a key: repeats return the first result. A credit needs a key. An app may debit a
     /// currency only if the configuration allows it, and only with a key; it can never credit.

@@ -7,9 +7,7 @@ import Storage
 /// The route that explains in sentences why a customer has access.
 struct ExplanationRoutes: RouteGroup {
     let server: PerennialServer
-}
 
-extension ExplanationRoutes {
     var all: [Route] {
         [
             server.keyed(

@@ -6,9 +6,7 @@ import PerennialContract
 /// The route that publishes the keys for verifying customers' tokens.
 struct TokenRoutes: RouteGroup {
     let server: PerennialServer
-}
 
-extension TokenRoutes {
     var all: [Route] {
         [
             server.open(
@@ -23,9 +21,6 @@ extension TokenRoutes {
         ]
     }
 
-}
-
-extension TokenRoutes {
     /// Publishes the keys for verifying tokens (RFC 7517). Clients fetch them again if a token
     /// names another key.
     @Sendable func publishedKeys(

@@ -9,9 +9,7 @@ import Storage
 /// The route that lists what operators did on the dashboard.
 struct AuditRoutes: RouteGroup {
     let server: PerennialServer
-}
 
-extension AuditRoutes {
     /// The number of entries on a page if the request sets no limit.
     static let auditDefault = 100
 
@@ -40,9 +38,7 @@ extension AuditRoutes {
             try await list(
                 of: holder.app, after: cursor.flatMap { $0.isEmpty ? nil : $0 }, limit: limit))
     }
-}
 
-extension AuditRoutes {
     /// A page of the audit entries of an app, or of the server, the newest first.
     func list(of app: AppID?, after cursor: String?, limit: Int) async throws -> AuditList {
         let position = try cursor.map { text in

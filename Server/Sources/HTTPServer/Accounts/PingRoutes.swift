@@ -7,9 +7,7 @@ import Storage
 /// The route that reports what kind of key was sent, and which app it belongs to.
 struct PingRoutes: RouteGroup {
     let server: PerennialServer
-}
 
-extension PingRoutes {
     var all: [Route] {
         [
             server.keyed(

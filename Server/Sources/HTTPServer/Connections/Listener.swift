@@ -74,7 +74,6 @@ extension PerennialServer {
         return route.operation.access == .secretKey && !listener.acceptsSecretKeys
             ? .of(.secretKeyAtWrongAddress) : nil
     }
-
 }
 
 extension RequestAuthorization {

@@ -7,9 +7,7 @@ import Storage
 /// The routes about consent, and about how purchases were used.
 struct ConsumptionRoutes: RouteGroup {
     let server: PerennialServer
-}
 
-extension ConsumptionRoutes {
     var all: [Route] {
         [
             server.secret(
@@ -76,7 +74,6 @@ extension ConsumptionRoutes {
             return ConsumptionOverview(state)
         }
     }
-
 }
 
 extension ConsumptionReport {

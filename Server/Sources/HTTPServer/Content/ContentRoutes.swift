@@ -14,9 +14,7 @@ import Storage
 /// The routes that list content, and send its files.
 struct ContentRoutes: RouteGroup {
     let server: PerennialServer
-}
 
-extension ContentRoutes {
     var all: [Route] {
         [
             server.keyed(

@@ -8,9 +8,7 @@ import Storage
 /// Makes the responses about a customer that several routes send.
 struct CustomerAnswers: RouteGroup {
     let server: PerennialServer
-}
 
-extension CustomerAnswers {
     /// Responds with a customer's current state and their token.
     func respond(_ state: CustomerState, to holder: StoredKey) async throws -> Response {
         try JSONResponse.ok(try await customer(in: state, for: holder))
@@ -23,9 +21,6 @@ extension CustomerAnswers {
         return customer
     }
 
-}
-
-extension CustomerAnswers {
     /// Responds with a value about the customer in the path, for the environment in the query.
     func respond<Answer: Encodable>(
         _ request: Request, _ context: ServerContext,
@@ -35,5 +30,4 @@ extension CustomerAnswers {
         let environment = try RequestReader.environment(in: request)
         return try JSONResponse.ok(try await body(id, environment))
     }
-
 }

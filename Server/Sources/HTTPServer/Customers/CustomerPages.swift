@@ -7,9 +7,7 @@ import PerennialContract
 /// The list of customers, and the page of one customer.
 struct CustomerPages: PageGroup {
     let routes: DashboardRoutes
-}
 
-extension CustomerPages {
     /// The number of lines of a wallet on the page of a customer.
     private static let walletLines = 20
     /// The maximum number of events that are read for a page of the list.

@@ -7,9 +7,7 @@ import Storage
 /// The routes that read, find, and erase customers.
 struct CustomerRoutes: RouteGroup {
     let server: PerennialServer
-}
 
-extension CustomerRoutes {
     var all: [Route] {
         [
             server.keyed(

@@ -99,7 +99,6 @@ extension CustomerRoutes {
             return try isKnown(answer) ? nil : answer
         }
     }
-
 }
 
 extension RequestAuthorization {
@@ -107,7 +106,6 @@ extension RequestAuthorization {
     func requireKey(after waiting: Request) async throws {
         _ = try await holder(of: waiting, for: .read)
     }
-
 }
 
 extension PerennialServer {

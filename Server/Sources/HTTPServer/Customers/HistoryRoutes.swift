@@ -7,9 +7,7 @@ import Storage
 /// The route that lists everything known about a customer.
 struct HistoryRoutes: RouteGroup {
     let server: PerennialServer
-}
 
-extension HistoryRoutes {
     var all: [Route] {
         [
             server.secret(

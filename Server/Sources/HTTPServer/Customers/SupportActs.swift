@@ -8,9 +8,7 @@ import Storage
 /// The actions of support for a customer: grants, transfers, blocks, and wallets.
 struct SupportActs: PageGroup {
     let routes: DashboardRoutes
-}
 
-extension SupportActs {
     func add(to router: Router<ServerContext>) {
         routes.act("/customers/{id}/grants", for: .support, of: router, grant)
         routes.act("/customers/{id}/grants/{grant_id}/withdraw", for: .support, of: router) {

@@ -8,9 +8,7 @@ import Reports
 /// The first page: numbers, warnings, and the newest events.
 struct OverviewPages: PageGroup {
     let routes: DashboardRoutes
-}
 
-extension OverviewPages {
     /// The number of events on the overview.
     private static let feedMax = 8
     /// The maximum number of customers, among those whose access ended, who are named.

@@ -7,9 +7,7 @@ import Storage
 /// The routes that list and retry forwarded notifications.
 struct ForwardRoutes: RouteGroup {
     let server: PerennialServer
-}
 
-extension ForwardRoutes {
     var all: [Route] {
         [
             server.secret(

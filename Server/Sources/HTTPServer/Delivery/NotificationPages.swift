@@ -7,9 +7,7 @@ import PerennialContract
 /// The pages about notifications: received, requested, and forwarded.
 struct NotificationPages: PageGroup {
     let routes: DashboardRoutes
-}
 
-extension NotificationPages {
     func add(to router: Router<ServerContext>) {
         routes.livePage(DashboardPath.notifications.path, by: .everything, of: router, cameIn)
         routes.page(DashboardPath.asked.path, of: router, asked)

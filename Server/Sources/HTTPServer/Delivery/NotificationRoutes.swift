@@ -7,9 +7,7 @@ import PerennialContract
 /// The routes that receive notifications of the App Store, and list them.
 struct NotificationRoutes: RouteGroup {
     let server: PerennialServer
-}
 
-extension NotificationRoutes {
     var receiving: [Route] {
         [
             server.open(
@@ -48,5 +46,4 @@ extension NotificationRoutes {
         }
         return JSONResponse.text(ByteBuffer(string: "{}"), mediaType: "application/json")
     }
-
 }

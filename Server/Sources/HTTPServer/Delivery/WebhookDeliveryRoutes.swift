@@ -7,9 +7,7 @@ import Storage
 /// The routes that list, test, and repeat the deliveries of a webhook.
 struct WebhookDeliveryRoutes: RouteGroup {
     let server: PerennialServer
-}
 
-extension WebhookDeliveryRoutes {
     /// The number of deliveries on a page if the request sets no limit.
     static let deliveriesDefault = 100
     /// The maximum number of deliveries in one response.

@@ -8,9 +8,7 @@ import Storage
 /// The pages and acts of webhooks, with the figures of their deliveries.
 struct WebhookPages: PageGroup {
     let routes: DashboardRoutes
-}
 
-extension WebhookPages {
     func add(to router: Router<ServerContext>) {
         routes.livePage("/webhooks", by: .everything, of: router, list)
         routes.livePage("/webhooks/{webhook_id}", by: .everything, of: router) { page in

@@ -7,9 +7,7 @@ import Storage
 /// The routes that list, add, change, and delete webhooks.
 struct WebhookRoutes: RouteGroup {
     let server: PerennialServer
-}
 
-extension WebhookRoutes {
     /// The routes that change webhooks. ``WebhookDeliveryRoutes`` has those of their deliveries.
     var all: [Route] {
         [

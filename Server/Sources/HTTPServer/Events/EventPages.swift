@@ -15,9 +15,7 @@ struct NewestEvents: Sendable {
 /// The page of events, and the newest events for other pages.
 struct EventPages: PageGroup {
     let routes: DashboardRoutes
-}
 
-extension EventPages {
     private static let eventsOnPage = 36
     /// The maximum number of pieces of the log that are read for one page. Events beyond them are
     /// on the next page.

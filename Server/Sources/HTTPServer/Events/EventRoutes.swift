@@ -7,9 +7,7 @@ import Storage
 /// The routes that list the events of an app, or stream them.
 struct EventRoutes: RouteGroup {
     let server: PerennialServer
-}
 
-extension EventRoutes {
     var all: [Route] {
         [
             server.secret(

@@ -7,9 +7,7 @@ import Storage
 /// The routes that list, give, and withdraw grants.
 struct GrantRoutes: RouteGroup {
     let server: PerennialServer
-}
 
-extension GrantRoutes {
     var all: [Route] {
         [
             server.secret(

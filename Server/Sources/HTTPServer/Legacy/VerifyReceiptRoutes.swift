@@ -7,9 +7,7 @@ import PerennialContract
 /// The routes that replace Apple's verifyReceipt.
 struct VerifyReceiptRoutes: RouteGroup {
     let server: PerennialServer
-}
 
-extension VerifyReceiptRoutes {
     /// Empty if no app accepts receipts.
     var all: [Route] {
         guard engine.context.acceptsLegacy else { return [] }

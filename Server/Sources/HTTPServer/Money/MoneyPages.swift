@@ -9,9 +9,7 @@ import Storage
 /// The pages with charts, the purchases behind a number, and Apple's reports.
 struct MoneyPages: PageGroup {
     let routes: DashboardRoutes
-}
 
-extension MoneyPages {
     func addCharts(to router: Router<ServerContext>) {
         routes.get("/charts", of: router) { page in routes.redirect(to: .chart("mrr"), nil, page) }
         routes.get("/charts/{name}", of: router, chart)

@@ -9,9 +9,7 @@ import Storage
 /// The routes of reports, and of the transactions behind a number.
 struct ReportRoutes: RouteGroup {
     let server: PerennialServer
-}
 
-extension ReportRoutes {
     /// The number of rows on a page of a number's transactions, if the request sets no limit.
     static let sourcesDefault = 100
 

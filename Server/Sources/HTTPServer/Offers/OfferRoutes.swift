@@ -13,9 +13,7 @@ import Storage
 /// The routes that list a customer's offers, and sign an offer.
 struct OfferRoutes: RouteGroup {
     let server: PerennialServer
-}
 
-extension OfferRoutes {
     var all: [Route] {
         [
             server.keyed(

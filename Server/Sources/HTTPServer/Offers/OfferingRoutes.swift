@@ -8,9 +8,7 @@ import Storage
 /// The route that says what an app sells.
 struct OfferingRoutes: RouteGroup {
     let server: PerennialServer
-}
 
-extension OfferingRoutes {
     var all: [Route] {
         [
             server.keyed(

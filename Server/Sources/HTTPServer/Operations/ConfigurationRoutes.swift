@@ -50,9 +50,7 @@ final class PreviewPlace: Sendable {
 /// The route that shows what another configuration would change.
 struct ConfigurationRoutes: RouteGroup {
     let server: PerennialServer
-}
 
-extension ConfigurationRoutes {
     /// The maximum size of a configuration's text, in bytes.
     static let bytesMax = 262_144
     /// How long customers are examined, so that the answer arrives before a proxy gives up.

@@ -8,9 +8,7 @@ import Reports
 /// The pages of checks, products, and previews of configurations.
 struct OperationPages: PageGroup {
     let routes: DashboardRoutes
-}
 
-extension OperationPages {
     func add(to router: Router<ServerContext>) {
         routes.livePage("/checks", by: .everything, of: router) { page in
             let database = await databaseCheck

@@ -6,9 +6,7 @@ import PerennialContract
 /// The routes for operators: health, metrics, and the OpenAPI description.
 struct OperatorRoutes: RouteGroup {
     let server: PerennialServer
-}
 
-extension OperatorRoutes {
     var all: [Route] {
         [
             server.open(

@@ -12,9 +12,7 @@ extension HTTPField.Name {
 /// The routes about aliases, transfers, and blocked purchases.
 struct OwnershipRoutes: RouteGroup {
     let server: PerennialServer
-}
 
-extension OwnershipRoutes {
     var all: [Route] {
         [
             server.keyed(
@@ -85,9 +83,6 @@ extension OwnershipRoutes {
         ]
     }
 
-}
-
-extension OwnershipRoutes {
     /// Adds an alias to a customer.
     @Sendable func alias(
         _ request: Request, _ context: ServerContext, _ holder: StoredKey
@@ -123,7 +118,6 @@ extension OwnershipRoutes {
             CustomerID(rawValue: alias), from: id, app: holder.app, environment: environment)
         return try await server.answers.respond(state, to: holder)
     }
-
 }
 
 extension PurchaseRoutes {
@@ -149,7 +143,6 @@ extension PurchaseRoutes {
             throw ProblemError(failure, subject: .purchases)
         }
     }
-
 }
 
 extension OwnershipRoutes {

@@ -9,9 +9,7 @@ import PerennialContract
 /// The pages that list signed documents, and show one.
 struct DocumentPages: PageGroup {
     let routes: DashboardRoutes
-}
 
-extension DocumentPages {
     func add(to router: Router<ServerContext>) {
         routes.get("/documents", for: .support, of: router) { page in
             // The page lists the documents of one purchase, which the search finds.

@@ -8,9 +8,7 @@ import Storage
 /// The routes that list signed documents, and open one.
 struct DocumentRoutes: RouteGroup {
     let server: PerennialServer
-}
 
-extension DocumentRoutes {
     /// Signed documents may contain data that customers would not want to show, so reading them
     /// needs more than the scope `read`.
     var all: [Route] {

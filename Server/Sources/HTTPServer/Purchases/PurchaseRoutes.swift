@@ -14,9 +14,7 @@ import Storage
 /// The routes that post a device's purchases, or preview it.
 struct PurchaseRoutes: RouteGroup {
     let server: PerennialServer
-}
 
-extension PurchaseRoutes {
     var all: [Route] {
         [
             server.keyed(
@@ -44,9 +42,6 @@ extension PurchaseRoutes {
         ]
     }
 
-}
-
-extension PurchaseRoutes {
     @Sendable func post(
         _ request: Request, _ context: ServerContext, _ holder: StoredKey
     ) async throws -> Response {
@@ -90,7 +85,6 @@ extension PurchaseRoutes {
         }
         return try JSONResponse.ok(customer)
     }
-
 }
 
 /// The members that a posting of purchases and its preview have in common.

@@ -8,9 +8,7 @@ import Storage
 /// Checks the key of a request, and the proof of a customer's identity.
 struct RequestAuthorization: RouteGroup {
     let server: PerennialServer
-}
 
-extension RequestAuthorization {
     /// Checks that an app may act for a customer: its request must have a proof if the
     /// configuration requires one. Requests with a secret key need no proof.
     func requireProof(
@@ -43,5 +41,4 @@ extension RequestAuthorization {
         let proofs = headers[.customerProof]?.split(separator: ",") ?? []
         return proofs.prefix(CustomerService.proofsMax).map { String($0.filter { $0 != " " }) }
     }
-
 }

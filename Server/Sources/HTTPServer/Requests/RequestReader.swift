@@ -38,9 +38,7 @@ extension RequestReader {
         }
         return environment
     }
-}
 
-extension RequestReader {
     private static let idempotencyKeyBytesMax = 255
 
     static func idempotencyKey(in request: Request) throws -> String? {
@@ -50,9 +48,7 @@ extension RequestReader {
         }
         return key
     }
-}
 
-extension RequestReader {
     /// Parses `wait`. Returns nil if the request does not have it.
     static func wait(in request: Request) throws -> Duration? {
         guard let text = request.uri.queryParameters["wait"] else { return nil }
@@ -61,5 +57,4 @@ extension RequestReader {
         }
         return .seconds(seconds)
     }
-
 }

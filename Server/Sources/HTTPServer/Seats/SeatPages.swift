@@ -10,9 +10,7 @@ import Storage
 /// The groups and seats on the page of a customer, and actions on them.
 struct SeatPages: PageGroup {
     let routes: DashboardRoutes
-}
 
-extension SeatPages {
     /// The maximum number of a group's members on the page of a customer.
     private static let membersOnPage = 10
     /// The maximum number of groups on the page of a customer.

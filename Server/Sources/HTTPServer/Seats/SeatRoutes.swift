@@ -7,9 +7,7 @@ import Storage
 /// The routes about seats: invitations, claims, and releases.
 struct SeatRoutes: RouteGroup {
     let server: PerennialServer
-}
 
-extension SeatRoutes {
     var all: [Route] {
         [
             server.keyed(

@@ -12,9 +12,7 @@ extension HTTPField.Name {
 /// The routes that read, debit, and credit a wallet.
 struct WalletRoutes: RouteGroup {
     let server: PerennialServer
-}
 
-extension WalletRoutes {
     var all: [Route] {
         [
             server.keyed(
@@ -130,7 +128,6 @@ extension WalletRoutes {
         CurrencyID(
             rawValue: try RequestReader.parameter("currency", called: "currency", in: context))
     }
-
 }
 
 extension PerennialContract.Debit {

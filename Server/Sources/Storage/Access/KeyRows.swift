@@ -63,9 +63,7 @@ package struct KeyUse: Hashable, Sendable {
 /// The API keys of an app.
 package struct KeyRows: RowGroup {
     package let tx: DatabaseSession
-}
 
-extension KeyRows {
     private static let keyColumns =
         "app, hash, kind, name, created_at_ms, scopes, until_ms, last_used_at_ms"
 

@@ -3,9 +3,7 @@ import Ledger
 /// The secrets of an app, each by its name.
 package struct SecretRows: RowGroup {
     package let tx: DatabaseSession
-}
 
-extension SecretRows {
     /// A secret of an app by its name. Returns nil if there is none.
     package func find(
         _ name: String, of app: AppID

@@ -29,9 +29,7 @@ package struct StoredTokenKey: Hashable, Sendable {
 /// The keys with which an app signs customer tokens.
 package struct TokenKeyRows: RowGroup {
     package let tx: DatabaseSession
-}
 
-extension TokenKeyRows {
     /// All keys of an app, oldest first.
     package func all(of app: AppID) throws(StorageFailure) -> [StoredTokenKey] {
         let keys = try connection.rows(

@@ -61,9 +61,7 @@ package struct RecordedAct: Hashable, Sendable {
 /// The log of the actions of operators and keys.
 package struct AuditRows: RowGroup {
     package let tx: DatabaseSession
-}
 
-extension AuditRows {
     private static let auditColumns =
         "at_ms, entry, author, act, environment, customer, subject, state_before, state_after"
 

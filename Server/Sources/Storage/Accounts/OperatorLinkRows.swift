@@ -40,9 +40,7 @@ package struct OperatorLink: Hashable, Sendable {
 /// Links that invite operators or let them back into their accounts.
 package struct OperatorLinkRows: RowGroup {
     package let tx: DatabaseSession
-}
 
-extension OperatorLinkRows {
     private static let linkColumns =
         "link, kind, operator, roles, author, created_at_ms, until_ms"
 

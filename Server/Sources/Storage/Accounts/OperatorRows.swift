@@ -26,9 +26,7 @@ package struct Operator: Hashable, Sendable {
 /// The accounts of operators, with roles and passwords.
 package struct OperatorRows: RowGroup {
     package let tx: DatabaseSession
-}
 
-extension OperatorRows {
     private static let operatorColumns = "operator, created_at_ms, signed_in_at_ms, blocked_at_ms"
 
     /// Adds an account with its roles. Returns false if the name has one already.

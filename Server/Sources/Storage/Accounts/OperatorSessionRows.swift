@@ -34,9 +34,7 @@ package struct OperatorSession: Hashable, Sendable {
 /// The sessions of operators who are signed in.
 package struct OperatorSessionRows: RowGroup {
     package let tx: DatabaseSession
-}
 
-extension OperatorSessionRows {
     private static let sessionColumns =
         "session, operator, created_at_ms, used_at_ms, until_ms, address, agent"
 

@@ -20,9 +20,7 @@ package struct SignInFailures: Hashable, Sendable {
 /// Failed sign-ins, and the places from which operators have signed in.
 package struct SignInRows: RowGroup {
     package let tx: DatabaseSession
-}
 
-extension SignInRows {
     /// The failures of a subject. Nil if none is recorded.
     package func failures(
         of subject: String

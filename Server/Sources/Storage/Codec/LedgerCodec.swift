@@ -105,9 +105,7 @@ extension ByteWriter {
         write(renewal)
         write(renewal.seats) { $0.write(Int64($1)) }
     }
-}
 
-extension ByteWriter {
     mutating func write(_ app: AppPurchase) {
         write(app.transaction.rawValue)
         write(app.from)

@@ -17,9 +17,7 @@ package struct Consent: Hashable, Sendable {
 /// Consent to send consumption information, and what customers have used.
 package struct ConsentRows: RowGroup {
     package let tx: DatabaseSession
-}
 
-extension ConsentRows {
     /// Returns nil if no consent or refusal was recorded.
     package func find(
         of customer: CustomerID, in app: AppID

@@ -69,9 +69,7 @@ extension LeaseQueue {
 /// Apple's requests for consumption information, and when they are due.
 package struct ConsumptionInquiryRows: RowGroup {
     package let tx: DatabaseSession
-}
 
-extension ConsumptionInquiryRows {
     // MARK: - Recording
 
     /// Records the consumption requests that came with new documents, and emits an event for each.

@@ -14,9 +14,7 @@ struct TokenMatch: Hashable {
 /// The account tokens of purchases, and the customers that they identify.
 package struct AccountTokenRows: RowGroup {
     package let tx: DatabaseSession
-}
 
-extension AccountTokenRows {
     /// Returns whether the app's account tokens are customer ids.
     package func identifyCustomers(in app: AppID) -> Bool {
         !rules.withForeignTokens.contains(app)
@@ -107,9 +105,6 @@ extension AccountTokenRows {
     static let selectByToken =
         "SELECT environment, purchase FROM purchases WHERE app = $1 AND account_token = $2"
 
-}
-
-extension AccountTokenRows {
     /// An account token that identifies no known customer, and the number of purchases with it.
     package struct UnknownToken: Hashable, Sendable {
         package var token: String

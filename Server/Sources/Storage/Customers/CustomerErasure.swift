@@ -3,9 +3,7 @@ import Ledger
 /// Erases customers, and keeps consumables that they used up under a pseudonym.
 package struct CustomerErasure: RowGroup {
     package let tx: DatabaseSession
-}
 
-extension CustomerErasure {
     /// Erases a customer, in ``Database/transactionWithoutRecordings(_:)``: deletes their ids,
     /// links, blocks, shares, grants, transfers and consent.
     ///
@@ -143,9 +141,6 @@ extension CustomerErasure {
         return tokens
     }
 
-}
-
-extension CustomerErasure {
     private static let eventBatch = 500
 
     /// Replaces ids in the events of these customers, and in the events of the customers mentioned

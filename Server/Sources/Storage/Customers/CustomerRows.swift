@@ -56,9 +56,7 @@ package struct StoredCustomer: Hashable, Sendable {
 /// Customers and their ids, present and removed.
 package struct CustomerRows: RowGroup {
     package let tx: DatabaseSession
-}
 
-extension CustomerRows {
     /// The customer that an id belongs to. Returns nil if the id is unknown.
     ///
     /// If account tokens identify customers, a UUID in upper case and the same UUID in lower case
@@ -128,7 +126,6 @@ extension CustomerRows {
         + "AND ids.app = asked.app AND ids.customer = asked.customer "
         + "GROUP BY ids.customer, ids.since_ms, ids.id, ids.is_account_token "
         + "ORDER BY ids.customer, ids.since_ms, ids.id, ids.is_account_token"
-
 }
 
 // MARK: - Links
@@ -144,9 +141,7 @@ extension CustomerRows {
             [.text(app.rawValue), .text(after?.rawValue ?? ""), .integer(Int64(limit))]
         ) { row throws(StorageFailure) in try row.customer() }
     }
-}
 
-extension CustomerRows {
     /// The customers from whom one of these ids was separated: their events mention it.
     package func separatedFrom(
         _ ids: [CustomerID], in app: AppID
@@ -179,9 +174,7 @@ extension CustomerRows {
             "DELETE FROM removed_ids WHERE app = $1 AND (id = $2 OR customer = $2)",
             ids.map { [.text(app.rawValue), .text($0.rawValue)] })
     }
-}
 
-extension CustomerRows {
     private static let customerBatch = 500
 
     /// Calls a closure for each customer of an app, ordered by id.
@@ -196,5 +189,4 @@ extension CustomerRows {
             last = end
         }
     }
-
 }

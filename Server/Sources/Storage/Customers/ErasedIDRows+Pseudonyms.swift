@@ -25,5 +25,4 @@ extension ErasedIDRows {
     func requireNoPseudonym(_ id: CustomerID, in app: AppID) throws(StorageFailure) {
         if try isPseudonym(id, in: app) { throw StorageFailure(id.rawValue, kind: .erased) }
     }
-
 }

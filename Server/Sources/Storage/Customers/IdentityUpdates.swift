@@ -3,9 +3,7 @@ import Ledger
 /// Creates and merges customers, adds and removes their ids, and emits events.
 package struct IdentityUpdates: RowGroup {
     package let tx: DatabaseSession
-}
 
-extension IdentityUpdates {
     /// The customer that an id belongs to. An unknown id becomes a new customer.
     ///
     /// - Throws: ``StorageFailure`` of kind `erased` if the id is the pseudonym of an erased
@@ -130,9 +128,6 @@ extension IdentityUpdates {
             [.text(app.rawValue), .text(other.rawValue)])
     }
 
-}
-
-extension IdentityUpdates {
     /// Removes an id from a customer, and emits an event. All purchases stay with the customer,
     /// including those that belong to them only because the id is the account token. Not
     /// idempotent: check first who has the id.
@@ -164,9 +159,6 @@ extension IdentityUpdates {
         try emitIdentityEvent(.aliasRemoved, of: customer, other: alias, in: app, at: now)
     }
 
-}
-
-extension IdentityUpdates {
     /// Appends an event saying that an id was added to a customer, or that another customer was
     /// merged into them.
     func emitIdentityEvent(

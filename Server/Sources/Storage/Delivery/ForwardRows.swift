@@ -102,9 +102,7 @@ extension LeaseQueue {
 /// Notifications that are forwarded to addresses of the operator.
 package struct ForwardRows: RowGroup {
     package let tx: DatabaseSession
-}
 
-extension ForwardRows {
     // MARK: - Enqueueing
 
     /// Enqueues documents for forwarding. Existing deliveries are unchanged.

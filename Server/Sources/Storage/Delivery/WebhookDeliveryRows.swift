@@ -100,9 +100,7 @@ extension LeaseQueue {
 /// Messages to webhooks: due, delivered and failed.
 package struct WebhookDeliveryRows: RowGroup {
     package let tx: DatabaseSession
-}
 
-extension WebhookDeliveryRows {
     // MARK: - Adding
 
     /// Adds deliveries in order. Those that exist are unchanged.

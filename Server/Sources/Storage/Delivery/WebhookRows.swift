@@ -120,9 +120,7 @@ extension LeaseQueue {
 /// Webhooks, with their settings, secrets and cursors.
 package struct WebhookRows: RowGroup {
     package let tx: DatabaseSession
-}
 
-extension WebhookRows {
     private static let columns =
         "webhook, secret, created_at_ms, cursor, paused_at_ms, former_secret, former_until_ms, "
         + "pause_reason, held_until_ms, failing_since_ms, is_reported, origin, "

@@ -105,9 +105,7 @@ package struct DocumentPosition: Hashable, Sendable {
 /// Documents that Apple signed, and the budget of purchases for new ones.
 package struct DocumentRows: RowGroup {
     package let tx: DatabaseSession
-}
 
-extension DocumentRows {
     private static let digestBytes = 32
 
     /// Inserts a document. Returns false, without writing anything, if it is already stored.
@@ -286,14 +284,11 @@ extension DocumentRows {
         }
         return segment
     }
-}
 
-extension DocumentRows {
     /// The signing time of the newest document of an app. Returns nil if it has none.
     package func newest(of app: AppID) throws(StorageFailure) -> Instant? {
         try connection.firstNumber(
             "SELECT max(signed_at_ms) FROM documents WHERE app = $1", [.text(app.rawValue)]
         ).map(Instant.init(milliseconds:))
     }
-
 }

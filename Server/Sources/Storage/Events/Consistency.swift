@@ -74,9 +74,7 @@ private struct EventLogAudit {
 /// Compares the log, the wallets and the money with the stored rows.
 package struct Consistency: RowGroup {
     package let tx: DatabaseSession
-}
 
-extension Consistency {
     private static let walkBatch = 500
 
     /// Checks the logs for inconsistencies. Events must be numbered without gaps; each event must

@@ -3,9 +3,7 @@ import Ledger
 /// The event log of an app, and its epochs.
 package struct EventLog: RowGroup {
     package let tx: DatabaseSession
-}
 
-extension EventLog {
     /// The maximum number of events in one response.
     package static let eventsMax = 500
     /// The maximum number of events before and after one that are searched for related events.

@@ -81,9 +81,7 @@ extension EventEntry {
     package var environment: Environment? {
         purchase?.environment ?? change.wallet?.environment ?? change.grantEnvironment
     }
-}
 
-extension EventEntry {
     /// Whether it gave a purchase that had no owner to its customer.
     var linksPurchase: Bool {
         change.kind == .linked && purchase != nil && isConfirmation != true

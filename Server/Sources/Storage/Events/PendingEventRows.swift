@@ -66,9 +66,7 @@ struct PendingEvent {
 /// Events that have no numbers yet, and their numbering.
 package struct PendingEventRows: RowGroup {
     package let tx: DatabaseSession
-}
 
-extension PendingEventRows {
     /// The maximum number of events that one transaction numbers.
     package static let numberedMax = 500
     /// The maximum number of such transactions in a row, because other writers may continue to

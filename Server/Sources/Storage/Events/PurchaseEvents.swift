@@ -50,9 +50,7 @@ extension ReportedPurchase {
 /// Emits the events of purchases: those caused by time, by a change of ownership, and others.
 package struct PurchaseEvents: RowGroup {
     package let tx: DatabaseSession
-}
 
-extension PurchaseEvents {
     /// Appends the events that time alone has caused for purchases of an app, the longest overdue
     /// first. Returns how many purchases were due. Idempotent, and safe for several servers at
     /// once: each skips the rows that another has locked.
@@ -108,9 +106,6 @@ extension PurchaseEvents {
         return purchases
     }
 
-}
-
-extension PurchaseEvents {
     /// Appends an event about the ownership of a purchase, with the purchase's present status.
     func emitOwnershipEvent(
         of purchase: PurchaseID, is customer: CustomerID, in app: AppID, _ kind: Change.Kind,
@@ -185,9 +180,6 @@ extension PurchaseEvents {
             })
     }
 
-}
-
-extension PurchaseEvents {
     /// Appends an event to the customer identified by a purchase's account token, saying that they
     /// got the purchase or lost it. If that customer is unknown, the event contains the token and
     /// no customer. It mentions no other customer, because a later erasure would not find an id
@@ -211,5 +203,4 @@ extension PurchaseEvents {
     }
 
     // MARK: - Unknown tokens
-
 }

@@ -16,9 +16,7 @@ package struct StoredGrant: Hashable, Sendable {
 /// Entitlements granted by hand, and the events of their start and end.
 package struct GrantRows: RowGroup {
     package let tx: DatabaseSession
-}
 
-extension GrantRows {
     /// All grants that a customer ever received, ordered by time.
     package func all(
         of customer: CustomerID, in app: AppID, environment: Environment

@@ -46,9 +46,7 @@ package struct ImportKey: Hashable, Sendable {
 /// The progress of each import.
 package struct ImportRows: RowGroup {
     package let tx: DatabaseSession
-}
 
-extension ImportRows {
     /// Returns nil if the import was never started.
     package func position(of key: ImportKey) throws(StorageFailure) -> ImportPosition? {
         try connection.firstRow(

@@ -55,9 +55,7 @@ package struct AppleReportInsertion: Hashable, Sendable {
 /// Sales reports of Apple: files, sales, and amounts compared with ours.
 package struct AppleReportRows: RowGroup {
     package let tx: DatabaseSession
-}
 
-extension AppleReportRows {
     /// Inserts a report as the last imported one of its kind and days. If the same content is
     /// stored already, it gets the name and the time of this import.
     package func insert(

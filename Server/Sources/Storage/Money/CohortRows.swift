@@ -4,9 +4,7 @@ import Reports
 /// Sums of trials, payments and revenue for each cohort.
 package struct CohortRows: RowGroup {
     package let tx: DatabaseSession
-}
 
-extension CohortRows {
     /// The kinds of movements that are payments for subscriptions.
     private static let subscriptionKinds =
         "('new', 'converted', 'renewal', 'expansion', 'contraction', 'reactivation')"

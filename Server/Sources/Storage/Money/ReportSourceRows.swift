@@ -67,9 +67,7 @@ extension SourcePosition {
 /// The purchases and movements behind a report's number.
 package struct ReportSourceRows: RowGroup {
     package let tx: DatabaseSession
-}
 
-extension ReportSourceRows {
     /// Lists the sources of a number, after the position of an earlier row; nil for the first.
     ///
     /// - Parameter stretch: how many purchases are added up in the first step. Smaller in tests.

@@ -40,9 +40,7 @@ package struct SoldTransaction: Hashable, Sendable {
 /// Products and transactions that were sold, and rows to export.
 package struct SaleRows: RowGroup {
     package let tx: DatabaseSession
-}
 
-extension SaleRows {
     /// Reads the transactions of the next purchases: see ``exportedRows(of:in:_:after:since:)``.
     package func transactions(
         in app: AppID, _ environment: Environment, after last: String, since: Instant?

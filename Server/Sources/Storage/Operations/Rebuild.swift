@@ -182,9 +182,6 @@ extension Rebuild {
         }
     }
 
-}
-
-extension Rebuild {
     /// Projects the rebuilt facts into a timeline for each purchase, ordered by key.
     private func eachRebuiltTimeline(
         _ body: (AppID, Timeline) throws(StorageFailure) -> Void

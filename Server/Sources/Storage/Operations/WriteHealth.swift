@@ -80,9 +80,7 @@ extension Database {
 /// A row that is written to see whether the database accepts writes.
 package struct WriteProbeRows: RowGroup {
     package let tx: DatabaseSession
-}
 
-extension WriteProbeRows {
     /// Larger than the remaining space on a nearly full disk: about the size of a group of
     /// notifications.
     private static let probeBytes = 32_768

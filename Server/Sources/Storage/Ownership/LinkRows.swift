@@ -3,9 +3,7 @@ import Ledger
 /// Links of purchases to their owners, and blocks against claims.
 package struct LinkRows: RowGroup {
     package let tx: DatabaseSession
-}
 
-extension LinkRows {
     /// The number of purchases linked to a customer, in both environments.
     package func count(
         of customer: CustomerID, in app: AppID
@@ -13,9 +11,6 @@ extension LinkRows {
         try purchases(of: customer, in: app).count
     }
 
-}
-
-extension LinkRows {
     func purchases(
         of customer: CustomerID, in app: AppID
     ) throws(StorageFailure) -> [PurchaseID] {
@@ -25,9 +20,7 @@ extension LinkRows {
             [.text(app.rawValue), .text(customer.rawValue)]
         ) { row throws(StorageFailure) in try row.purchase() }
     }
-}
 
-extension LinkRows {
     /// The owner of a purchase. Returns nil if it has none.
     package func find(
         of purchase: PurchaseID, in app: AppID
@@ -47,9 +40,6 @@ extension LinkRows {
         }
     }
 
-}
-
-extension LinkRows {
     /// The timelines of all purchases linked to a customer, ordered by their ids.
     package func timelines(
         of customer: CustomerID, in app: AppID, environment: Environment
@@ -94,9 +84,7 @@ extension LinkRows {
         }
         return timelines.count > 1 ? timelines.sorted { $0.purchase < $1.purchase } : timelines
     }
-}
 
-extension LinkRows {
     func deleteBlock(of purchase: PurchaseID, in app: AppID) throws(StorageFailure) {
         try connection.run(
             "DELETE FROM blocks WHERE app = $1 AND environment = $2 AND purchase = $3",
@@ -131,7 +119,6 @@ extension LinkRows {
     }
 
     // MARK: - Reading
-
 }
 
 // A document that is recorded on a snapshot reads none of this, so the purchase's row in
@@ -155,5 +142,4 @@ extension LinkRows {
                 + "WHERE app = $3 AND environment = $4 AND purchase = $5",
             PresentedDocument?.some(next).values + PurchaseRows.key(of: purchase, in: app))
     }
-
 }

@@ -82,5 +82,4 @@ extension OwnershipUpdates {
             of: purchase, is: customer, in: app, .shareEnded, from: owner, at: now)
         try tx.shares.delete(in: purchase, of: customer, in: app)
     }
-
 }

@@ -3,9 +3,7 @@ import Ledger
 /// Changes who owns, shares and may claim a purchase, and emits events.
 package struct OwnershipUpdates: RowGroup {
     package let tx: DatabaseSession
-}
 
-extension OwnershipUpdates {
     /// The customer who benefits from a purchase: its owner, or the customer identified by its
     /// account token.
     package func beneficiary(
@@ -18,9 +16,6 @@ extension OwnershipUpdates {
         return try tx.erasedIDs.contains(token: token, in: app) ? nil : named
     }
 
-}
-
-extension OwnershipUpdates {
     /// Links a purchase without an owner to a customer, and emits an event. Not idempotent: check
     /// the owner first.
     package func link(
@@ -67,9 +62,6 @@ extension OwnershipUpdates {
         try tx.inquiries.reschedule(about: [purchase], in: app, at: now)
     }
 
-}
-
-extension OwnershipUpdates {
     // MARK: - Transfers
 
     /// Moves a purchase to a customer from its present owner, if any. Emits events to both
@@ -189,9 +181,6 @@ extension OwnershipUpdates {
             in: app)
     }
 
-}
-
-extension OwnershipUpdates {
     /// The customer who benefits from a purchase: its owner, or the customer identified by its
     /// account token.
     package func beneficiary(
@@ -263,5 +252,4 @@ extension OwnershipUpdates {
         try tx.links.deleteBlock(of: purchase, in: app)
         return true
     }
-
 }

@@ -26,9 +26,7 @@ package struct Share: Hashable, Sendable {
 /// Shares of customers in purchases of others.
 package struct ShareRows: RowGroup {
     package let tx: DatabaseSession
-}
 
-extension ShareRows {
     /// Deletes a share without emitting an event: the caller reports that the share ended, or that
     /// the customer became the owner.
     func delete(
@@ -109,9 +107,7 @@ extension ShareRows {
         + "WHERE shares.app = $1 AND shares.customer = $2 AND shares.environment = $3 "
         + "AND purchases.app = shares.app AND purchases.environment = shares.environment "
         + "AND purchases.purchase = shares.purchase"
-}
 
-extension ShareRows {
     /// Remembers the document that a device of a sharing customer presents, if it is newer than
     /// earlier ones. Idempotent.
     package func remember(

@@ -3,9 +3,7 @@ import Ledger
 /// Transfers of purchases between customers, and confirmations.
 package struct TransferRows: RowGroup {
     package let tx: DatabaseSession
-}
 
-extension TransferRows {
     /// Records that support has ended a customer's shares of a purchase.
     func markSharesUndone(
         of purchase: PurchaseID, with customer: CustomerID, in app: AppID, at now: Instant
@@ -18,9 +16,6 @@ extension TransferRows {
                 + [.text(customer.rawValue)])
     }
 
-}
-
-extension TransferRows {
     /// An earlier confirmation by support with the same reason. Returns nil if there is none, or if
     /// it is no longer in effect.
     package func confirmation(
@@ -33,9 +28,6 @@ extension TransferRows {
         }
     }
 
-}
-
-extension TransferRows {
     /// All transfers to and from a customer, in order.
     package func all(
         of customer: CustomerID, in app: AppID

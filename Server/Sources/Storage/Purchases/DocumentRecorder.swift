@@ -62,9 +62,7 @@ struct PurchaseProjection {
 /// Records documents with their facts, projects purchases, and emits events.
 package struct DocumentRecorder: RowGroup {
     package let tx: DatabaseSession
-}
 
-extension DocumentRecorder {
     /// Inserts facts with the documents that attest them, and projects them into the purchases that
     /// they are about. Existing facts are unchanged. Idempotent.
     ///

@@ -3,9 +3,7 @@ import Ledger
 /// The facts that documents attest.
 package struct FactRows: RowGroup {
     package let tx: DatabaseSession
-}
 
-extension FactRows {
     /// Inserts facts. Returns how many of them are new.
     @discardableResult
     func insert(

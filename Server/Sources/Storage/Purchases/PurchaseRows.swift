@@ -70,16 +70,11 @@ extension PurchaseRows {
             Self.key(of: purchase, in: app)
         ) { row throws(StorageFailure) in try row.bytes() }
     }
-}
 
-extension PurchaseRows {
     func accessRules(of app: AppID) -> AccessRules { rules.access(of: app) }
 
     // MARK: - Time-based events
 
-}
-
-extension PurchaseRows {
     /// The columns of a ``ReportedPurchase``, from ``purchasesWithOwners``.
     static let reportedColumns = "purchases.timeline, purchases.reported_state, links.customer"
 
@@ -148,9 +143,6 @@ extension PurchaseRows {
 
     // MARK: - Ownership events
 
-}
-
-extension PurchaseRows {
     /// Returns whether the environment has any purchases whose state could be wrong.
     package func hasAny(
         of app: AppID, in environment: Environment
@@ -160,5 +152,4 @@ extension PurchaseRows {
             AppStoreRows.key(app, environment)
         ).isEmpty
     }
-
 }

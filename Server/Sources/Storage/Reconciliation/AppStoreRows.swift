@@ -37,9 +37,7 @@ package struct AppStoreLease: Hashable, Sendable {
 /// The App Store's health for an app, and the repeated tasks that query it.
 package struct AppStoreRows: RowGroup {
     package let tx: DatabaseSession
-}
 
-extension AppStoreRows {
     /// Returns whether a task should be done now: not if it was done recently, another server is
     /// doing it, or requests to the App Store are paused.
     package func isDue(
@@ -103,9 +101,6 @@ extension AppStoreRows {
             [.text(app.rawValue), .integer(moment.milliseconds)])
     }
 
-}
-
-extension AppStoreRows {
     private func row(
         of task: AppStoreTask, _ app: AppID, _ environment: Environment
     ) throws(StorageFailure) -> (doneTo: Instant?, leasedUntil: Int64?, pausedUntil: Instant)? {

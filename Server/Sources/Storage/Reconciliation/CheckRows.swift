@@ -56,9 +56,7 @@ extension LeaseQueue {
 /// Checks: when to ask the App Store about each purchase.
 package struct CheckRows: RowGroup {
     package let tx: DatabaseSession
-}
 
-extension CheckRows {
     static let historyColumns =
         "due_at_ms, known_at_ms, asked_at_ms, failed_at_ms, failures, revision"
 

@@ -18,9 +18,7 @@ package struct StoredSeatClaim: Hashable, Sendable {
 /// Claims of customers on seats of a purchase.
 package struct SeatClaimRows: RowGroup {
     package let tx: DatabaseSession
-}
 
-extension SeatClaimRows {
     // MARK: - Reading
 
     package func find(
@@ -125,7 +123,6 @@ extension SeatClaimRows {
     }
 
     // MARK: - Writing
-
 }
 
 // MARK: - Customers who are merged or erased

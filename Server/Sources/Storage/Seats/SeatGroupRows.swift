@@ -18,9 +18,7 @@ extension LeaseQueue {
 /// Groups of seats, and when to compare them with the App Store's.
 package struct SeatGroupRows: RowGroup {
     package let tx: DatabaseSession
-}
 
-extension SeatGroupRows {
     // MARK: - Reading
 
     /// The App Store's count of a group's seats. Nil if it was not asked.

@@ -38,9 +38,7 @@ package struct StoredInvitation: Hashable, Sendable {
 /// Invitations to take a seat of a purchase.
 package struct SeatInvitationRows: RowGroup {
     package let tx: DatabaseSession
-}
 
-extension SeatInvitationRows {
     /// The maximum number of a purchase's invitations that stay stored after they were used,
     /// withdrawn, or expired: the newest ones.
     package static let closedInvitationsMax = 1_000
@@ -146,9 +144,7 @@ extension SeatInvitationRows {
                 + "AND purchase = $4 AND used_at_ms IS NULL AND withdrawn_at_ms IS NULL",
             [.integer(now.milliseconds)] + PurchaseRows.key(of: purchase, in: app))
     }
-}
 
-extension SeatInvitationRows {
     /// Deletes the invitations that only these ids can use, in either letter case. Returns whether
     /// there were any.
     @discardableResult
@@ -169,5 +165,4 @@ extension SeatInvitationRows {
         }
         return found
     }
-
 }

@@ -18,9 +18,7 @@ extension LeaseQueue {
 /// Claims on seats that are due to be reported to the App Store.
 package struct SeatReportRows: RowGroup {
     package let tx: DatabaseSession
-}
 
-extension SeatReportRows {
     // MARK: - Leases
 
     /// Whether any claim is due to be reported. This check avoids a write transaction.

@@ -122,5 +122,4 @@ extension SeatUpdates {
                 + "WHERE app = $1 AND claim = $2 AND ended_at_ms IS NOT NULL",
             named.map { [.text(app.rawValue), .text($0.claim.id.rawValue)] })
     }
-
 }

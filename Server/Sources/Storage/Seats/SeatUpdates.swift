@@ -3,9 +3,7 @@ import Ledger
 /// Gives, releases and merges seats, and emits events.
 package struct SeatUpdates: RowGroup {
     package let tx: DatabaseSession
-}
 
-extension SeatUpdates {
     /// Begins a claim, which is due to be reported to the App Store, and emits an event. The caller
     /// must have checked that there is a seat, and that the customer has no open claim on the
     /// purchase.
@@ -88,9 +86,7 @@ extension SeatUpdates {
                 return (change, claim.customer)
             }, of: purchase, in: app, by: cause, at: now)
     }
-}
 
-extension SeatUpdates {
     /// Moves the claims of a merged customer to the remaining one. Of two open claims on one
     /// purchase the older one stays; no claim stays on a purchase that the customer owns. Call it
     /// after the links were moved.
@@ -132,9 +128,6 @@ extension SeatUpdates {
         }
     }
 
-}
-
-extension SeatUpdates {
     /// Ends the claims of an erased person, and the groups that they paid for. The claims stay
     /// under a pseudonym. Call it while their purchases are linked.
     func erase(

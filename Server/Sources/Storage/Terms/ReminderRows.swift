@@ -17,9 +17,7 @@ package struct ReminderProgress: Hashable, Sendable {
 /// Terms that end soon, and the reminders that were emitted.
 package struct ReminderRows: RowGroup {
     package let tx: DatabaseSession
-}
 
-extension ReminderRows {
     /// The number of customers and account tokens that one step of the sweep handles.
     private static let sweepBatch = 1_000
 

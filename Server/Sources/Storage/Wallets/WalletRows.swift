@@ -3,9 +3,7 @@ import Ledger
 /// Wallets of customers, and their last reported balances.
 package struct WalletRows: RowGroup {
     package let tx: DatabaseSession
-}
 
-extension WalletRows {
     /// The customer in whose wallets a purchase counts, according to the stored rows. Returns nil
     /// if the app has no wallets.
     func customer(

@@ -4,9 +4,7 @@ import Ledger
 /// events.
 package struct WalletUpdates: RowGroup {
     package let tx: DatabaseSession
-}
 
-extension WalletUpdates {
     /// Records a debit or a credit by hand of a known customer, emits an event, and links the
     /// purchases that were spent to the customer. Not idempotent: check first whether it exists.
     ///

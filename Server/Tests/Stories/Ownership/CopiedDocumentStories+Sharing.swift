@@ -2,6 +2,7 @@ import AppStoreFormats
 import Engine
 import Ledger
 import Testing
+
 @testable import Program
 
 /// Who shares a purchase, and by which copies of documents.
