@@ -247,6 +247,10 @@ extension OwnershipClaim.Verdict {
                 claim.verdict(under: policy)
                     == (isAutomatic ? .refuse(.needsRestore) : .move(by: .device)))
         }
+        // The document that takes it back may be the one that says that it is in use again.
+        claim.isInUse = true
+        #expect(claim.verdict(under: policy) == .move(by: .device))
+        claim.isInUse = false
         claim.intent = .sync
         #expect(claim.verdict(under: policy) == .refuse(.needsRestore))
         claim.intent = .restore
@@ -311,7 +315,8 @@ extension OwnershipClaim.Verdict {
             (anonymous, .link(by: .device), true), (anonymous, .link(by: .token), true),
             (person, .link(by: .device), false), (anonymous, .move(by: .device), true),
             (person, .move(by: .device), true), (person, .move(by: .token), false),
-            (fromPerson, .move(by: .device), false), (claimToTaken, .move(by: .device), true),
+            (fromPerson, .move(by: .device), true), (fromPerson, .move(by: .token), false),
+            (claimToTaken, .move(by: .device), true), (claimToTaken, .move(by: .token), false),
             (person, .share, true), (anonymous, .shareInstead(of: "cleo"), true),
             (anonymous, .alreadyTheirs, false), (anonymous, .refuse(.kept), false),
         ]

@@ -12,7 +12,7 @@
 ///
 /// Anyone may have a copy of a document, but only a device of the store account gets a newer one.
 /// So the newer document wins between a person and an anonymous customer. A person who took a
-/// purchase from an anonymous customer has it provisionally, until they present a document that was
+/// purchase from anyone by a document has it provisionally, until they present a document that was
 /// signed afterwards: until then, the first customer who presents such a document gets the
 /// purchase.
 package struct OwnershipClaim: Hashable, Sendable {
@@ -256,10 +256,9 @@ package struct OwnershipClaim: Hashable, Sendable {
     package func isDocumentRemembered(after verdict: Verdict, isDocumentNew: Bool) -> Bool {
         switch verdict {
         case .link: isClaimantAnonymous || !isDocumentNew
-        case .move(let evidence):
-            isClaimantAnonymous
-                || evidence == .device
-                    && (owner?.isAnonymous == true || owner?.isProvisional == true)
+        // Also if the policy moves it from one person to another: the document may be a copy, and a
+        // later one of the buyer's can say that the purchase is in use again.
+        case .move(let evidence): isClaimantAnonymous || evidence == .device
         case .share, .shareInstead: true
         case .alreadyTheirs, .refuse: false
         }

@@ -1,13 +1,19 @@
 import Foundation
 import Testing
 
-/// Random lives of a buyer among thieves. Prints its seed; PERENNIAL_SEED sets it, and
-/// PERENNIAL_ROUNDS sets the number of lives. A life that fails prints its own seed, which makes it
-/// the first life.
+/// Random lives of a buyer among thieves, and lives that failed once. Prints its seed;
+/// PERENNIAL_SEED sets it, and PERENNIAL_ROUNDS sets the number of random lives. A life that fails
+/// prints its own seed, which makes it the first life.
 @Suite(.serialized) struct OwnershipOrderStories {
     private static let environment = ProcessInfo.processInfo.environment
     private static let lives = environment["PERENNIAL_ROUNDS"].flatMap(Int.init) ?? 8
     private static let acts = 40
+    /// Of lives that failed once.
+    private static let knownSeeds: [UInt64] = [
+        // A thief took from a person what gave no access any more, and the buyer's new document,
+        // by which it gave access again, was refused.
+        7_890_961_220_987_826_233
+    ]
     private static let seed: UInt64 = {
         let given = environment["PERENNIAL_SEED"].flatMap(UInt64.init)
         let seed = given ?? UInt64.random(in: 0...UInt64.max / 2)
@@ -20,10 +26,10 @@ import Testing
         database: StoryDatabase
     ) async throws {
         try await withShop(on: .sqlite, notifies: false) { shop in
-            for number in 0..<Self.lives {
+            let random = (0..<Self.lives).map { Self.seed &+ UInt64($0) }
+            for seed in random + Self.knownSeeds {
                 try await database.withAddress { address in
-                    var life = try await OwnershipLife(
-                        seed: Self.seed &+ UInt64(number), beside: shop, at: address)
+                    var life = try await OwnershipLife(seed: seed, beside: shop, at: address)
                     let played = await Self.result { try await life.play(acts: Self.acts) }
                     life.assembly.database.close()
                     try played.get()

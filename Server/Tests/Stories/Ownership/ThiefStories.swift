@@ -110,4 +110,66 @@ import Testing
             try await Copies.expectClean(shop)
         }
     }
+
+    // MARK: - Purchases that give no access for a while
+
+    /// Anna buys a month while signed in, and cancels. When it gives no access any more, another
+    /// person takes it by a copy, and then she subscribes again.
+    private static func lapse(in shop: Shop, takenBy person: String) async throws -> String {
+        let bought = try await shop.buyMonth("anna")
+        let copy = try bought.text("signed_transaction")
+        #expect(try await Copies.post(copy, as: "anna", "purchase", in: shop) == "linked")
+        try await shop.simulator.post("/_sim/subscriptions/anna:pro.monthly/cancel")
+        try await Copies.pass("P40D", in: shop)
+        #expect(try await !Copies.isOpen("anna", in: shop))
+        // This policy asks for no recent document between two persons.
+        #expect(try await Copies.post(copy, as: person, "restore", in: shop) == "moved")
+        #expect(try await !Copies.isOpen(person, in: shop))
+        try await Copies.pass("P1D", in: shop)
+        let again = try await shop.simulator.post(
+            "/_sim/devices/anna-1/purchases", ["product_id": "pro.monthly"])
+        #expect(
+            try again.text("original_transaction_id") == bought.text("original_transaction_id"))
+        return copy
+    }
+
+    @Test(
+        arguments: ["anna", CopiedDocumentStories.device("phone")], StoryDatabase.allCases)
+    func `a buyer wins back what was taken while it gave no access, also when it is in use again`(
+        buyer: String, database: StoryDatabase
+    ) async throws {
+        try await withShop(on: database, app: Copies.app(.transferIfInactive)) { shop in
+            let copy = try await Self.lapse(in: shop, takenBy: "thief")
+            #expect(try await Copies.post(copy, as: "thief", "sync", in: shop) == "theirs")
+            let now = try await Copies.signedNow(in: shop)
+            #expect(
+                try await Copies.post(now, as: buyer, "sync", in: shop) == "another needs_restore")
+            #expect(try await Copies.post(now, as: buyer, "restore", in: shop) == "moved")
+            #expect(try await Copies.isOpen(buyer, in: shop))
+            #expect(try await !Copies.isOpen("thief", in: shop))
+            // The copy takes it from nobody while it is in use.
+            for thief in ["thief", "thief-2"] {
+                #expect(
+                    try await Copies.post(copy, as: thief, "restore", in: shop)
+                        == "another document_too_old")
+            }
+            try await Copies.expectClean(shop)
+        }
+    }
+
+    @Test(arguments: StoryDatabase.allCases)
+    func `who took what gave no access keeps it when they show that they use the store account`(
+        database: StoryDatabase
+    ) async throws {
+        try await withShop(on: database, app: Copies.app(.transferIfInactive)) { shop in
+            // Ben has signed in on the device, and subscribes there.
+            _ = try await Self.lapse(in: shop, takenBy: "ben")
+            let later = try await Copies.signedNow(in: shop)
+            #expect(try await Copies.post(later, as: "ben", "sync", in: shop) == "theirs")
+            let now = try await Copies.signedNow(in: shop)
+            #expect(try await Copies.post(now, as: "anna", "restore", in: shop) == "another in_use")
+            #expect(try await Copies.isOpen("ben", in: shop))
+            try await Copies.expectClean(shop)
+        }
+    }
 }
