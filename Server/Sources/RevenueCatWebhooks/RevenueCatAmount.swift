@@ -14,7 +14,7 @@ struct RevenueCatAmount {
     private let dollars: Int64?
 
     /// - Parameters:
-    ///   - - kind: the type of the webhook. Of several webhooks of one event, only one contains the
+    ///   - kind: the type of the webhook. Of several webhooks of one event, only one contains the
     ///     money.
     init(_ event: PerennialContract.Event, of kind: RevenueCatKind, in context: RevenueCatContext) {
         guard event.grant == nil else {

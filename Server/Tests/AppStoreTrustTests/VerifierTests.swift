@@ -13,7 +13,7 @@ import Testing
         #expect(verified.signedAt == Cast.now)
     }
 
-    @Test func `renewal information is bound only by its environment`() async throws {
+    @Test func `renewal information is checked only against the app's environments`() async throws {
         let signer = try Authority.shared.get().signer()
         let verifier = try Cast.verifier()
         let jws = try signer.jws(Cast.renewal(environment: "Sandbox"))

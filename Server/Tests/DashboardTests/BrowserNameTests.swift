@@ -44,7 +44,7 @@ import Testing
         }
     }
 
-    @Test func `the full user agent is shown behind the short name`() {
+    @Test func `the short browser name has the full user agent as its tooltip`() {
         let samples = Samples()
         var page = samples.account
         let agent = Self.linux + "Chrome/140.0.0.0 Safari/537.36"

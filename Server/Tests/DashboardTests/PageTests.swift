@@ -95,7 +95,7 @@ import Testing
         #expect(!html.contains("Compare it."))
     }
 
-    @Test func `a refused action shows a remedy for people and is not called a page`() {
+    @Test func `the page of a refused action has a remedy and does not say that a page is missing`() {
         for (code, remedy) in ProblemPage.remediesOfActs {
             let problem = Problem(
                 code: code, status: 404, title: "No.", remedy: "Send `until`, or POST /v1/x.")

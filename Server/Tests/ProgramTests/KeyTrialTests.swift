@@ -17,7 +17,7 @@ import Testing
         check(nil, nil, isOK: true, says: "key K1 is accepted")
     }
 
-    @Test func `production refuses every key until the first release`() {
+    @Test func `a key is good if only production refuses it, as before an app's first release`() {
         check(.unauthorized("No."), nil, isOK: true, says: "once the app has been released")
     }
 

@@ -58,7 +58,7 @@ import Testing
     }
 
     @Test(arguments: Driver.allCases)
-    func `a walk waits while the App Store is paused, and does not replace the backfill`(
+    func `the walk through the history waits while requests are paused, the backfill does not`(
         driver: Driver
     ) async throws {
         try await driver.withStore { store in

@@ -161,7 +161,7 @@ private let moved = now + .days(2)
     /// additional amount that the refund took is reported with the merge, without a transaction.
     /// The amount that it gave back is reported with its transaction.
     @Test(arguments: Driver.allCases)
-    func `a refund that took from a merged wallet returns the amount when a pack moves away`(
+    func `when a pack leaves a merged wallet, what a refund took there is given back`(
         driver: Driver
     ) async throws {
         try await driver.withStore(rules: rules) { store in
@@ -222,7 +222,7 @@ private let moved = now + .days(2)
     }
 
     @Test(arguments: Driver.allCases)
-    func `a pack that names another customer is reported to the old and the new one`(
+    func `if a pack's account token changes, the old and the new customer have events`(
         driver: Driver
     ) async throws {
         let anna = "0b7c2a5f-01d3-4c8a-9f60-1234567890ab"

@@ -294,7 +294,7 @@ extension AppleReportService {
             files: files.counting.count, products: known.products)
     }
 
-    /// - - Parameter products: the app's products, for reports whose rows name products and may be
+    /// - Parameter products: the app's products, for reports whose rows name products and may be
     ///   about other apps.
     private static func comparison(
         _ kind: SalesReportKind, _ ours: SalesFigures, _ apples: SalesFigures, _ days: Set<Int64>,

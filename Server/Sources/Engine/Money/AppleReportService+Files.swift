@@ -42,7 +42,7 @@ extension AppleReportService {
     ///
     /// - Parameters:
     ///   - isPatient: whether to wait after failures before the same is tried again.
-    ///   - - leftOut: reports and files that are not requested, because they failed a moment ago.
+    ///   - leftOut: reports and files that are not requested, because they failed a moment ago.
     package func fetch(
         of app: AppID, isPatient: Bool = true, besides leftOut: Set<String> = []
     ) async throws(EngineFailure) -> ReportFetchOutcome? {

@@ -11,7 +11,7 @@ extension AppleReportService {
     /// only if a row lists items, because only documents say which product an item belongs to. An
     /// item may have the id of another product.
     ///
-    /// - - Parameter known: products that are known without documents.
+    /// - Parameter known: products that are known without documents.
     func products(
         known: Set<ProductID>, named skus: Set<String>, soldIn sales: [TransactionSale],
         of app: AppID

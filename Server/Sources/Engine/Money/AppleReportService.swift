@@ -59,9 +59,9 @@ package struct AppleReportService: Sendable {
     ///
     /// - Parameters:
     ///   - content: the text of the file, decompressed.
-    ///   - - name: the name under which Apple sent the file; some reports give their day only
+    ///   - name: the name under which Apple sent the file; some reports give their day only
     ///     there.
-    ///   - - app: the app whose sales the file is about.
+    ///   - app: the app whose sales the file is about.
     /// - Throws: ``SalesReportFailure``, which names line and column; ``EngineFailure``.
     package func importFile(
         _ content: [UInt8], name: String, of app: AppID

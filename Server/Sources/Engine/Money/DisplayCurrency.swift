@@ -35,7 +35,7 @@ extension ReportingService {
 }
 
 extension DisplayCurrency {
-    /// - - Parameter sums: the sums of all movements.
+    /// - Parameter sums: the sums of all movements.
     init?(of sums: [MovementSum], _ money: MoneySettings, today: Int64) {
         var totals: [String: Totals] = [:]
         for sum in sums {

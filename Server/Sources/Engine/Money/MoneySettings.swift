@@ -15,7 +15,7 @@ package struct MoneySettings: Hashable, Sendable {
     /// The developer's vendor number, as in the names of report files. Nil if none is configured.
     package var vendorNumber: String?
 
-    /// - - Parameter rules: the rules of reports. Their `storeClock` is not a setting: it is the
+    /// - Parameter rules: the rules of reports. Their `storeClock` is not a setting: it is the
     ///   App Store's clock.
     package init(rules: MoneyRules = MoneyRules(), rates: ExchangeRates = .none) {
         self.rules = rules

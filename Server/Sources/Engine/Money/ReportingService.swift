@@ -72,7 +72,7 @@ package struct ReportingService: Sendable {
         }
     }
 
-    /// - - Throws: `invalidReport` if a part is given without a division.
+    /// - Throws: `invalidReport` if a part is given without a division.
     private static func check(part query: ReportQuery) throws(EngineFailure) {
         guard query.part == nil || query.division != nil else {
             let known = Division.allCases.map(\.rawValue).joined(separator: ", ")

@@ -145,7 +145,7 @@ package struct RevenueCatExport: Sendable {
 extension ReportingService {
     /// Passes on every transaction, in RevenueCat's columns.
     ///
-    /// - - Parameter since: leaves out transactions whose purchase and refund are earlier.
+    /// - Parameter since: leaves out transactions whose purchase and refund are earlier.
     package func exportForRevenueCat(
         of appID: AppID, in environment: Environment, since: Instant?,
         _ body: ([ExportedValue]) throws -> Void

@@ -7,7 +7,7 @@ import Storage
 
 extension SalesShift {
     /// - Parameters:
-    ///   - - subject: the text that is compared in place of the product; nil for the product
+    ///   - subject: the text that is compared in place of the product; nil for the product
     ///     itself.
     ///   - day: the day of a moment, in the form of the compared figures; nil if it is not
     ///     compared.

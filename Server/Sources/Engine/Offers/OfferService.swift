@@ -90,7 +90,7 @@ package struct OfferService: Sendable {
     /// eligible in the sandbox, the signature must name a sandbox transaction of theirs: otherwise
     /// a purchase that cost nothing would lower a price in production.
     ///
-    /// - - Parameter whoeverItIs: whether to sign also for customers who are not eligible according
+    /// - Parameter whoeverItIs: whether to sign also for customers who are not eligible according
     ///   to our data, and for unknown transactions, because an app's server may know better. An
     ///   app's key can be read by anyone, who could then invent a customer who never bought
     ///   anything.

@@ -96,7 +96,7 @@ extension MaintenanceService {
     /// Compares what each customer of an app has under the current settings with what they would
     /// have under others. Nothing is written.
     ///
-    /// - - Parameter limit: the time after which to stop. At least one batch of customers is
+    /// - Parameter limit: the time after which to stop. At least one batch of customers is
     ///   examined. Nil examines all of them.
     /// - Parameter progress: called with the number of customers examined so far.
     package func impact(

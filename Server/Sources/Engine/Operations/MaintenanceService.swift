@@ -46,7 +46,7 @@ package struct MaintenanceService: Sendable {
     /// transaction replaces them. Documents that arrive meanwhile are included. If new ones keep
     /// arriving, the facts of the last ones are copied as they were first derived.
     ///
-    /// - - Parameter withoutUnusable: whether to continue even if documents that are in use can no
+    /// - Parameter withoutUnusable: whether to continue even if documents that are in use can no
     ///   longer be verified, for example under another configuration. Their facts are then lost.
     /// - Parameter sleep: called between attempts to lock the tables.
     /// - Throws: ``EngineFailure`` `storage` if such documents exist and that is not allowed, or if

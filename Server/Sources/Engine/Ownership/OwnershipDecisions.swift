@@ -10,9 +10,9 @@ struct OwnershipDecisions {
 
     /// Everything that determines the result of a claim by a device that shows a purchase.
     ///
-    /// - - Parameters:
+    /// - Parameters:
     ///   - timeline: including what the device shows.
-    ///   - - signedAt: the signing time of the newest document of the purchase that the device
+    ///   - signedAt: the signing time of the newest document of the purchase that the device
     ///     shows.
     func claim(
         _ timeline: Timeline, signedAt: Instant?, by id: CustomerID,
@@ -119,7 +119,7 @@ struct OwnershipDecisions {
     /// unknown id is not created.
     ///
     /// - Parameters:
-    ///   - - isDocumentNew: whether no device has shown the document of the claim before.
+    ///   - isDocumentNew: whether no device has shown the document of the claim before.
     ///   - walletCache: passed on from one purchase of a request to the next.
     func resolve(
         _ claim: OwnershipClaim, on purchase: PurchaseID, for id: CustomerID, isDocumentNew: Bool,

@@ -137,7 +137,7 @@ package struct OwnershipService: Sendable {
         }
     }
 
-    /// - - Parameter body: returns whether it has changed anything.
+    /// - Parameter body: returns whether it has changed anything.
     private func changeBlock(
         of purchase: PurchaseID, of id: CustomerID, app appID: AppID,
         _ body: @escaping @Sendable (DatabaseSession, CustomerID) throws -> Bool
@@ -163,7 +163,7 @@ extension Context {
     /// Runs a transaction that may reject the request. A rejection must not roll back other
     /// transactions of a shared commit, so it is returned and not thrown.
     ///
-    /// - - Parameter isErasing: see ``Context/transaction(isErasing:outcome:_:)``.
+    /// - Parameter isErasing: see ``Context/transaction(isErasing:outcome:_:)``.
     func decide<Value: Sendable>(
         isErasing: Bool = false,
         _ body: @escaping @Sendable (DatabaseSession) throws -> Decision<Value>

@@ -52,7 +52,7 @@ package struct DocumentService: Sendable {
     /// which it was known. A document from a device is found only by purchase if it was signed long
     /// before.
     ///
-    /// - - Returns: nil if the document is not found in this way.
+    /// - Returns: nil if the document is not found in this way.
     package func find(
         _ id: DocumentID, of appID: AppID, _ hint: DocumentHint
     ) async throws(EngineFailure) -> OpenedDocument? {

@@ -117,7 +117,7 @@ package struct NotificationService: Sendable {
     /// Asks Apple to send a test notification.
     ///
     /// - Returns: false if the configuration has no key to ask with.
-    /// - - Throws: the failure with which the App Store answers.
+    /// - Throws: the failure with which the App Store answers.
     package func requestTest(
         of appID: AppID, in environment: Ledger.Environment
     ) async throws -> Bool {

@@ -66,7 +66,7 @@ extension RecordingService {
     /// are rejected do not fail the request: the others are recorded.
     ///
     /// - Parameters:
-    ///   - - place: the place of the sale in the app. It is stored with the transactions if the
+    ///   - place: the place of the sale in the app. It is stored with the transactions if the
     ///     intent is `purchase`: for other intents, the app does not know it.
     ///   - isByApp: whether the request has an app key.
     /// - Throws: `mixedEnvironments` if there is an intent and the documents are of both

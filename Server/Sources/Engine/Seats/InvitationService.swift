@@ -61,9 +61,9 @@ package struct InvitationService: Sendable {
     /// has a key.
     ///
     /// - Parameters:
-    ///   - - speaker: the customer on whose behalf the request is made, who must have the purchase;
+    ///   - speaker: the customer on whose behalf the request is made, who must have the purchase;
     ///     nil for the app's server.
-    ///   - - isBySupport: whether support makes the request, and not an app: then it does not count
+    ///   - isBySupport: whether support makes the request, and not an app: then it does not count
     ///     against the app's limit.
     /// - Returns: the invitation, and its token, which is not stored. The token is nil if an
     ///   earlier request with the same key made the invitation.

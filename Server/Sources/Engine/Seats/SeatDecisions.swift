@@ -82,7 +82,7 @@ struct SeatDecisions {
 
     /// The reason why a group accepts no new member. Nil if it accepts one.
     ///
-    /// - - Parameter id: the id of the customer who wants to join.
+    /// - Parameter id: the id of the customer who wants to join.
     func refusal(
         of timeline: Timeline, to id: CustomerID, in app: AppSettings, at now: Instant
     ) throws -> SeatRefusal? {

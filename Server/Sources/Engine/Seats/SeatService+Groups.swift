@@ -33,7 +33,7 @@ extension SeatService {
     /// The group that a purchase pays for.
     ///
     /// - Parameters:
-    ///   - - speaker: the customer on whose behalf an app makes the request, who must have the
+    ///   - speaker: the customer on whose behalf an app makes the request, who must have the
     ///     purchase; nil for the app's server.
     ///   - position: only the claims after it; nil begins with the first.
     ///   - limit: the maximum number of claims.

@@ -33,7 +33,7 @@ package struct SeatService: Sendable {
     /// The count of the claims and the new claim are in one transaction that changes the row of the
     /// purchase. So any number of servers together never give more seats than there are.
     ///
-    /// - - Parameter isByApp: whether an app makes the request, and not the app's server: then what
+    /// - Parameter isByApp: whether an app makes the request, and not the app's server: then what
     ///   is added counts against the app's limit.
     package func claim(
         by ticket: SeatTicket, for id: CustomerID, isByApp: Bool = false, app appID: AppID
@@ -95,7 +95,7 @@ package struct SeatService: Sendable {
     /// Ends a claim. Idempotent: one that has ended stays as it is.
     ///
     /// - Parameters:
-    ///   - - speaker: the customer on whose behalf the request is made: the member or the
+    ///   - speaker: the customer on whose behalf the request is made: the member or the
     ///     purchaser; nil for the app's server.
     ///   - isBySupport: whether support takes the seat back, also for the member.
     package func release(

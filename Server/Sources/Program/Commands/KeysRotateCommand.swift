@@ -8,7 +8,7 @@ struct KeysRotateCommand: AsyncParsableCommand {
         abstract: "Sign customers' tokens with a new key, or publish the next one.",
         discussion: "A key that was prepared is the new one. The old one stays published.")
 
-    @Flag(help: "Publish the next key, without signing with it before the next rotation.")
+    @Flag(help: "Publish the next key now. Tokens are signed with it only after the next rotation.")
     var prepare = false
 
     @Option(help: "The app the key is for, if there are several.") var app: String?

@@ -104,7 +104,7 @@ extension AppStoreSimulator {
         }
     }
 
-    /// Orders a message that does not result from a subscription.
+    /// Queues a StoreKit message that no subscription causes.
     func order(
         message reason: StoreMessage.Reason, on deviceID: String
     ) throws(SimulatorProblem) {

@@ -107,7 +107,7 @@ extension World {
         return [draft(.expired, intent.subtype, of: subscription, at: now)]
     }
 
-    /// Payments fail from now on. Nothing is notified before a renewal fails.
+    /// Payments fail from now on. No notification is sent until a renewal fails.
     mutating func failBilling(_ id: String) throws(SimulatorProblem) -> [NotificationDraft] {
         var subscription = try running(id)
         subscription.paymentFails = true

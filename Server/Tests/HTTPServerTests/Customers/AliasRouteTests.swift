@@ -150,7 +150,7 @@ import Testing
         }
     }
 
-    @Test func `an explanation with an app key names no other id, one with a secret key does`()
+    @Test func `an explanation names the customer's other ids only to a secret key`()
         async throws
     {
         try await TestServer.run { server in

@@ -181,7 +181,7 @@ import Testing
             ("host=db dbname=birds", "host=db dbname=birds", false),
             (nil, Settings.databaseDefault, false), (nil, "other.sqlite", true),
         ] as [(String?, String?, Bool)])
-    func `a change of the database ends all access, a change of its password does not`(
+    func `another address is another database, another password is not`(
         old: String?, new: String?, isAnother: Bool
     ) {
         let settings = [old, new].map { address -> [String: String] in

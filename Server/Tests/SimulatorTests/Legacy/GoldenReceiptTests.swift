@@ -146,7 +146,7 @@ import _CryptoExtras
     }
 
     @Test(.enabled(if: LegacyVectors.arePresent))
-    func `a transaction receipt's answer has the receipt's keys, with underscores`() throws {
+    func `the answer for a transaction receipt has the same keys as Apple's answer`() throws {
         let name = "mbaasy-transaction_sandbox"
         let path = "receipts/transaction-receipts/\(name).b64"
         let file = try TransactionReceiptFile(parsing: LegacyVectors.decoded(path))

@@ -103,7 +103,7 @@ import Testing
         #expect(Double(early.count) / Double(others.count) < 0.12)
     }
 
-    @Test func `three in ten act right beside an end, or at the very beginning`() throws {
+    @Test func `three in ten cancellations fall right beside an end, or at the beginning`() throws {
         let scene = try Scene("family.monthly")
         let end = try scene.chain.paidUntil.milliseconds
         let day: Int64 = 86_400_000

@@ -67,7 +67,7 @@ private enum Vectors {
 
     // Skipped: no vectors.
     @Test(.enabled(if: Vectors.folder != nil))
-    func `offer codes name their customers, and billing plans their prices`() throws {
+    func `offer codes say which customers may redeem them, and billing plans have prices`() throws {
         let terms = try Vectors.files().flatMap(\.1.products).compactMap(\.subscription)
         let codes = terms.flatMap(\.codeOffers)
         #expect(codes.count == 11 && codes.filter(\.isStackable).count == 7)

@@ -92,7 +92,7 @@ import Testing
         }
     }
 
-    @Test func `each course that ends names the reason of its end`() async throws {
+    @Test func `the last event of each lifecycle that ends has the right reason`() async throws {
         let endings: [LifecycleRow: Change.ExpirationReason] = [
             .expiredAfterCancelling: .cancelled, .retryExhausted: .billing,
             .cancelledInRetry: .cancelled, .priceRiseUnanswered: .priceNotAgreed,

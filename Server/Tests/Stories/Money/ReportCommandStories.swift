@@ -26,7 +26,7 @@ import Testing
         }
     }
 
-    @Test func `an import says whether the file counts`() {
+    @Test func `an import says if the file was known, replaces another, or is ignored`() {
         func line(_ kind: String, _ isKnown: Bool, days: Int64 = 1, _ replaced: String?) -> String {
             AppleReportsImportCommand.standing(
                 of: AppleReportImport(
