@@ -4,7 +4,7 @@ import Foundation
 enum Repository {
     /// Folders that contain build products, not sources.
     private static let foldersLeftOut: Set = [
-        "__pycache__", ".build", ".git", ".perennial", ".swiftpm", "venv",
+        "__pycache__", ".build", ".git", ".perennial", ".swiftpm", "dist", "venv",
     ]
     /// Larger files are neither prose nor code.
     private static let fileBytesMax = 1_000_000

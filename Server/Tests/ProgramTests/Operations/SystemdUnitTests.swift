@@ -1,18 +1,15 @@
 import Foundation
 import Testing
 
-/// The systemd unit in docs/operations.md.
+/// The systemd unit that the Debian package installs.
 @Suite struct SystemdUnitTests {
     private static let path = ["/usr/bin/systemd-analyze", "/bin/systemd-analyze"]
         .first { FileManager.default.isExecutableFile(atPath: $0) }
 
     private static func unit() throws -> String {
-        let page = URL(fileURLWithPath: #filePath)
-            .appendingPathComponent("../../../../../docs/operations.md").standardized
-        let text = try String(contentsOf: page, encoding: .utf8)
-        let start = try #require(text.range(of: "```ini\n"))
-        let rest = text[start.upperBound...]
-        return String(rest[..<(try #require(rest.range(of: "```"))).lowerBound])
+        let file = URL(fileURLWithPath: #filePath)
+            .appendingPathComponent("../../../../../deploy/debian/perennial.service").standardized
+        return try String(contentsOf: file, encoding: .utf8)
     }
 
     /// In tenths. Without its security options, the unit has an exposure of 9.2, "UNSAFE".
