@@ -86,10 +86,10 @@ extension Perennial {
     /// connects. For tests, `ScriptedStore` of `PerennialTesting` does more: its purchases open
     /// entitlements.
     ///
-    /// - access: the entitlements that are open. An entitlement that is missing is shut, if
-    ///   `isKnown` is true.
+    /// - Parameters:
+    ///   - access: the entitlements that are open. An entitlement that is missing is shut, if
+    ///     `isKnown` is true.
     ///   - isKnown: false shows the state before anything is known.
-    ///   - offerings: what is for sale. The first one is the default.
     ///   - offerings: what is for sale. The first one is the default.
     ///   - wallets: the wallets and their balances.
     ///   - purchase: the outcome of a purchase. A purchase changes no access.

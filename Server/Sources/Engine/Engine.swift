@@ -110,8 +110,8 @@ package struct Engine: Sendable {
             reconciliation: reconciliation, former: former?.backfill)
         imports = ImportService(
             context: context, verification: verification, reconciliation: reconciliation,
-            customers: customers, backfill: backfill)
-        notifications = NotificationService(context: context, backfill: backfill)
+            customers: customers)
+        notifications = NotificationService(context: context)
     }
 
     /// Returns an engine with another configuration of its apps. Both engines share everything

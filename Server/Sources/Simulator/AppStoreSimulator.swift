@@ -102,7 +102,7 @@ package actor AppStoreSimulator {
         (deliveries.made(from: number), deliveries.count)
     }
 
-    /// Extra documents that faults sent in addition to the real notifications. A server must refuse them.
+    /// Documents that faults sent in addition to the real notifications. A server must refuse them.
     package var strays: [SentNotification] { deliveries.strays }
 
     /// The version 1 notifications made since the last reset, in order.

@@ -95,7 +95,7 @@ import Testing
         #expect(!html.contains("Compare it."))
     }
 
-    @Test func `the page of a refused action has a remedy and does not say that a page is missing`() {
+    @Test func `the page of a refused action has a remedy and does not call a page missing`() {
         for (code, remedy) in ProblemPage.remediesOfActs {
             let problem = Problem(
                 code: code, status: 404, title: "No.", remedy: "Send `until`, or POST /v1/x.")

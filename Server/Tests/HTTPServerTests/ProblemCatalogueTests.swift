@@ -3,6 +3,7 @@ import Engine
 import Foundation
 import Ledger
 import PerennialContract
+import Storage
 import Testing
 
 @testable import HTTPServer

@@ -353,7 +353,7 @@ private func renewal(_ fields: JSON) throws -> Renewal {
         #expect(try payment().offer == nil)
     }
 
-    @Test func `a payment in a commitment has its month, and says whether the commitment renews`() throws {
+    @Test func `a payment of a commitment has its month and says whether it renews`() throws {
         let month = try payment([
             "commitmentInfo": [
                 "billingPeriodNumber": 2, "totalBillingPeriods": 12, "commitmentPrice": 99_960,

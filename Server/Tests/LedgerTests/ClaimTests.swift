@@ -242,7 +242,7 @@ extension OwnershipClaim.Verdict {
         for intent in [nil, .purchase, .restore] as [OwnershipClaim.Intent?] {
             claim.intent = intent
             // An anonymous device takes nothing from a person without being asked to.
-            let isAutomatic = isAnonymous && intent == nil
+            let isAutomatic = isAnonymous && intent == nil && policy != .transfer
             #expect(
                 claim.verdict(under: policy)
                     == (isAutomatic ? .refuse(.needsRestore) : .move(by: .device)))

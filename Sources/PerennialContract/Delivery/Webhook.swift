@@ -189,7 +189,7 @@ public struct WebhookSecretRequest: Hashable, Sendable, Codable {
 }
 
 /// The body of `POST /v1/webhooks/{webhook_id}/replay`: selects the events that are delivered once
-/// more. A nil member selects nothing.
+/// more. A nil member does not restrict them.
 public struct WebhookReplayRequest: Hashable, Sendable, Codable {
     /// The cursor before the first event.
     public var after: String?

@@ -83,9 +83,9 @@ extension CustomerState {
                 state.purchases[index].seats = nil
             }
         }
-        if !shared.isEmpty {
-            state.purchases.sort { $0.timeline.purchase < $1.timeline.purchase }
-        }
+        let others = state.purchases.filter { shared.contains($0.timeline.purchase) }
+        state.purchases.removeAll { shared.contains($0.timeline.purchase) }
+        state.purchases += others.sorted { $0.timeline.purchase < $1.timeline.purchase }
         return state
     }
 }

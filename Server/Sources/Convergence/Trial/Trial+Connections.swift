@@ -201,10 +201,22 @@ extension EngineFailure {
     /// Whether the same request would be rejected again.
     var isPermanent: Bool {
         switch self {
+        case .unreadable, .aliasJoinsTwoPeople, .aliasNotProven, .mixedEnvironments,
+            .limitExceeded, .notForAnyApp, .unknownApp, .legacyDisabled, .notTrusted, .incomplete,
+            .renewalWithoutTransaction, .invalidCustomerID, .tooManyIDs, .belongsToAnotherCustomer,
+            .unknownCurrency, .insufficientBalance, .idempotencyKeyReused, .idempotencyKeyMissing,
+            .spendingNotAllowed, .unknownPurchase, .unknownTransfer, .transferSuperseded,
+            .unknownEntitlement, .unknownGrant, .grantAlreadyExpired, .identityNotProven,
+            .offerKeyMissing, .unknownOffer, .offerNotEligible, .offerForUnknownTransaction,
+            .unknownContent, .contentNotReadable, .unknownCursor, .outdatedCursor, .queryTooLong,
+            .unknownAlias, .primaryID, .unavailableInSandbox, .unknownWebhook,
+            .webhookInConfiguration, .tooManyWebhooks, .unknownDelivery, .invalidWebhook,
+            .unknownReport, .invalidReport, .unknownOperator, .invalidOperator, .unknownLink,
+            .notManager, .seatRefused:
+            true
         case .notYetVerifiable, .notForwarded, .busy, .documentBudgetExhausted,
             .growthBudgetExhausted, .storage:
             false
-        default: true
         }
     }
 }

@@ -23,7 +23,6 @@ package struct ImportService: Sendable {
     let verification: VerificationService
     let reconciliation: ReconciliationService
     let customers: CustomerService
-    let backfill: BackfillService
 
     /// The maximum number of digits of a transaction id. Apple's have up to 18.
     private static let transactionIDDigitsMax = 20

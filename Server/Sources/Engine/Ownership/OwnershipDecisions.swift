@@ -155,6 +155,7 @@ struct OwnershipDecisions {
         }
         return try ownershipResult(of: purchase, after: claim, verdict, in: app.id)
     }
+
     /// Ends a share, so that another one takes its place. Also ends the shares that are not in
     /// force any more: otherwise one of them would take the place.
     private func makeRoom(

@@ -48,7 +48,6 @@ package struct AppStoreInquiries: Sendable {
 /// Lists notifications and the next queries to the App Store, and requests a test notification.
 package struct NotificationService: Sendable {
     let context: Context
-    let backfill: BackfillService
 
     /// The maximum number of notifications on a page.
     package static let notificationsMax = 100

@@ -207,8 +207,9 @@ package struct OwnershipClaim: Hashable, Sendable {
         if isNamed { return .move(by: .token) }
         let isRecent = rules.accepts(documentOfAge: documentAge)
         if owner.isProvisional, isRecent, isDocument(youngerThan: owner.confirmingAge) {
-            // A device without a signed-in user takes nothing from a person by itself.
-            let isAutomatic = intent == nil && isClaimantAnonymous
+            // A device without a signed-in user takes nothing from a person by itself, unless the
+            // policy gives the purchase to the customer who posted it last.
+            let isAutomatic = intent == nil && isClaimantAnonymous && policy != .transfer
             return isAutomatic ? .refuse(.needsRestore) : .move(by: .device)
         }
         // For apps that do not say why they post, the result is the same as before intents existed.

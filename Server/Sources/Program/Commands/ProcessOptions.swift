@@ -31,7 +31,7 @@ struct ProcessOptions: ParsableArguments {
 struct DatabaseOptions: ParsableArguments {
     @OptionGroup var process: ProcessOptions
     @OptionGroup var simulator: SimulatorOptions
-    @Option(help: "The folder of `perennial dev`. Without --config, the apps are those of the example.")
+    @Option(help: "The folder of `perennial dev`. Without --config, apps are the example's.")
     var data: String?
 
     func assembly(for purpose: Assembly.Purpose) async throws -> Assembly {

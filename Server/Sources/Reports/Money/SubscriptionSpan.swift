@@ -34,9 +34,9 @@ struct SubscriptionSpan: Hashable, Sendable {
     /// family members' periods, are left out. A period to which seats were added has a span for
     /// each number of seats.
     ///
-    /// - clock: the App Store's own clock.
+    /// - Parameters:
+    ///   - clock: the App Store's own clock.
     ///   - monthly: the monthly price of a payment, if its period began at a moment.
-    ///   - monthly: what a payment is a month, if its period began at a moment.
     static func spans(
         of timeline: Timeline, _ renewals: [Timeline.Attested<Renewal>], clock: WallClock,
         monthly: (Payment, Instant) -> Movement.Amounts

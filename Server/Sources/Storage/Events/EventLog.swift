@@ -184,7 +184,7 @@ package struct EventLog: RowGroup {
         "app = $1 AND customer = $2 AND sequence > $3 ORDER BY sequence LIMIT $4"
     static let ofCustomerBefore =
         "app = $1 AND customer = $2 AND sequence < $3 ORDER BY sequence DESC LIMIT $4"
-    static let linksOfCustomer = "app = $1 AND customer = $2 AND kind = $3"
+    private static let linksOfCustomer = "app = $1 AND customer = $2 AND kind = $3"
     static let lastOfCustomer = "app = $1 AND customer = $2 ORDER BY sequence DESC LIMIT $3"
     /// The events of a purchase while it had no owner.
     static let ofNobodyAfter =

@@ -146,7 +146,9 @@ import Testing
         }
     }
 
-    @Test func `a request to reset applies its families and prices, and warns about the rest`() async throws {
+    @Test func `a request to reset applies its families and prices, and warns about the rest`()
+        async throws
+    {
         let stage = try await stage()
         try await stage.withClient { client in
             let shop = CatShop.text(settings: #"{"_storefront": "DEU", "_timeRate": 77}"#)

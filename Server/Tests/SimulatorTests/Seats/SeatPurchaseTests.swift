@@ -67,7 +67,9 @@ import Testing
         #expect(try await stage.truth().seats?.count == 3)
     }
 
-    @Test func `with the habits for it, added seats share the line item and have a prorated price`() async throws {
+    @Test func `with the habits for it, added seats share the line item and have a prorated price`()
+        async throws
+    {
         let stage = try Stage.withSeats(
             .apple, [.seatAdditionSharesLineItem, .seatAdditionProrated])
         let first = try await stage.order(2)

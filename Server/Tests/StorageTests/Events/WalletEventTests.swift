@@ -194,7 +194,9 @@ extension Database {
     }
 
     @Test(arguments: Driver.allCases)
-    func `packs whose account token becomes an alias are credited to that customer`(driver: Driver) async throws {
+    func `packs whose account token becomes an alias are credited to that customer`(driver: Driver)
+        async throws
+    {
         try await driver.withStore(rules: rules) { store in
             try await store.hear(document(1), pack(1, token: token))
             try await store.hear(document(2), inSandbox(pack(2, token: token)))

@@ -21,7 +21,9 @@ import Testing
     }
 
     /// A subscriber stops if a published table does not exist there.
-    @Test func `the publication lists documents as one table, also after new month partitions`() async throws {
+    @Test func `the publication lists documents as one table, also after new month partitions`()
+        async throws
+    {
         let url = try await PostgresCluster.shared.preparedDatabase()
         let driver = try PostgresDriver(url: url)
         defer { driver.close() }
