@@ -15,6 +15,8 @@ package struct PerennialServer: Sendable {
     package static let version = "0.1.0"
 
     package private(set) var engine: Engine
+    /// The number of the configuration, from 0: see ``CustomerWait/configuration``.
+    private(set) var configuration = 0
     /// What the address of this server serves.
     var listener = Listener.only
     /// Adds routes that are not part of the HTTP API: the pages of `perennial dev`.
@@ -111,6 +113,7 @@ package struct PerennialServer: Sendable {
     func replacing(_ engine: Engine, refusedKeys: Set<String>) -> PerennialServer {
         keys.replace(refused: refusedKeys)
         var server = self
+        server.configuration = waits.releaseAll()
         server.engine = engine
         return server
     }

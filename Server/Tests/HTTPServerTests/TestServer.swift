@@ -24,6 +24,7 @@ struct TestServer {
 
     let client: any TestClientProtocol
     let engine: Engine
+    let http: PerennialServer
     let database: any DatabaseDriver
     let app: AppSettings
 
@@ -72,11 +73,11 @@ struct TestServer {
         try await engine.keys.add(key: secret, app: "birds", kind: .secret, name: "test")
         var waits = WaitLimits()
         waits.waitsMax = waitsMax
-        let server = PerennialServer(
+        let http = PerennialServer(
             engine: engine, logger: logger, waitLimits: waits, streamLimits: streams)
-        try await server.application(host: "127.0.0.1", port: 0).test(.router) { client in
+        try await http.application(host: "127.0.0.1", port: 0).test(.router) { client in
             let server = TestServer(
-                client: client, engine: engine, database: database, app: settings)
+                client: client, engine: engine, http: http, database: database, app: settings)
             try await body(server)
         }
     }

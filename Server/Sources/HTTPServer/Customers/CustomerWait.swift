@@ -35,6 +35,8 @@ final class CustomerWait: Sendable {
         var count = 0
         var countWithAppKeys = 0
         var byKey: [[UInt8]: Int] = [:]
+        /// How often the configuration was replaced.
+        var replacements = 0
     }
 
     let limits: WaitLimits
@@ -79,6 +81,20 @@ final class CustomerWait: Sendable {
     }
 
     var waitingCount: Int { state.withLock { $0.count } }
+
+    /// Ends the waits of requests that the present configuration answers. Their clients ask again,
+    /// and the new configuration answers them.
+    ///
+    /// - Returns: the number of the new configuration.
+    func releaseAll() -> Int {
+        state.withLock { state in
+            state.replacements += 1
+            return state.replacements
+        }
+    }
+
+    /// The number of the present configuration, from 0.
+    var configuration: Int { state.withLock { $0.replacements } }
 }
 
 extension CustomerRoutes {
@@ -110,7 +126,8 @@ extension RequestAuthorization {
 
 extension PerennialServer {
     /// Checks at once, after each signal, and after each pause, until there is a value. Returns nil
-    /// if there is none in time, if the client leaves, or if the server is about to stop.
+    /// if there is none in time, if the client leaves, if the server is about to stop, or if
+    /// another configuration comes into force.
     ///
     /// - Parameter signals: a sequence that is finished at the end.
     func firstValue<Value: Sendable>(
@@ -131,6 +148,8 @@ extension PerennialServer {
                 // Something may have changed before the signals began.
                 wakeUps.yield()
                 for await _ in signals.stream {
+                    // An answer of the former configuration must not follow one of the new one.
+                    guard waits.configuration == configuration else { return nil }
                     if let found = try await value() { return found }
                 }
                 return nil

@@ -16,7 +16,8 @@ extension OwnershipClaim.Refusal {
         case .decidedBySupport: "is where support moved it"
         case .usedUp: "was credited to another customer, and is used up"
         case .sharedWithMost: "is shared with as many customers as the settings allow"
-        case .documentTooOld: "was posted with a document that was signed too long ago"
+        case .documentTooOld:
+            "was posted with a document that was signed too long ago, or before one that is known"
         case .needsRestore: "may move only if the customer asks for a restore"
         }
     }

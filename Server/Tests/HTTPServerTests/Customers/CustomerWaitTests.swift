@@ -86,6 +86,20 @@ import Testing
         }
     }
 
+    @Test func `a wait ends when another configuration comes into force`() async throws {
+        try await TestServer.run { server in
+            let began = ContinuousClock.now
+            let answer = try await answer(server) {
+                _ = server.http.replacing(server.engine, refusedKeys: [])
+                _ = try await server.engine.grants.add(
+                    Self.order, to: "anna", app: "birds", environment: .production)
+            }
+            #expect(answer.status == 304, "the former configuration gives no later answer")
+            #expect(ContinuousClock.now - began < .seconds(30))
+            #expect(server.engine.customers.awaitedIDCount == 0)
+        }
+    }
+
     @Test func `a wait without If-None-Match is answered immediately`() async throws {
         try await TestServer.run { server in
             let answer = try await server.send(.get, Paths.customer("anna") + "?wait=60")
