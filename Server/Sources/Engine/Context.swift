@@ -45,6 +45,9 @@ package final class Context: Sendable {
             logger: logger, reconciliation: reconciliation, former: self)
     }
 
+    /// The time by the server's clock.
+    package var serverTime: Instant { now() }
+
     /// Runs a closure in a transaction. The first transaction of an operator's action also appends
     /// its entry in the audit: see ``PendingAct``.
     ///

@@ -2,11 +2,6 @@ import Crypto
 import Ledger
 import Storage
 
-extension Context {
-    /// The present time of this server.
-    package var serverTime: Instant { now() }
-}
-
 extension CustomerService {
     /// What a customer may use now, for a reader that asks repeatedly. Unlike
     /// ``find(_:app:environment:)`` it counts nothing and requests no check with the App Store.

@@ -206,11 +206,6 @@ package struct ImportService: Sendable {
     }
 }
 
-extension Context {
-    /// The time that all rows of one import share.
-    package var currentTime: Instant { now() }
-}
-
 extension ImportService {
     /// Whether the App Store can be queried about an app's transactions.
     package func canQueryTransactions(_ app: AppID) -> Bool {

@@ -4,9 +4,6 @@ import Storage
 
 // Pagination: `limit` sets the page size, and `after` is the `next_cursor` of an earlier response.
 
-/// Reads ids, environments, limits, and cursors from requests.
-package enum RequestReader {}
-
 extension RequestReader {
     static func limit(in request: Request, usual: Int, most: Int) throws -> Int {
         guard let text = request.uri.queryParameters["limit"] else { return usual }

@@ -7,7 +7,8 @@ import PerennialContract
 import ServiceLifecycle
 import Synchronization
 
-extension RequestReader {
+/// Reads ids, environments, limits, and cursors from requests.
+package enum RequestReader {
     static func customerID(in context: ServerContext) throws -> CustomerID {
         CustomerID(rawValue: try parameter("id", called: "customer id", in: context))
     }

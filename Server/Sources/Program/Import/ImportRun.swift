@@ -69,7 +69,7 @@ struct ImportRun {
             if !isTrial { try await engine.imports.save(position, of: key) }
             progress(position, total)
         }
-        position.endedAt = engine.context.currentTime
+        position.endedAt = engine.context.serverTime
         position.reportBytes = written.bytes
         if !isTrial { try await engine.imports.save(position, of: key) }
         try written.close()
@@ -192,7 +192,7 @@ struct ImportRun {
             case .retryLater(let until?, let reason):
                 rests += 1
                 if rests >= Self.restsMax { throw Self.noResponse(rests, reason) }
-                try await sleep(max(until - engine.context.currentTime, .zero))
+                try await sleep(max(until - engine.context.serverTime, .zero))
             case .retryLater(nil, let reason):
                 attempts += 1
                 if attempts >= Self.attemptsMax { throw Self.noResponse(attempts, reason) }

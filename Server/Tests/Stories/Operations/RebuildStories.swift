@@ -88,7 +88,7 @@ import Testing
         let roots = try TrustRoots(der: [shop.authority.rootDER])
         let engine = Engine(
             database: database, apps: [settings], verifiers: [settings.id: Verifier(roots: roots)],
-            now: { shop.engine.context.currentTime }, logger: log.logger)
+            now: { shop.engine.context.serverTime }, logger: log.logger)
         return (engine, database)
     }
 

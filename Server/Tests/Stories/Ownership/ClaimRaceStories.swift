@@ -39,7 +39,7 @@ import Testing
                             apps: [app], databaseAddress: address,
                             simulatorRoot: shop.authority.rootDER,
                             receiptRoot: try shop.authority.receipts.rootDER,
-                            now: { shop.engine.context.currentTime },
+                            now: { shop.engine.context.serverTime },
                             logger: Logger(label: "race") { _ in SwiftLogNoOpLogHandler() }))
                 }
                 try await story(shop, assemblies.map(\.engine))

@@ -205,7 +205,7 @@ extension Shop {
         let clock = engine
         return Engine(
             database: database, apps: [app], verifiers: ["birds": Verifier(roots: roots)],
-            now: { clock.context.currentTime },
+            now: { clock.context.serverTime },
             logger: Logger(label: "story") { _ in SwiftLogNoOpLogHandler() })
     }
 }

@@ -42,7 +42,7 @@ import Testing
                         apps: [birds], databaseAddress: stage.shop.address,
                         simulatorRoot: stage.shop.authority.rootDER,
                         receiptRoot: try stage.shop.authority.receipts.rootDER,
-                        now: { stage.shop.engine.context.currentTime },
+                        now: { stage.shop.engine.context.serverTime },
                         logger: Logger(label: "race") { _ in SwiftLogNoOpLogHandler() }))
             }
             let engines = [stage.shop.engine] + others.map(\.engine)

@@ -323,7 +323,7 @@ private struct SwallowingShop: Sendable {
         #expect(outcome == .recorded)
         let key = ImportKey(
             app: Self.app, kind: "original-transaction-ids", file: Array(repeating: 1, count: 32))
-        for endedAt in [nil, engine.context.currentTime] {
+        for endedAt in [nil, engine.context.serverTime] {
             try await engine.imports.save(ImportPosition(used: 1, endedAt: endedAt), of: key)
         }
     }

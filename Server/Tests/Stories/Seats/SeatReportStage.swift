@@ -62,7 +62,7 @@ struct SeatReportStage: Sendable {
         let send = httpSender(HTTPClient.shared, hosts: .simulator(shop.simulator.base))
         return AppStoreClient(
             try .simulated(bundleID: birds.settings.bundleID),
-            now: { AppStoreDate(milliseconds: engine.context.currentTime.milliseconds) },
+            now: { AppStoreDate(milliseconds: engine.context.serverTime.milliseconds) },
             send: { request in try answer(request, try await send(request)) })
     }
 
@@ -86,7 +86,7 @@ struct SeatReportStage: Sendable {
         return try await Assembly(
             apps: [birds], databaseAddress: shop.address,
             simulatorRoot: shop.authority.rootDER,
-            receiptRoot: try shop.authority.receipts.rootDER, now: { engine.context.currentTime },
+            receiptRoot: try shop.authority.receipts.rootDER, now: { engine.context.serverTime },
             reconciliation: ReconciliationSettings(worker: .ofThisProcess()) { _ in client },
             logger: Logger(label: "other") { _ in SwiftLogNoOpLogHandler() })
     }
@@ -156,7 +156,7 @@ struct SeatReportStage: Sendable {
     ) async throws -> Int {
         let payload: JSON = [
             "notificationType": "UNCLAIM_SEATS", "notificationUUID": .string(id),
-            "version": "2.0", "signedDate": .integer(shop.engine.context.currentTime.milliseconds),
+            "version": "2.0", "signedDate": .integer(shop.engine.context.serverTime.milliseconds),
             "unclaimInfo": info,
         ]
         let body: JSON = [
