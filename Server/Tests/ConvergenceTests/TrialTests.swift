@@ -90,7 +90,9 @@ import Testing
     /// In these stories seats are bought again, given back, or taken back at moments that few
     /// stories meet. In some the server was wrong, in some the simulator, in some the oracle.
     @Test(
-        arguments: [367, 934, 1_137, 1_162, 3_558, 20_181, 20_396, 20_901, 22_058, 22_077, 22_175]
+        arguments: [
+            367, 934, 1_137, 1_162, 3_558, 4_301, 20_181, 20_396, 20_901, 22_058, 22_077, 22_175,
+        ]
             as [UInt64])
     func `seats that are bought again and given back are told true`(seed: UInt64) async throws {
         let report = try await Trial.play(Plan(seed: seed), in: Self.house.get())

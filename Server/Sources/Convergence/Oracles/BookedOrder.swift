@@ -62,3 +62,41 @@ struct BookedOrder: Hashable, CustomStringConvertible {
         return copy
     }
 }
+
+extension BookedOrder {
+    /// Removes the orders that two sets have in common but for the rounding of ``roundings(in:)``.
+    static func removeRounded(
+        _ theirs: inout Set<Self>, _ ours: inout Set<Self>, by roundings: [String: Int64]
+    ) {
+        for order in theirs {
+            let most = roundings[order.order] ?? 0
+            guard let match = ours.first(where: { order.isEqual(to: $0, within: most) })
+            else { continue }
+            theirs.remove(order)
+            ours.remove(match)
+        }
+    }
+
+    private func isEqual(to other: Self, within rounding: Int64) -> Bool {
+        order == other.order && currency == other.currency && refunded == other.refunded
+            && (-rounding...rounding).contains(other.amount - amount)
+    }
+
+    /// By how many thousandths the amounts of orders may differ. A document names the share of
+    /// refunded seats in thousandths of a percent. Once the rest of the period is refunded, too, the
+    /// document no longer names that share.
+    static func roundings(in charges: [TrueCharge]) -> [String: Int64] {
+        let rounded = charges.filter {
+            $0.refundedForSeats > 0 && $0.refunded > $0.refundedForSeats
+        }
+        return Dictionary(
+            rounded.map { charge in
+                // Each seat may have been refunded by a share of its own.
+                let seats = charge.refundedSeats ?? 1
+                return (Self(charge).order, charge.amount / wholeShare * seats + seats)
+            }, uniquingKeysWith: max)
+    }
+
+    /// 100 %, in the unit of a document's share.
+    private static let wholeShare: Int64 = 100_000
+}
