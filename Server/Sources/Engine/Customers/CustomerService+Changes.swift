@@ -15,6 +15,21 @@ extension CustomerService {
         }
     }
 
+    /// What each of several customers may use now, in the order of their ids. One transaction reads
+    /// them all, so they have one moment, and it is as long as the list: callers limit its length.
+    package func currentStates(
+        of ids: [CustomerID], app appID: AppID, environment: Environment
+    ) async throws(EngineFailure) -> [CustomerState] {
+        let (app, _) = try context.app(appID)
+        let now = context.now()
+        return try await context.read { tx in
+            let reader = CustomerReader(tx)
+            return try ids.map {
+                try reader.state(of: $0, in: app, environment: environment, at: now)
+            }
+        }
+    }
+
     /// Yields after this server has committed events about a customer, or about a purchase that the
     /// customer shares or has a seat of, until it is finished. Commits of other servers, and
     /// changes caused by time alone, yield nothing.

@@ -34,13 +34,12 @@ struct CustomerPages: PageGroup {
         }
         // A search ignores the state filter.
         let search = try await engine.customers.find(typed: query, byPrefix: true, app: app)
-        var rows: [CustomersPage.Row] = []
-        for found in search.found.map(CustomerList.Found.init) {
-            var row =
-                try await found.customerID.asyncMap { try await self.row(of: $0, page) }
-                ?? .init(customerID: nil)
+        let all = search.found.map(CustomerList.Found.init)
+        var known = try await self.rows(of: all.compactMap(\.customerID), page)[...]
+        let rows = all.map { found in
+            var row = found.customerID == nil ? .init(customerID: nil) : known.removeFirst()
             row.by = found.by
-            rows.append(row)
+            return row
         }
         return CustomersPage(
             query: query, rows: rows, hasMore: search.hasMore, apple: AppleSearch(search.store)
@@ -55,30 +54,36 @@ struct CustomerPages: PageGroup {
         let log = try await routes.eventPages.newest(
             before: before, limit: Self.newsMax, in: page.environment
         ) { _ in true }
-        var rows: [CustomersPage.Row] = []
         var seen: Set<String> = []
-        var older: Int64?
-        for event in log.events {
-            guard let id = event.customerID, seen.insert(id).inserted else { continue }
-            guard rows.count < Self.customersOnPage else {
-                older = event.sequence + 1
-                break
+        var newest = log.events.filter { $0.customerID.map { seen.insert($0).inserted } ?? false }[
+            ...]
+        var rows: [CustomersPage.Row] = []
+        while rows.count < Self.customersOnPage, !newest.isEmpty {
+            let events = newest.prefix(Self.customersOnPage - rows.count)
+            newest = newest.dropFirst(events.count)
+            let found = try await self.rows(of: events.compactMap(\.customerID), page)
+            for (var row, event) in zip(found, events)
+            where state.isEmpty || row.state?.rawValue == state {
+                row.newsAt = event.at
+                rows.append(row)
             }
-            var row = try await row(of: id, page)
-            guard state.isEmpty || row.state?.rawValue == state else { continue }
-            row.newsAt = event.at
-            rows.append(row)
         }
+        let older = newest.first.map { $0.sequence + 1 }
         return CustomersPage(
             state: state, rows: rows, olderCursor: (older ?? log.older).map { "\($0)" },
             isFirstPage: before == nil)
     }
 
-    private func row(of id: String, _ page: PageRequest) async throws -> CustomersPage.Row {
-        let state = try await engine.customers.currentState(
-            of: CustomerID(rawValue: id), app: app, environment: page.environment)
+    /// The rows of several customers, which one transaction reads.
+    private func rows(of ids: [String], _ page: PageRequest) async throws -> [CustomersPage.Row] {
+        let states = try await engine.customers.currentStates(
+            of: ids.map(CustomerID.init(rawValue:)), app: app, environment: page.environment)
+        return zip(ids, states).map(Self.row)
+    }
+
+    private static func row(of id: String, _ state: CustomerState) -> CustomersPage.Row {
         let customer = Customer(state)
-        let chief = customer.entitlements.values.min { Self.rank($0) < Self.rank($1) }
+        let chief = customer.entitlements.values.min { rank($0) < rank($1) }
         return CustomersPage.Row(
             customerID: id, state: chief?.state, until: chief?.until,
             entitlements: customer.entitlements.filter(\.value.active).keys.sorted(),
@@ -181,12 +186,5 @@ extension AppleSearch {
             case .notConfigured: .noKey
             case .failed: .away
             }
-    }
-}
-
-extension Optional {
-    func asyncMap<Value>(_ value: (Wrapped) async throws -> Value) async rethrows -> Value? {
-        guard let self else { return nil }
-        return try await value(self)
     }
 }

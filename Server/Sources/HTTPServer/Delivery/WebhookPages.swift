@@ -72,8 +72,9 @@ struct WebhookPages: PageGroup {
         let id = endpoint.id
         let deliveries = try await server.deliveryRoutes.list(
             to: id, of: app, in: page.query["state"], after: page.cursor)
-        let opened = try await page.query["delivery"].asyncMap {
-            try await server.deliveryRoutes.find($0, to: id, of: app)
+        var opened: WebhookDelivery?
+        if let delivery = page.query["delivery"] {
+            opened = try await server.deliveryRoutes.find(delivery, to: id, of: app)
         }
         return WebhookPage(
             webhook: PerennialContract.Webhook(endpoint, showsSecret: showsSecret),
