@@ -1,5 +1,5 @@
-# What the scripts in bin/ share. Sourced, not run. Sets `root`, the repository's folder.
-# Every function may be called again: what is there already is left as it is.
+# Functions that the scripts in bin/ share. Source this file; do not run it. Sets `root`, the repository's
+# folder. Every function is idempotent: it changes nothing that is already in place.
 
 root="$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)"
 server="$root/Server"
@@ -10,7 +10,7 @@ swift_minor_min=2
 
 say() { printf '==> %s\n' "$*"; }
 
-# stop WHAT NEXT…: says what failed and the next command to try, then ends the script.
+# stop WHAT NEXT…: prints what failed and the next command to try, then ends the script.
 stop() {
     printf '\nStopped: %s\n' "$1" >&2
     shift
@@ -18,16 +18,16 @@ stop() {
     exit 1
 }
 
-# So much memory must be free for the temporary files of tests.
+# The memory that must be free before temporary files of tests are stored in it.
 memory_kilobytes_min=4194304
 
-# Sets `temporary`, an empty folder, and TMPDIR. Whoever calls this removes it in the end. It is in
-# memory where there is room: a database of 300 tables is made ten times faster there.
+# Sets `temporary`, an empty folder, and TMPDIR. The caller removes the folder at the end. The folder is in
+# memory if enough is free, because a database of 300 tables is made ten times faster there.
 make_temporary_folder() {
     local memory=/dev/shm free
     temporary=
     if [ -w "$memory" ]; then
-        # Both the folder's limit and the memory that is left.
+        # The smaller of the folder's free space and the free memory.
         free="$({
             df -Pk "$memory" | awk 'NR == 2 { print $4 }'
             awk '/^MemAvailable:/ { print $2 }' /proc/meminfo
@@ -35,7 +35,7 @@ make_temporary_folder() {
         [ "${free:-0}" -lt "$memory_kilobytes_min" ] \
             || temporary="$(mktemp -d "$memory/perennial-XXXXXX")"
     fi
-    # Tests run programs that they write.
+    # Tests run programs that they write, so the folder must allow that.
     if [ -n "$temporary" ]; then
         printf '#!/bin/sh\n' >"$temporary/program"
         chmod +x "$temporary/program"
@@ -47,20 +47,20 @@ make_temporary_folder() {
         fi
     fi
     [ -n "$temporary" ] || temporary="$(mktemp -d)"
-    # PostgreSQL runs as another user where this is root.
+    # If this script runs as root, PostgreSQL runs as another user.
     chmod 711 "$temporary"
     export TMPDIR="$temporary"
 }
 
-# Prints the comment at the head of a script: that is its help.
+# Prints the help of a script, which is the comment at its head.
 print_help() { sed -n '2,/^[^#]/{ /^#/s/^# \{0,1\}//p; }' "$1"; }
 
 has_command() { command -v "$1" >/dev/null 2>&1; }
 has_header() { [ -n "$(find /usr/include /usr/local/include -name "$1" -print -quit 2>/dev/null)" ]; }
 has_library() { PATH="$PATH:/sbin:/usr/sbin" ldconfig -p 2>/dev/null | grep -F "$1" >/dev/null; }
 
-# Names the Debian packages that are missing, one a line. We look for the thing needed and not for
-# the package, so that a machine which has it from elsewhere is left alone.
+# Prints the names of the missing Debian packages, one on each line. The checks look for the needed files
+# and not for the packages, so that files from another source count, too.
 missing_packages() {
     [ -n "$(ls /etc/ssl/certs 2>/dev/null)" ] || echo ca-certificates
     has_command git || echo git
@@ -72,7 +72,7 @@ missing_packages() {
     has_header sqlite3.h || echo libsqlite3-dev
     has_header libpq-fe.h || echo libpq-dev
     has_header zlib.h || echo zlib1g-dev
-    # Swift's own tools are linked with these three.
+    # Swift's own tools need these three libraries.
     has_library libcurl.so.4 || echo libcurl4-openssl-dev
     has_library libxml2.so || echo libxml2-dev
     has_library libncurses.so.6 || echo libncurses-dev
@@ -80,13 +80,13 @@ missing_packages() {
     [ -e /usr/share/zoneinfo/America/Los_Angeles ] || echo tzdata
 }
 
-# install_packages NAME…: with apt, as root or with sudo.
+# install_packages NAME…: installs with apt, as root or with sudo.
 install_packages() {
     local next="apt-get update && apt-get install -y $*"
     local as_root=()
     if [ "$(id -u)" -ne 0 ]; then
         has_command sudo || stop "not root, and there is no sudo; missing: $*" "as root: $next"
-        # Where nobody can type a password, sudo must not ask for one.
+        # If nobody can type a password, sudo must not ask for one.
         if [ -t 0 ]; then as_root=(sudo); else as_root=(sudo -n); fi
         next="sudo apt-get update && sudo apt-get install -y $*"
     fi
@@ -122,13 +122,13 @@ need_packages() {
     esac
 }
 
-# need_postgres: the programs of a server, which tests start and stop for themselves.
+# need_postgres: installs PostgreSQL's server programs. Tests start and stop their own servers.
 need_postgres() {
     ! has_command initdb || return 0
     [ -z "$(ls /usr/lib/postgresql/*/bin/initdb 2>/dev/null)" ] || return 0
     [ "$(uname -s)" != Darwin ] || stop "PostgreSQL is missing" "brew install postgresql"
     has_command apt-get || stop "PostgreSQL's server is missing" "install initdb and postgres"
-    # Without a server of its own that would start at once, and at every boot.
+    # Prevents Debian's own server, which would start at once, and at every boot.
     install_packages postgresql-common
     local setting=create_main_cluster file=/etc/postgresql-common/createcluster.conf
     local change="s/^#\?$setting.*/$setting = false/"
@@ -136,7 +136,7 @@ need_postgres() {
     install_packages postgresql
 }
 
-# as_root COMMAND…: as root or with sudo. Where nobody can type a password, sudo must not ask for one.
+# as_root COMMAND…: runs it as root or with sudo. If nobody can type a password, sudo must not ask for one.
 as_root() {
     if [ "$(id -u)" -eq 0 ]; then
         "$@"
@@ -147,8 +147,8 @@ as_root() {
     fi
 }
 
-# install_without_starting NAME…: as install_packages, of packages with a service of the same name,
-# which must not start, now or at the next boot.
+# install_without_starting NAME…: installs packages that have a service of the same name, and prevents the
+# service from starting, now and at the next boot.
 install_without_starting() {
     local policy=/usr/sbin/policy-rc.d made="" code=0
     if [ ! -e "$policy" ]; then
@@ -156,15 +156,15 @@ install_without_starting() {
         printf '#!/bin/sh\nexit 101\n' | as_root tee "$policy" >/dev/null
         as_root chmod +x "$policy"
     fi
-    # In a shell of its own, because it may end it.
+    # In a subshell, because install_packages may end its shell.
     (install_packages "$@") || code=$?
     [ -z "$made" ] || as_root rm -f "$policy"
     [ "$code" -eq 0 ] || exit "$code"
     ! has_command systemctl || as_root systemctl disable --quiet "$@" 2>/dev/null || true
 }
 
-# need_proxies: the proxies that tests start and stop for themselves. Where they are absent and
-# cannot be installed those tests are left out, and say so.
+# need_proxies: installs the proxies that tests start and stop. If they are missing and cannot be installed,
+# a message says that these tests are skipped.
 need_proxies() {
     local name missing=()
     for name in nginx haproxy; do
@@ -178,7 +178,7 @@ need_proxies() {
     install_without_starting "${missing[@]}"
 }
 
-# need_python: with the modules that a virtual environment takes.
+# need_python: installs Python with the modules for virtual environments.
 need_python() {
     python3 -c 'import ensurepip, venv' >/dev/null 2>&1 && return 0
     [ "$(uname -s)" != Darwin ] || stop "python3 is missing" "brew install python"
@@ -186,8 +186,8 @@ need_python() {
     install_packages python3 python3-venv
 }
 
-# need_chromium: the browser in which the dashboard is tested, and two fonts: no layout may depend on
-# one.
+# need_chromium: installs the browser for the tests of the dashboard, and two families of fonts, because no
+# layout may depend on one of them.
 need_chromium() {
     need_fonts
     local place
@@ -201,7 +201,7 @@ need_chromium() {
     install_packages chromium
 }
 
-# need_fonts: those that Server/Tests/Browser/browser.py names.
+# need_fonts: installs the fonts that Server/Tests/Browser/browser.py names.
 need_fonts() {
     [ "$(uname -s)" = Linux ] && has_command apt-get || return 0
     [ -d /usr/share/fonts/truetype/dejavu ] || install_packages fonts-dejavu-core
@@ -209,7 +209,7 @@ need_fonts() {
         || install_packages fonts-liberation
 }
 
-# Sets `browser_python`: a Python with what Server/Tests/Browser needs, in .perennial/browser.
+# Sets `browser_python`: a Python in .perennial/browser with the packages that Server/Tests/Browser needs.
 need_browser_python() {
     need_python
     local folder="$root/.perennial/browser" list="$server/Tests/Browser/requirements.txt"
@@ -225,7 +225,7 @@ need_browser_python() {
     cp "$list" "$folder/installed"
 }
 
-# browser_tests ARGUMENTS…: plays Server/Tests/Browser against the program that was built. The last
+# browser_tests ARGUMENTS…: runs Server/Tests/Browser against the program that was built. The last
 # line is "N passed, N failed".
 browser_tests() {
     (cd "$server/Tests/Browser" && PYTHONDONTWRITEBYTECODE=1 PYTHONUNBUFFERED=1 \
@@ -252,22 +252,22 @@ need_swift() {
     fi
 }
 
-# Everything a build takes.
+# Installs or checks everything that a build needs.
 need_tools() {
     need_packages
     need_swift
 }
 
-# swift_in PACKAGE VERB ARGUMENTS…: with the flags that all our builds share, so that they share
-# their products. -O2 for C: the cryptography of a debug build is ten times faster so.
+# swift_in PACKAGE VERB ARGUMENTS…: runs swift with the same flags in all our builds, so that they share
+# their products. -O2 for C makes the cryptography of a debug build ten times faster.
 swift_in() {
     local package="$1" verb="$2"
     shift 2
     swift "$verb" --package-path "$package" -Xcc -O2 "$@" </dev/null
 }
 
-# release_in PACKAGE VERB ARGUMENTS…: the same, optimised, and on Linux with the language's
-# runtime linked into the program: a notification costs a tenth less, and no Swift is needed to run.
+# release_in PACKAGE VERB ARGUMENTS…: runs an optimised build, on Linux with Swift's runtime linked into the
+# program. A notification then takes a tenth less time, and the program runs without an installed Swift.
 release_in() {
     local package="$1" verb="$2"
     shift 2
@@ -276,7 +276,7 @@ release_in() {
     swift_in "$package" "$verb" --configuration release ${static[@]+"${static[@]}"} "$@"
 }
 
-# Sets `perennial`, the program, built.
+# Builds the program, and sets `perennial` to its path.
 build_program() {
     if [ -d "$server/.build/debug" ]; then
         say "Building the server"

@@ -1,6 +1,6 @@
-"""The list of a program's parts in CycloneDX: Swift packages, Swift's runtime, Debian's libraries.
+"""Prints the list of a program's parts in CycloneDX: Swift packages, Swift's runtime, Debian's libraries.
 
-It has no time of its own and no random number: the same parts give the same bytes.
+The list contains no time of its making and no random number: the same parts give the same bytes.
 """
 
 import argparse
@@ -16,7 +16,7 @@ import uuid
 
 SWIFT_LICENCE = "Apache-2.0 WITH Swift-exception"
 
-# Debian's own files about them have no form that a program can read, or name the licence of tests.
+# Debian's copyright files of these packages cannot be parsed, or name the licence of the tests.
 DEBIAN_LICENCES = {
     "libc6": "LGPL-2.1-or-later",
     "libgcc-s1": "GPL-3.0-or-later WITH GCC-exception-3.1",
@@ -56,7 +56,7 @@ def swift_packages(resolved, checkouts):
 
 
 def debian_packages(needs, architecture):
-    """Of the versions that the program was linked with; newer ones of the same Debian fit, too."""
+    """The versions that the program was linked with. Newer ones of the same Debian work, too."""
     for name in sorted(need.split()[0] for need in needs.split(",")):
         if name not in DEBIAN_LICENCES:
             sys.exit(f"error: the licence of {name} is not known; teach bin/lib/release/sbom.py")
