@@ -16,14 +16,15 @@ extension ProblemCatalogue {
                 /v1/customers/{id}/transfers.
                 """),
         Entry(
-            .aliasJoinsTwoPeople, .conflict, "Both ids are persons, who would become one customer.",
+            .aliasJoinsTwoPeople, .conflict,
+            "Both ids belong to people, who would become one customer.",
             remedy: """
                 If they are one person, let your server add the alias with a secret key, or \
                 require proofs of identity and send both, or set `join_people: true` below \
                 `identity` in perennial.yaml. This cannot be undone completely.
                 """),
         Entry(
-            .aliasNotProven, .conflict, "Nothing proves that both ids are one customer's.",
+            .aliasNotProven, .conflict, "It is not proven that both ids belong to one customer.",
             remedy: """
                 With an app key, add only an anon_ id, to the id of the person who has logged \
                 in. Let your server add any other id with a secret key, or require proofs of \
@@ -43,15 +44,15 @@ extension ProblemCatalogue {
         Entry(
             .customerProofNotValid, .unauthorized,
             "The proof belongs to another customer, or has expired.",
-            remedy: "Get a new one from the app's own backend."),
+            remedy: "Get a new proof from the app's own backend."),
 
         // Grants
         Entry(
             .entitlementUnknown, .notFound, "There is no such entitlement.",
-            remedy: "Use one that a product in perennial.yaml gives."),
+            remedy: "Use an entitlement that a product in perennial.yaml gives."),
         Entry(
-            .grantUnknown, .notFound, "There is no such grant of this customer.",
-            remedy: "GET /v1/customers/{id}/grants lists them."),
+            .grantUnknown, .notFound, "This customer has no such grant.",
+            remedy: "GET /v1/customers/{id}/grants lists the grants."),
         Entry(
             .grantAlreadyEnded, .unprocessableContent, "The grant would have ended already.",
             remedy: "Send a later `until`, or none."),
@@ -93,12 +94,12 @@ extension ProblemCatalogue {
         Entry(
             .contentNotAvailable, .forbidden, "The customer may not read this.",
             remedy: """
-                Offer them a product that includes it. GET /v1/customers/{id}/content lists what \
-                is readable.
+                Offer the customer a product that opens this content. GET \
+                /v1/customers/{id}/content lists the readable items.
                 """),
         Entry(
             .contentLinkInvalid, .forbidden, "This link is not valid, or has expired.",
-            remedy: "Get a new one from GET /v1/customers/{id}/content."),
+            remedy: "Get a new link from GET /v1/customers/{id}/content."),
         Entry(
             .sandboxNotAllowed, .forbidden, "This is not available for sandbox purchases.",
             remedy: "Use a secret key, or set `sandbox: true` below `content` in perennial.yaml."),
@@ -111,15 +112,15 @@ extension ProblemCatalogue {
             .offerUnknown, .notFound, "There is no such offer.",
             remedy: "Use a product and an offer from the app's .storekit file."),
         Entry(
-            .offerNotForCustomer, .conflict, "The offer is not for this customer.",
-            remedy: "GET /v1/customers/{id}/offers lists the eligible ones."),
+            .offerNotForCustomer, .conflict, "The customer is not eligible for this offer.",
+            remedy: "GET /v1/customers/{id}/offers says who is eligible, and why."),
     ]
 }
 
 extension ProblemCatalogue.Entry {
     static let customerProofOfOneOnly = of(.customerProofNotValid).variant(
         "The request has a proof for only one of the two ids.",
-        remedy: "Send the proof of each, separated by a comma, or let your server add it "
+        remedy: "Send the proof of each id, separated by a comma, or let your server add the id "
             + "with a secret key, or use an anon_ id that no customer has yet.")
 
     static let customerProofEndless = of(.customerProofNotValid).variant(

@@ -56,7 +56,7 @@ extension ProblemCatalogue {
         Entry(
             .environmentsMixed, .unprocessableContent,
             "The documents are from both the sandbox and production.",
-            remedy: "Post the documents of each environment in a request of its own."),
+            remedy: "Post the documents of each environment in a separate request."),
         Entry(
             .purchaseIncomplete, .unprocessableContent, "A signed document lacks required fields.",
             remedy: reportIncomplete),
@@ -79,8 +79,8 @@ extension ProblemCatalogue {
             "App keys have added too many new ids or changes of ownership recently.",
             remedy: """
                 Wait as long as Retry-After says, then repeat the request. A purchase is accepted \
-                at once with a document that the App Store has signed just now. If so many new \
-                customers are usual, raise growth_per_hour below identity in perennial.yaml.
+                at once with a document that the App Store has signed just now. If you usually get \
+                so many new customers, raise growth_per_hour below identity in perennial.yaml.
                 """),
 
         // Ownership
@@ -93,24 +93,24 @@ extension ProblemCatalogue {
                 permanent.
                 """),
         Entry(
-            .documentUnknown, .notFound, "No document is found by this.",
+            .documentUnknown, .notFound, "There is no such document.",
             remedy: """
-                Say the purchase that it is about (original_transaction_id), or when it was \
-                known (known_at): a list, an event or a customer's history says both.
+                Name the purchase of the document (original_transaction_id), or the time when it \
+                became known (known_at). Lists, events and a customer's history contain both.
                 """),
         Entry(
             .purchaseUnknown, .notFound, "There is no such purchase.",
             remedy: "Send the id of its first transaction, and the environment."),
         Entry(
-            .transferUnknown, .notFound, "There is no such transfer of this customer.",
-            remedy: "GET /v1/customers/{id}/transfers lists them."),
+            .transferUnknown, .notFound, "This customer has no such transfer.",
+            remedy: "GET /v1/customers/{id}/transfers lists the transfers."),
         Entry(
-            .transferSuperseded, .conflict, "The purchase has changed owner since.",
+            .transferSuperseded, .conflict, "The purchase's owner has changed since this transfer.",
             remedy: "Undo the later transfer first, or move the purchase again."),
 
         // Forwards, webhooks and reports
         Entry(
-            .forwardUnknown, .notFound, "There are no forwards of this document, or no longer.",
+            .forwardUnknown, .notFound, "The document has no forwards, or they were deleted.",
             remedy: "Use a document_id from GET /v1/forwards."),
         Entry(
             .webhookUnknown, .notFound, "There is no such webhook.",
@@ -125,13 +125,13 @@ extension ProblemCatalogue {
                 """),
         Entry(
             .webhookNotValid, .badRequest, "The webhook's settings are not valid.",
-            remedy: "Correct what the detail names. docs/webhooks.md describes all settings."),
+            remedy: "Correct the setting that the detail names. docs/webhooks.md lists them."),
         .reportUnknown(known: []),
         Entry(
-            .reportNotValid, .badRequest, "The report cannot be computed as the request says.",
+            .reportNotValid, .badRequest, "The query of the report is not valid.",
             remedy: "Compare it with docs/money.md."),
         Entry(
-            .webhookDeliveryUnknown, .notFound, "There is no such delivery, or no longer.",
+            .webhookDeliveryUnknown, .notFound, "There is no such delivery, or it was deleted.",
             remedy: "Use a delivery_id from GET /v1/webhooks/{webhook_id}/deliveries."),
 
         // Configuration
@@ -139,8 +139,8 @@ extension ProblemCatalogue {
             .configurationNotValid, .unprocessableContent,
             "The configuration could not be put in force.",
             remedy: """
-                Correct it. Files, folders and variables that the present configuration does not \
-                name are not read here: for those use `perennial config diff`.
+                Correct the configuration. A preview reads only files, folders and variables \
+                that the present configuration names: for others use `perennial config diff`.
                 """),
     ]
 
@@ -151,7 +151,7 @@ extension ProblemCatalogue {
 extension ProblemCatalogue.Entry {
     static let previewEmpty = of(.purchasesMissing).variant(
         "The request contains no purchase and names no product.",
-        remedy: "Send what the device has, or product_id, or both.")
+        remedy: "Send documents of the device, or product_id, or both.")
 
     static let purchaseOfForeignBundle = of(.purchaseNotTrusted).variant(
         remedy: "Use the key of that app, or add the app to perennial.yaml.")
@@ -175,8 +175,8 @@ extension ProblemCatalogue.Entry {
         case .kept, .inUse, .blocked, .decidedBySupport: kept
         case .usedUp:
             kept.variant(
-                remedy: "It was credited once and stays there. Finish the transaction on the "
-                    + "device.")
+                remedy: "It was credited once, and stays in that wallet. Finish the transaction "
+                    + "on the device.")
         case .namesAnother:
             kept.variant(
                 "The purchase names another customer.",

@@ -27,7 +27,7 @@ extension ProblemCatalogue {
                 perennial.yaml. An app uses its app key (pk_…).
                 """),
         Entry(
-            .keyExpired, .unauthorized, "The key has ended.",
+            .keyExpired, .unauthorized, "The key has expired.",
             remedy: "Create another with `perennial keys create`, and use that one.",
             headers: [.wwwAuthenticate: "Bearer error=\"invalid_token\""]),
         .keyScopeMissing(.read, has: []),
@@ -67,7 +67,7 @@ extension ProblemCatalogue {
             .bodyTooSlow, .requestTimeout, "The body arrived too slowly.", remedy: "Send it again.",
             headers: [.connection: "close"]),
         Entry(
-            .bodyHasTooManyItems, .contentTooLarge, "The request contains too much.",
+            .bodyHasTooManyItems, .contentTooLarge, "The request contains too many items.",
             remedy: "Send several smaller requests."),
         // The body is valid JSON but not what the route expects.
         Entry(
@@ -169,7 +169,7 @@ extension ProblemCatalogue.Entry {
     }
 
     static let bodyCutOff = of(.requestNotUnderstood).variant(
-        "The body ended before its end.", remedy: "Send it whole.")
+        "The body was cut off.", remedy: "Send the whole body.")
 
     static func stateUnknown(known: [String]) -> Self {
         Self(
@@ -225,7 +225,7 @@ extension ProblemCatalogue.Entry {
     private static let smallerPurchases =
         "Send fewer documents at once. In place of a large app receipt, send the customer's "
         + "signed_transactions, or import the id of any of the purchases (perennial import "
-        + "original-transaction-ids): Apple then says the rest."
+        + "original-transaction-ids): Apple then reports the rest."
 
     static func bodyTooSlow(secondsMax: Int64) -> Self {
         of(.bodyTooSlow).variant(detail: "It must arrive within \(secondsMax) seconds.")
@@ -243,7 +243,7 @@ extension ProblemCatalogue.Entry {
             detail: "At most \(max) ids are accepted for one customer.",
             remedy: "Use one of the existing ids, or remove one that was added wrongly. Let the "
                 + "app keep the id it made instead of making one at each start. Support can move "
-                + "what was bought under another id: POST /v1/customers/{id}/transfers.")
+                + "purchases of another id: POST /v1/customers/{id}/transfers.")
     }
 
     static func queryTooLong(bytesMax: Int) -> Self {
@@ -255,7 +255,7 @@ extension ProblemCatalogue.Entry {
 
     static let bodyWithNUL = of(.bodyNotUnderstood).variant(
         "The body holds the character U+0000.",
-        remedy: "Leave it out: no database keeps it as text.")
+        remedy: "Remove it: a database cannot store it as text.")
 
     static let timeNotReadable = of(.bodyNotUnderstood).variant(
         remedy: "Send RFC 3339, such as 2026-12-01T00:00:00Z.")

@@ -10,7 +10,7 @@ extension ProblemCatalogue {
                 """),
         Entry(
             .seatsNotManagedByApp, .conflict, "The app does not invite the members of this group.",
-            remedy: "The App Store invites them, and gives each a transaction. Post that one."),
+            remedy: "The App Store invites members, and gives each a transaction. Post that one."),
         Entry(
             .purchaseHasNoSeats, .conflict, "The purchase was not bought in seats.",
             remedy: "Only a subscription that was bought for several people has members."),
@@ -29,14 +29,14 @@ extension ProblemCatalogue {
             "There is no such invitation that this customer can use.",
             remedy: "It may be used, withdrawn or expired. Ask the purchaser for another one."),
         Entry(
-            .claimUnknown, .notFound, "There is no such claim of this customer's.",
+            .claimUnknown, .notFound, "This customer has no such claim.",
             remedy: """
-                A member's claim_id is in GET /v1/customers/{id}; those of a group are in GET \
+                A member's claim_id is in GET /v1/customers/{id}; the claims of a group are in GET \
                 /v1/purchases/{original_transaction_id}/seats.
                 """),
         Entry(
             .tooManyClaims, .conflict, "The purchase has too many open claims.",
-            remedy: "End those that nobody needs."),
+            remedy: "End claims that nobody needs."),
         Entry(
             .tooManyInvitations, .conflict,
             "The purchase has too many invitations that can be used.",
@@ -48,12 +48,12 @@ extension ProblemCatalogue {
 
 extension ProblemCatalogue.Entry {
     static let seatTicketMissing = of(.bodyNotUnderstood).variant(
-        "The request has neither or both of token and original_transaction_id.",
+        "The request must have either token or original_transaction_id.",
         remedy: "Send the token of an invitation, or with a secret key "
             + "original_transaction_id instead.")
 
     static let speakerMissing = of(.requestNotUnderstood).variant(
-        "The request does not say which customer it speaks for.",
+        "The request does not name the customer for whom it is sent.",
         remedy: "Add ?customer_id= and that customer's Perennial-Customer-Proof, or let your "
             + "server send it with a secret key.")
 
