@@ -1,4 +1,4 @@
-"""Apple's own Python library against the simulator: what a backend does, without Apple.
+"""The requests of a backend with Apple's own Python library, sent to the simulator.
 
 pip install app-store-server-library==3.1.2
 perennial simulate --port 8090
@@ -48,7 +48,7 @@ device = json.loads(simulator("/_sim/devices", {"account": "anna"}))["device_id"
 bought = json.loads(simulator(f"/_sim/devices/{device}/purchases", {"product_id": "pro.monthly"}))
 simulator("/_sim/clock", {"advance": "P1M"})
 
-# 3. What does Apple say?
+# 3. Query the history.
 history = client.get_transaction_history(
     bought["transaction_id"],
     None,
@@ -59,7 +59,7 @@ for signed in history.signedTransactions:
     transaction = verifier.verify_and_decode_signed_transaction(signed)
     print(transaction.productId, transaction.rawTransactionReason, transaction.price)
 
-# 4. An id that Apple does not know.
+# 4. Query an unknown id.
 try:
     client.get_transaction_info("999999999999999")
 except APIException as error:

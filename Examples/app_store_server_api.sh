@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The App Store Server API with curl: the requests of a backend, without Apple.
+# The requests of a backend to the App Store Server API with curl, sent to the simulator.
 #
 #   perennial simulate --port 8090
 #   bash Examples/app_store_server_api.sh http://127.0.0.1:8090
@@ -30,13 +30,13 @@ id="$(ask "/_sim/devices/$device/purchases?only=transaction_id" \
     --data '{"product_id": "pro.monthly"}')"
 ask /_sim/clock --data '{"advance": "P1M"}' >/dev/null
 
-# 3. What does Apple say? First the status of the subscription, then its latest transaction.
+# 3. Query the status of the subscription, then its latest transaction.
 answer="$(ask "/inApps/v1/subscriptions/$id" --header "Authorization: Bearer $token")"
 printf '%s\n' "$answer" | sed 's/.*"status":\([0-9]*\).*/status \1/'
 printf '%s\n' "$answer" | sed 's/.*"signedTransactionInfo":"\([^"]*\)".*/\1/' | payload \
     | sed 's/.*"transactionReason":"\([A-Z]*\)".*/\1/'
 echo
 
-# 4. An id that Apple does not know.
+# 4. Query an unknown id.
 curl --silent "$at/inApps/v1/transactions/999999999999999" \
     --header "Authorization: Bearer $token" --write-out ' %{http_code}\n'

@@ -1,10 +1,10 @@
-"""An entitlement token, checked as a backend of yours does: with Python's `cryptography` alone.
+"""Verifies an entitlement token as your backend would, with only Python's `cryptography`.
 
     bin/dev
     python Examples/check_token.py http://127.0.0.1:8080 pk_dev_birds anna
 
-Asks for a customer and for the published keys; a backend keeps the keys, and asks again only where
-a token names one that it does not have.
+Requests a customer and the published keys. A backend keeps the keys, and requests them again only if
+a token names a key that it does not have.
 """
 
 import base64
@@ -37,15 +37,15 @@ def number(text):
 
 
 def claims(token, keys, app, environment, customer, now):
-    """What a token says; an error where it is not good for this app, environment and time.
+    """Returns the claims of a token. Throws if it is not valid for this app, environment and time.
 
-    The environment is "production" wherever what is sold is worth something: testers have tokens of
-    the sandbox for nothing. Their `iss` and `aud` end in "/sandbox". The customer is whom your own log-in has shown; None takes the token of
-    anybody, and `sub` then says whose it is.
+    Use the environment "production" if the content is valuable, because testers get tokens of the
+    sandbox for free. Their `iss` and `aud` end in "/sandbox". Pass the customer that your own log-in
+    has proven. With None, the token of any customer is accepted; `sub` names the customer.
     """
     head, body, signature = token.split(".")
     header = json.loads(decoded(head))
-    # The algorithm is ours to say, not the token's.
+    # The verifier chooses the algorithm, not the token.
     if header["alg"] != "ES256":
         raise ValueError("another algorithm")
     key = next(key for key in keys["keys"] if key["kid"] == header["kid"])
@@ -67,7 +67,7 @@ def claims(token, keys, app, environment, customer, now):
 
 
 def open_now(said, now):
-    """The entitlements that are open; one may end before the token does."""
+    """Returns the open entitlements. An entitlement may end before the token expires."""
     return sorted(
         name for name, right in said["entitlements"].items()
         if right["until"] is None or now < right["until"])
@@ -78,7 +78,7 @@ def main():
     keys = get(server + "/.well-known/jwks.json")
     answer = get(server + "/v1/customers/" + customer, key)
     token = answer["token"]
-    # `perennial dev` has a clock of its own: the answer says what it shows.
+    # `perennial dev` has a virtual clock; the answer contains its time.
     as_of = time.strptime(answer["as_of"][:19], "%Y-%m-%dT%H:%M:%S")
     now = calendar.timegm(as_of)
     said = claims(token, keys, "birds", "production", customer, now)

@@ -1,7 +1,7 @@
-"""Apple's own Python client and verifier against the simulator, and the server beside it.
+"""Tests the simulator, and a server beside it, with Apple's own Python client and verifier.
 
-Usage: python conformance SIMULATOR_URL SERVER_URL ALONE_URL, where the simulator at ALONE_URL
-stands alone and its certificates name its OCSP responder. The last line is `N passed, N failed`.
+Usage: python conformance SIMULATOR_URL SERVER_URL ALONE_URL. The simulator at ALONE_URL has no
+server, and its certificates name its OCSP responder. The last line is `N passed, N failed`.
 """
 
 import sys

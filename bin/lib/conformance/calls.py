@@ -1,4 +1,4 @@
-"""Every call that Apple's client has, against the simulator, and what it decodes."""
+"""Makes every call that Apple's client has, against the simulator, and checks what the client decodes."""
 
 from appstoreserverlibrary.api_client import AppStoreServerAPIClient
 from appstoreserverlibrary.models.NotificationTypeV2 import NotificationTypeV2

@@ -1,4 +1,4 @@
-"""Counts what held and what did not, and prints each."""
+"""Checks claims, prints the result of each, and counts the results."""
 
 from appstoreserverlibrary.api_client import APIException
 from appstoreserverlibrary.signed_data_verifier import VerificationException
@@ -25,7 +25,7 @@ class Claims:
             print(f"FAILED  {claim}: {outcome}", flush=True)
 
     def equal(self, claim, found, expected):
-        """`found` may be a function, so that its failure is that of the claim."""
+        """`found` may be a function: if it throws, the claim fails."""
 
         def test():
             value = found() if callable(found) else found
@@ -34,7 +34,7 @@ class Claims:
         self.check(claim, test)
 
     def refused(self, claim, read, document, status=None):
-        """Apple's verifier must refuse the document, for the reason given where there is one."""
+        """Apple's verifier must refuse the document, for the given reason, if there is one."""
 
         def test():
             try:

@@ -1,4 +1,4 @@
-"""The simulator's control plane, and a place for it to post to."""
+"""A client for the simulator's control plane, and a server to which the simulator posts."""
 
 import json
 import threading
@@ -17,7 +17,7 @@ ANSWER_SECONDS_MAX = 60
 
 
 def request(url, body=None, method=None, headers=None):
-    """GET, or POST where there is a body. Returns the answer's bytes."""
+    """Sends a GET, or a POST if there is a body. Returns the answer's bytes."""
     call = urllib.request.Request(url, method=method, headers=headers or {})
     if body is not None:
         call.data = json.dumps(body).encode()
@@ -66,7 +66,7 @@ class Simulator:
         return self.get("/_sim/notifications")["notifications"]
 
     def client(self, sandbox=False, kind=AppStoreServerAPIClient, **key):
-        """Apple's client, told where to go and nothing else."""
+        """Apple's client, changed only in its address."""
         key = {**self.key, **key}
         client = kind(
             key["private_key"].encode(),
@@ -85,7 +85,7 @@ class Simulator:
 
 
 class LetterBox:
-    """Takes what is posted to it, and answers 200."""
+    """Stores each posted body, and answers 200."""
 
     def __init__(self):
         self.bodies = []

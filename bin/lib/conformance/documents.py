@@ -1,5 +1,5 @@
-"""Every kind of signed document, of every row of the lifecycle, read by Apple's verifier; and
-every forgery, which it must refuse."""
+"""Apple's verifier must accept every kind of signed document of every row of the lifecycle, and must
+refuse every forgery."""
 
 import base64
 import json
@@ -38,7 +38,7 @@ class Readers:
         }
 
     def read(self, sent):
-        """Reads a notification and what is within. Throws where one of them is refused."""
+        """Reads a notification and the documents in it. Throws if the verifier refuses one of them."""
         for verifier in self.verifiers[sent["environment"]]:
             found = verifier.verify_and_decode_notification(sent["signed_payload"])
             data, app = found.data, found.appData
@@ -123,7 +123,7 @@ def check_device(claims, simulator):
 
 
 def with_header(jws, **changes):
-    """The header changed; a member that becomes None is left out."""
+    """Returns the document with a changed header; a member with the value None is left out."""
     header, payload, signature = jws.split(".")
     members = json.loads(base64.urlsafe_b64decode(header + "=="))
     members = {k: v for k, v in {**members, **changes}.items() if v is not None}
@@ -216,7 +216,7 @@ def check_revocation(claims, simulator):
 
 
 def check_spoiled(claims, simulator):
-    """The faults of the simulator that send, beside a notification, one that is not Apple's."""
+    """Tests the faults with which the simulator sends a forged notification beside the genuine one."""
     device = simulator.device("emma")
     for fault in ("forged", "tampered", "truncated", "expired", "wrong_app", "wrong_environment"):
         simulator.post("/_sim/faults", {"next": {"notifications": fault}})

@@ -1,10 +1,10 @@
-"""A short life against the simulator and the server beside it, read with Apple's verifier."""
+"""Plays a short life against the simulator and the server, and reads its documents with Apple's verifier."""
 
 from control import BUNDLE_ID, Simulator, request
 
 PRODUCT_ID = "pro.monthly"
 
-# The life that is played below, as Apple's table of notifications tells it.
+# The notifications of the life that is played below, according to Apple's table.
 LIFE = [
     ("SUBSCRIBED", "INITIAL_BUY"),
     ("DID_RENEW", None),
@@ -22,7 +22,7 @@ def with_a_changed_payload(jws):
 
 
 def play(simulator):
-    """A device buys, renews, cancels, expires and is refunded. Returns what its purchases say."""
+    """A device buys; the subscription renews, is cancelled, expires and is refunded. Returns the answers."""
 
     device = simulator.device("conformance")
     bought = simulator.buy(device, PRODUCT_ID)

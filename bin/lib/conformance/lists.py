@@ -1,4 +1,4 @@
-"""The calls that answer lists, page by page."""
+"""Tests the calls that return lists, page by page."""
 
 from appstoreserverlibrary.models.NotificationHistoryRequest import NotificationHistoryRequest
 from appstoreserverlibrary.models.NotificationTypeV2 import NotificationTypeV2
@@ -14,7 +14,7 @@ from stage import V1, V2, UNKNOWN_ID, DAY
 
 
 def pages(ask):
-    """All answers of a list that is read by revisions."""
+    """Returns all answers of a list that is read by revisions."""
     answers, revision = [], None
     while True:
         answer = ask(revision)

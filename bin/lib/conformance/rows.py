@@ -1,4 +1,4 @@
-"""Lives that play the rows of the lifecycle's table: what is done, for each row, over HTTP."""
+"""The requests that play each row of the lifecycle's table."""
 
 from appstoreserverlibrary.models.ExtendReasonCode import ExtendReasonCode
 from appstoreserverlibrary.models.MassExtendRenewalDateRequest import (
@@ -7,7 +7,7 @@ from appstoreserverlibrary.models.MassExtendRenewalDateRequest import (
 
 
 class Steps:
-    """Steps of one account: products to buy, lengths of time (P1M), and verbs."""
+    """The steps of one account: products to buy, times to wait (P1M), and verbs."""
 
     def __init__(self, *steps, **settings):
         self.steps = steps
@@ -31,7 +31,7 @@ class Steps:
 
 
 def order(words):
-    """`pro` or, with an offer or a plan, `pro:code` and `yearly:MONTHLY`."""
+    """Reads a product such as `pro`; with an offer or a plan `pro:code` or `yearly:MONTHLY`."""
     product, _, more = words.partition(":")
     if not more:
         return {"product": product}
@@ -39,7 +39,7 @@ def order(words):
 
 
 def household(simulator, account, device, bought):
-    """The account and another one become a family."""
+    """Makes a family of the account and another one."""
     for name in (account, account + "-child"):
         simulator.device(name, family=account)
 

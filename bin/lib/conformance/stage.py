@@ -1,4 +1,4 @@
-"""Who buys what in the tests of the calls, and what they share."""
+"""The customers and purchases for the tests of the calls."""
 
 from appstoreserverlibrary.api_client import AppStoreServerAPIClient, GetTransactionHistoryVersion
 
@@ -11,7 +11,7 @@ DAY = 86_400_000
 
 
 class CountedClient(AppStoreServerAPIClient):
-    """Apple's client, which notes the names of its calls that were used."""
+    """Apple's client, which also records the names of the calls that were made."""
 
     used = set()
 

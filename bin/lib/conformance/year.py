@@ -1,5 +1,5 @@
-"""A random year of a hundred accounts: all that is told of it, read by Apple's verifier, and where
-everybody stands in the end, by Apple's client and by the simulator's own books."""
+"""Plays a random year of a hundred accounts. Apple's verifier reads all its documents. At the end, the
+states that Apple's client returns are compared with the simulator's books."""
 
 import random
 
@@ -55,7 +55,7 @@ def run(claims, simulator):
 
 
 def play(simulator, dice):
-    """Somebody does something, again and again. What cannot be done at that time is not done."""
+    """Random accounts act again and again. Actions that are impossible at that time are skipped."""
     devices = [simulator.device(f"a{number}") for number in range(ACCOUNTS)]
     chains = {}
     for _ in range(WEEKS):
@@ -127,9 +127,9 @@ def check_standing(claims, simulator, chains):
         renewal = read.verify_and_decode_renewal_info(item.signedRenewalInfo)
         latest = read.verify_and_decode_signed_transaction(item.signedTransactionInfo)
         if latest.productId != truth["product_id"]:
-            # An older period whose refund was reversed; a status tells of the latest only.
+            # This is an older period whose refund was reversed; a status is only about the latest one.
             continue
-        # Active and in grace give access, all else does not.
+        # Only active subscriptions, and those in grace, give access.
         found = (item.rawStatus in (1, 4), renewal.rawAutoRenewStatus == 1)
         if found != (truth["open"], truth["will_renew"]):
             different.append((chain, item.rawStatus, renewal.rawAutoRenewStatus, truth))
