@@ -54,7 +54,8 @@ import Testing
         }
     }
 
-    @Test func `nothing is closed while a purchase that may be open has no verdict`() {
+    @Test func `no access is reported as closed while a purchase that may open it has no verdict`()
+    {
         forEvidence("undecided") { dice, evidence in
             var undecided = evidence
             undecided.areMeaningsCurrent = false
@@ -67,7 +68,7 @@ import Testing
         }
     }
 
-    @Test func `silence of the store and the server closes nothing`() {
+    @Test func `while the store and the server are silent, nothing is closed`() {
         forEvidence("silence", times: 2000) { _, evidence in
             var silent = evidence
             silent.serverAnsweredAt = nil
@@ -79,7 +80,7 @@ import Testing
         }
     }
 
-    @Test func `untrusted evidence neither opens nor closes anything`() {
+    @Test func `untrusted evidence neither opens nor closes access`() {
         forEvidence("untrusted") { _, evidence in
             var untrusted = evidence
             untrusted.store.isTrusted = false
@@ -182,7 +183,7 @@ import Testing
         }
     }
 
-    @Test func `a newer open answer opens access, except beside a refund that it lacks`() {
+    @Test func `a newer open answer opens access, unless a refund is missing from it`() {
         forEvidence("answer") { _, evidence in
             var evidence = evidence
             for id in evidence.store.transactions.keys {
@@ -196,12 +197,12 @@ import Testing
                         mayRenew: true, originalTransactionID: "000")
                 ], verdicts: [:])
             #expect(decide(evidence).isActive)
-            // It is held afterwards, whatever the evidence was before.
+            // After the answer's end, access is held, whatever the evidence was before.
             #expect(decide(evidence, at: Timestamp(milliseconds: 200)).isActive)
         }
     }
 
-    @Test func `a hold lasts as long as it was set, and not a moment longer`() {
+    @Test func `a hold lasts at most its maximum time`() {
         forEvidence("hold") { _, evidence in
             let decision = decide(evidence)
             guard decision.rule == 6, let until = decision.until else { return }

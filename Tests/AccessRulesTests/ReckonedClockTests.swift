@@ -9,7 +9,7 @@ import Testing
 
     private func at(_ hours: Int64) -> Timestamp { Timestamp(milliseconds: hours * Self.hour) }
 
-    /// A month that ends in ten hours, with renewal off, and a clock that a contact set at 0.
+    /// A month that ends in ten hours and does not renew, and a clock that a contact set at 0.
     private func isOpen(at now: Timestamp) -> Bool {
         var evidence = Evidence(
             person: nil, store: StoreEvidence(isTrusted: true), meanings: Situation.meanings,
@@ -39,7 +39,7 @@ import Testing
         #expect(restarted == at(11) && !isOpen(at: restarted))
     }
 
-    @Test func `a clock set forward a year closes nothing while the device runs`() {
+    @Test func `a clock set forward a year closes nothing before the device restarts`() {
         let clock = contacted()
         let now = clock.now(
             deviceClock: Timestamp(milliseconds: Self.year), monotonic: Self.hour, bootID: "a")
@@ -112,7 +112,8 @@ import Testing
         #expect(clock.now(deviceClock: at(1), monotonic: 0, bootID: "a") == at(2))
     }
 
-    @Test func `while the device runs, its clock changes nothing, and the time never goes back`() {
+    @Test
+    func `until the device restarts, changing its clock has no effect, and time never goes back`() {
         var dice = Dice(announcedBy: "clock")
         for _ in 0..<300 {
             var clock = contacted()

@@ -122,7 +122,7 @@ struct Words {
         return Timestamp(milliseconds: count * unit)
     }
 
-    /// Nil if the next word is another one.
+    /// Nil if the next word differs.
     mutating func time(after word: String) throws -> Timestamp? {
         skip(word) ? try time() : nil
     }

@@ -45,7 +45,7 @@ import Testing
                 var document = dice.transaction(id, in: "1", "month")
                 document.signedAt = second(Int64(number / 2) * 10)
                 document.isAcknowledged = true
-                // The same moment with the same refund is the same document.
+                // The same signing time with the same refund means the same document.
                 document.purchasedAt = second(Int64(id) ?? 0)
                 document.expiresAt = document.purchasedAt
                 document.revokedAt = document.revokedAt.map { _ in document.purchasedAt }
@@ -196,7 +196,7 @@ import Testing
         #expect(store.absent.isEmpty)
     }
 
-    @Test func `a purchase that a list contains is no longer held`() {
+    @Test func `a purchase is marked as held only until a list contains it`() {
         var store = StoreEvidence(isTrusted: true)
         var bought = StoreTransaction.bought("1", "month", from: 0, to: 30)
         bought.isHeld = true

@@ -31,10 +31,10 @@ struct Snippet: Sendable, CustomStringConvertible {
         return found.filter { !$0.lines.contains("import PackageDescription") }
     }
 
-    /// The pages of the library itself.
+    /// The pages of the package's DocC catalogue.
     static let catalogue = "Sources/Perennial/Perennial.docc"
 
-    /// The code of the tutorials, each step a file of its own.
+    /// The code of the tutorials. Each step is a separate file.
     static func steps() throws -> [Snippet] {
         let folder = "\(catalogue)/Resources"
         let files = try FileManager.default.contentsOfDirectory(

@@ -22,7 +22,8 @@ import Testing
 
     @Test(arguments: try Snippet.steps())
     func `every step of a tutorial compiles`(step: Snippet) throws {
-        // Statements are put into a function there, and hide the names of the stage.
+        // In the snippet's file, statements are inside a function, so their names hide those of the
+        // stage.
         guard !step.hasViews || Toolchain.hasStubs else { return }
         let output = try Snippet.compile(
             [step], modules: step.hasViews ? Toolchain.stubs : Toolchain.modules)

@@ -112,7 +112,7 @@ import Testing
         #expect(throws: EncodingError.self) { try ContractEncoder().encode([Silent()]) }
     }
 
-    /// Containers that are made explicitly, one after the other.
+    /// Encodes into nested containers that it creates explicitly, one after the other.
     private struct Nested: Encodable {
         enum Key: String, CodingKey {
             case list, object, last
@@ -132,7 +132,7 @@ import Testing
         }
     }
 
-    @Test func `a container ends where its parent continues`() throws {
+    @Test func `a nested container ends when its parent is used again`() throws {
         #expect(
             try text([Nested()]) == #"[{"list":[1,{"last":null},"two"],"object":{"last":true},"#
                 + #""last":3}]"#)

@@ -12,7 +12,7 @@ import Testing
         try GoldenTests.check(value, against: name)
     }
 
-    @Test func `lists of documents are written as the golden file`() throws {
+    @Test func `lists of documents are encoded as in the golden file`() throws {
         let notification = DocumentList.Line(
             documentID: "00ff", kind: "notification", environment: .production,
             source: "notification", signedAt: Self.noon, receivedAt: Self.afterNoon,
@@ -25,7 +25,7 @@ import Testing
             DocumentList(items: [notification, receipt], nextCursor: "c1"), against: "documents")
     }
 
-    @Test func `a document is written as the golden file`() throws {
+    @Test func `a document is encoded as in the golden file`() throws {
         let document = SignedDocument(
             documentID: "00ff", kind: "notification", environment: .production,
             source: "notification", signedAt: Self.noon, receivedAt: Self.afterNoon,
@@ -38,7 +38,7 @@ import Testing
         try check(document, against: "document")
     }
 
-    @Test func `a receipt that is refused is written as the golden file`() throws {
+    @Test func `a receipt that is refused is encoded as in the golden file`() throws {
         let receipt = SignedDocument(
             documentID: "0a0b", kind: "app_receipt", environment: .sandbox, source: "import",
             signedAt: Self.noon, receivedAt: Self.noon, originalTransactionIDs: [],
@@ -47,7 +47,7 @@ import Testing
         try check(receipt, against: "document-refused")
     }
 
-    @Test func `lists of notifications are written as the golden file`() throws {
+    @Test func `lists of notifications are encoded as in the golden file`() throws {
         let grace = NotificationList.Line(
             documentID: "00ff", type: "DID_FAIL_TO_RENEW", subtype: "GRACE_PERIOD",
             environment: .production, source: "reconciliation", signedAt: Self.noon,
@@ -60,7 +60,7 @@ import Testing
             NotificationList(items: [grace, test], nextCursor: nil), against: "notifications")
     }
 
-    @Test func `the summary of notifications is written as the golden file`() throws {
+    @Test func `the summary of notifications is encoded as in the golden file`() throws {
         let summary = NotificationSummary(
             environment: .production, from: Self.noon, until: Self.dayLater, complete: true,
             received: 41, backfilled: 2, medianDelayMilliseconds: 850,
@@ -72,7 +72,7 @@ import Testing
         try check(summary, against: "notifications-summary")
     }
 
-    @Test func `inquiries to the App Store are written as the golden file`() throws {
+    @Test func `inquiries to the App Store are encoded as in the golden file`() throws {
         let inquiries = StoreInquiries(
             environment: .production, notifications: 41, backfilled: 2,
             longestDelayMilliseconds: 61_000, complete: false,

@@ -84,15 +84,15 @@ import Testing
         customerID: "anna", appReceipt: "MIIB", transactionReceipt: "ewo=",
         deviceGUID: "956328D9-CC6A-47F4-BE40-6953FB0AB6C7")
 
-    @Test func `a customer with everything is written as the golden file`() throws {
+    @Test func `a customer with values in every field is encoded as in the golden file`() throws {
         try check(Self.anna, against: "customer")
     }
 
-    @Test func `a customer with nothing has every list, and each is empty`() throws {
+    @Test func `a customer without any values has every list, and each is empty`() throws {
         try check(Self.nobody, against: "customer-empty")
     }
 
-    @Test func `a problem is written as the golden file`() throws {
+    @Test func `a problem is encoded as in the golden file`() throws {
         try check(Self.problem, against: "problem")
     }
 
@@ -148,11 +148,11 @@ import Testing
                 earlierEvents: 2, cause: .init(kind: "request")),
         ], nextCursor: "14")
 
-    @Test func `events are written as the golden file`() throws {
+    @Test func `events are encoded as in the golden file`() throws {
         try check(Self.events, against: "events")
     }
 
-    @Test func `forwarded notifications are written as the golden file`() throws {
+    @Test func `forwarded notifications are encoded as in the golden file`() throws {
         let forward = Forward(
             documentID: "00ff", url: "https://staging.example.com/apple",
             environment: .production, state: .waiting,
@@ -162,7 +162,7 @@ import Testing
         try check(ForwardList(items: [forward], nextCursor: "c1"), against: "forwards")
     }
 
-    @Test func `audit entries are written as the golden file`() throws {
+    @Test func `audit entries are encoded as in the golden file`() throws {
         let entry = AuditEntry(
             auditID: "aud_00ff", at: Timestamp(milliseconds: 1_795_694_400_000), author: "mira",
             act: "webhooks.pause", subject: "wh_1", before: ["is_paused": "false"],
@@ -170,7 +170,7 @@ import Testing
         try check(AuditList(items: [entry], nextCursor: "c1"), against: "audit")
     }
 
-    @Test func `the requests are written as the golden files`() throws {
+    @Test func `the requests are encoded as in the golden files`() throws {
         // As apps write them: missing values are absent.
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .prettyPrinted, .withoutEscapingSlashes]
@@ -183,7 +183,7 @@ import Testing
         try check(AliasRequest(customerID: "anna@example.com"), against: "alias-request")
     }
 
-    @Test func `unknown words and members of a later version are read`() throws {
+    @Test func `unknown words and members of a later version are decoded`() throws {
         let later = """
             {"active": true, "until": null, "state": "borrowed", "reason": "Borrowed.",
              "product_id": "x", "purchase_id": "y", "lender": "cleo"}
@@ -202,7 +202,7 @@ import Testing
     }
 
     /// An earlier server's responses lack the latest members.
-    @Test func `answers without the latest members are read`() throws {
+    @Test func `answers without the latest members are decoded`() throws {
         func read<Value: Decodable>(_ name: String, as type: Value.Type) throws -> Value {
             let json = Self.without(
                 ["unlisted_products", "unlisted_product_id", "earlier_events"],
@@ -228,7 +228,7 @@ import Testing
         try JSONSerialization.jsonObject(with: try Data(contentsOf: file(name)))
     }
 
-    /// Members that are missing or have another value.
+    /// The members that are missing or have another value.
     private static func lost(from old: Any, in new: Any?, at path: String) -> [String] {
         if let members = old as? [String: Any] {
             let now = new as? [String: Any] ?? [:]

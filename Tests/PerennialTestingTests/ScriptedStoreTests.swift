@@ -68,7 +68,9 @@ struct ScriptedStoreTests {
     @Test(arguments: [
         Perennial.Purchase.Outcome.cancelled, .alreadyHad, .belongsToAnother, .pending,
     ])
-    func `any other outcome opens nothing`(outcome: Perennial.Purchase.Outcome) async throws {
+    func `a purchase with any outcome but bought opens nothing`(outcome: Perennial.Purchase.Outcome)
+        async throws
+    {
         let perennial = store.perennial()
         store.answersNext(outcome)
         #expect(try await perennial.purchase("guide").outcome == outcome)
@@ -114,7 +116,7 @@ struct ScriptedStoreTests {
         #expect(perennial["guide"].state == .refunded)
     }
 
-    @Test func `while the store is silent, nothing is known, and calls wait`() async throws {
+    @Test func `while the store is silent, access stays unknown, and calls wait`() async throws {
         store.isSilent(true)
         let perennial = store.perennial()
         #expect(!perennial["guide"].isKnown)

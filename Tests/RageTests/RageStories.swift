@@ -79,9 +79,9 @@ struct RageStories {
     }
 
     private func playPlan(_ phone: RagePhone, _ program: RageProgram) async throws {
-        // The last hour of the terms counts as a day; then they are over.
-        // In hours, because a simulator's day is one in California, where the clocks change in
-        // between.
+        // In its last hour a term still counts as one day; then it is over. The test counts hours,
+        // because the simulator's days are those of California, whose clocks change during this
+        // time.
         try await program.advance("PT6359H")
         try await phone.refresh()
         #expect(try await phone.screen()[0] == "Subscribed: 1 day left")

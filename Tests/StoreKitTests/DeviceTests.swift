@@ -43,7 +43,7 @@ extension StoreTests {
             }
         }
 
-        @Test func `without a simulator, reads return its last answers`() async throws {
+        @Test func `without a simulator, reads return the last answers it gave`() async throws {
             let program = try await SimulatorProgram()
             let world = try await World(on: program)
             let phone = try await world.device()

@@ -47,7 +47,7 @@ extension StoreTests {
             }
         }
 
-        @Test func `the parts of a document equal those of its text`() async throws {
+        @Test func `the parsed parts of a document equal those of its signed text`() async throws {
             let phone = try await World().device()
             try await phone.buy("pro.monthly")
             try await phone.use {

@@ -3,16 +3,16 @@ import AppStoreFormats
 /// Why a call has no result. None of these means that a customer is not entitled.
 package enum AppStoreFailure: Error, Hashable, Sendable {
     /// This environment does not know the id, at least not now: occasionally the App Store responds
-    /// with 404 for an id that exists. So it means "unknown", never "not entitled".
+    /// with 404 for an id that exists. So this means "unknown", never "not entitled".
     case unknownID
-    /// 401: the token was not accepted; Apple does not say why. For verifyReceipt: the shared
-    /// secret was not accepted.
+    /// 401: the App Store did not accept the token, and does not say why. For verifyReceipt: it did
+    /// not accept the shared secret.
     case unauthorized(String, remedy: String = keyRemedy)
-    /// No calls before this time, according to Apple or to our own rate limit.
+    /// No call may be made before this time, because Apple or our own rate limit says so.
     case rateLimited(until: AppStoreDate)
     /// A network failure, a status of 5xx, or an error code that Apple says to retry.
     case unavailable(String)
-    /// An error code of Apple's that a retry does not change.
+    /// One of Apple's error codes for which a retry is useless.
     case refused(code: Int64, message: String)
     /// The response is not what the call expects.
     case unreadable(String)
@@ -69,9 +69,9 @@ extension AppStoreFailure {
         return "status \(response.status)\(body.isEmpty ? "" : ": \(body)")"
     }
 
-    /// `Retry-After` is Unix time in milliseconds ("Identifying rate limits"). A value far too
-    /// small for that comes from a proxy and is in seconds from now, and so does a date, which
-    /// counts from the date of the response (RFC 9110 §10.2.3).
+    /// `Retry-After` is Unix time in milliseconds ("Identifying rate limits"). A proxy may send
+    /// other values: a number far too small for that is in seconds from now, and a date counts from
+    /// the date of the response (RFC 9110 §10.2.3).
     static func moment(_ response: AppStoreResponse, now: AppStoreDate) -> AppStoreDate {
         let text = response.retryAfter
         let number = text.flatMap { Int64($0) }.flatMap { $0 > 0 ? $0 : nil }
@@ -104,7 +104,7 @@ extension AppStoreFailure: CustomStringConvertible {
         }
     }
 
-    /// What an operator can do.
+    /// What an operator can do about the failure.
     package var remedy: String {
         switch self {
         case .unknownID: "Try the other environment, or try again later."

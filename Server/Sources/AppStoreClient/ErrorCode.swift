@@ -25,7 +25,8 @@ struct ErrorCode: OpenEnumeration {
     static let testNotificationNotFound = Self(rawValue: 4_040_008)
     static let transactionIDNotFound = Self(rawValue: 4_040_010)
 
-    /// To be retried, according to Apple. Code 5000001 is recognized by its HTTP status already.
+    /// Whether Apple says to retry the request. Code 5000001 is recognized by its HTTP status
+    /// already.
     static let retryable: Set = [
         accountNotFoundRetryable, appNotFoundRetryable, originalTransactionIDNotFoundRetryable,
     ]
@@ -35,7 +36,8 @@ struct ErrorCode: OpenEnumeration {
         accountNotFound, originalTransactionIDNotFound, transactionIDNotFound,
     ]
 
-    /// A list must be read from its beginning, because the position in it is no longer known.
+    /// A list must be read again from its beginning, because Apple no longer knows the position in
+    /// it.
     static let invalidCursors: Set = [
         invalidRequestRevision, invalidPaginationToken, paginationTokenExpired,
     ]
@@ -56,7 +58,7 @@ struct ErrorCode: OpenEnumeration {
 }
 
 extension AppStoreFailure {
-    /// Whether a list must be read from its beginning.
+    /// Whether a list must be read again from its beginning.
     var requiresRestart: Bool {
         guard case .refused(let code, _) = self else { return false }
         return ErrorCode.invalidCursors.contains(ErrorCode(rawValue: code))

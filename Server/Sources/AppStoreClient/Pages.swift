@@ -14,7 +14,7 @@ package struct Pages<Page: ListPage>: Sendable {
     private var hasRestarted = false
 
     /// - Parameter place: the position of the first page; nil for the beginning of the list.
-    /// - Parameter isEmpty: no request is needed.
+    /// - Parameter isEmpty: whether the list is known to be empty, so that no request is needed.
     fileprivate init(after place: String? = nil, isEmpty: Bool = false, ask: @escaping Fetch) {
         self.fetch = ask
         self.cursor = place

@@ -4,7 +4,7 @@ package struct AppStoreDate: Hashable, Comparable, Sendable, WireValue {
 
     package init(milliseconds: Int64) { self.milliseconds = milliseconds }
 
-    /// Reads whole milliseconds, and the fractional ones that Xcode writes, rounded down.
+    /// Reads whole milliseconds. Xcode writes fractional ones, which are rounded down.
     package init?(json: JSON) {
         switch json {
         case .integer(let milliseconds): self.milliseconds = milliseconds

@@ -1,4 +1,4 @@
-// Apple's enumerations, open to new values. The names below are those of Apple's documentation of
+// Apple's enumerations, open to new values. The names are those of Apple's documentation of
 // November 2026.
 
 package struct StoreEnvironment: OpenEnumeration {
@@ -7,7 +7,7 @@ package struct StoreEnvironment: OpenEnumeration {
 
     package static let production = Self(rawValue: "Production")
     package static let sandbox = Self(rawValue: "Sandbox")
-    /// Signed by Xcode with a certificate of its own, so it proves nothing.
+    /// Signed by Xcode with its own certificate, so it proves nothing.
     package static let xcode = Self(rawValue: "Xcode")
     /// Not signed, so it proves nothing.
     package static let localTesting = Self(rawValue: "LocalTesting")
@@ -147,7 +147,7 @@ package struct OriginalPlatform: OpenEnumeration {
     package static let visionOS = Self(rawValue: "visionOS")
 }
 
-/// Who manages the invitations to a group that a purchase of several seats makes.
+/// Who manages the invitations to the group of a purchase of several seats.
 package struct InvitationManagement: OpenEnumeration {
     package let rawValue: String
     package init(rawValue: String) { self.rawValue = rawValue }

@@ -1,8 +1,8 @@
 /// A day of the Gregorian calendar.
 ///
-/// Ledger has its own, because neither module may import the other. The simulator uses this one: so
-/// if one of the two calculates a day wrongly, comparing the simulator's results with the server's
-/// reveals it.
+/// Ledger has its own type, because neither module may import the other. The simulator uses this
+/// one. So if one of the two calculates a day wrongly, the comparison of the simulator's results
+/// with the server's reveals it.
 package struct CivilDate: Hashable, Sendable {
     package var year: Int
     /// 1 to 12.
@@ -16,8 +16,8 @@ package struct CivilDate: Hashable, Sendable {
         self.day = day
     }
 
-    /// The day that begins a number of days after 1970-01-01. Calculates in years from March, so
-    /// that the leap day comes last.
+    /// The day that is a number of days after 1970-01-01. Calculates with years that begin in
+    /// March, so that the leap day comes last.
     package init(daysSince1970 days: Int64) {
         let shifted = days + 719_468
         let era = shifted.flooredDivision(by: 146_097)

@@ -1,7 +1,8 @@
 extension JSON {
-    /// UTF-8 text, keys in the order they have here.
+    /// The value as UTF-8 text, with keys in their present order.
     ///
-    /// - Parameter isIndented: two spaces for each level, for people; else in one line.
+    /// - Parameter isIndented: whether to indent each level by two spaces, for people; otherwise
+    ///   the text is one line.
     package func bytes(isIndented: Bool) -> [UInt8] {
         guard isIndented else { return bytes }
         var out: [UInt8] = []

@@ -48,7 +48,8 @@ extension AppIdentity {
         return found
     }
 
-    /// The environment of a document that names none: production, or the only one accepted.
+    /// The environment of a document that names none: production if it is accepted, else the
+    /// sandbox.
     func usualEnvironment() throws(Refusal) -> StoreEnvironment {
         try requireEnvironment(environments.contains(.production) ? .production : .sandbox)
     }

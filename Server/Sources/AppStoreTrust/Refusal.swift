@@ -27,7 +27,7 @@ package struct Refusal: Error, Hashable, Sendable, CustomStringConvertible {
         /// A version 1 notification without the app's shared secret.
         case wrongSecret
         case wrongEnvironment
-        /// From Xcode or a local test, where anybody can sign.
+        /// Signed by Xcode or in a local test, where anybody can sign.
         case environmentNeverTrusted
     }
 
@@ -44,8 +44,8 @@ package struct Refusal: Error, Hashable, Sendable, CustomStringConvertible {
     /// The maximum number of characters of received text that a refusal repeats.
     package static let foundCharactersMax = 200
 
-    /// Whether it is a transaction or renewal info that Xcode's local store has signed. Receipts of
-    /// Xcode's can be accepted.
+    /// Whether the document is a transaction or renewal info that Xcode's local store has signed.
+    /// Receipts of Xcode can be accepted.
     package var isFromXcode: Bool {
         reason == .environmentNeverTrusted && subject != .receipt
     }
@@ -89,7 +89,7 @@ package struct Refusal: Error, Hashable, Sendable, CustomStringConvertible {
 
     package var description: String { sentence }
 
-    // What was found comes from an untrusted sender: it may be very long, or try to forge lines of
+    // The found value comes from an untrusted sender: it may be very long, or try to forge lines of
     // our log.
     private static func printable(_ text: String) -> String {
         let scalars = text.unicodeScalars.prefix(foundCharactersMax).map { scalar in
@@ -100,7 +100,7 @@ package struct Refusal: Error, Hashable, Sendable, CustomStringConvertible {
 }
 
 extension Refusal.Reason {
-    /// Whether the document can be read, and is for another app or from another environment.
+    /// Whether the document can be read, but is for another app or from another environment.
     var isAnotherApp: Bool {
         switch self {
         case .wrongBundle, .wrongAppAppleID, .wrongEnvironment, .environmentNeverTrusted: true
@@ -108,7 +108,7 @@ extension Refusal.Reason {
         }
     }
 
-    /// The words between the subject and what was found.
+    /// The words between the subject and the found value.
     fileprivate var verb: String {
         switch self {
         case .tooLong, .notAJWS, .criticalHeader: "has"
@@ -133,7 +133,7 @@ extension Refusal.Reason {
 
 /// Why a properly signed document cannot be accepted now: it was signed later than our clock's
 /// current time. Apple's clocks are reliable, so ours may be wrong, and the document should be
-/// tried again later.
+/// verified again later.
 package struct ClockMismatch: Error, Hashable, Sendable, CustomStringConvertible {
     package var signedAt: AppStoreDate
     package var now: AppStoreDate

@@ -29,7 +29,7 @@ package final class Verifier: Sendable {
     private let documentCache: Mutex<VerifiedDocumentCache>
 
     /// Certificates of Xcode's local StoreKit testing that are accepted for receipts. Nil if none
-    /// is.
+    /// are accepted.
     let xcode: TrustRoots?
 
     /// - Parameter xcode: for development only: certificates exported from Xcode. Receipts signed
@@ -145,8 +145,8 @@ extension Verifier {
         let payload = try Payload(reading: bytes)
         try chain.requireValid(at: payload.signatureDate ?? now)
         let environment = try payload.requireBinding(to: app)
-        // Refused instead of being dated by our own clock: the same bytes must mean the same
-        // whenever they are read.
+        // The document is refused instead of being dated by our own clock, because the same bytes
+        // must mean the same whenever they are read.
         guard let signedAt = payload.signatureDate else {
             throw .missing(Payload.signatureDateKey)
         }

@@ -1,6 +1,6 @@
 import Simulator
 
-/// The parameters of one trial: derived from its seed, and reduced by hand or by shrinking.
+/// The parameters of one trial: derived from its seed, and reduced by options or by shrinking.
 package struct Plan: Hashable, Sendable {
     package let seed: UInt64
     package var clientEra: ClientEra
@@ -9,9 +9,10 @@ package struct Plan: Hashable, Sendable {
     package var accounts: Int
     /// The virtual days during which faults occur.
     package var days: Int
-    /// The number of changes made to subscriptions, besides what customers do by themselves.
+    /// The number of changes made to subscriptions, in addition to those that customers make by
+    /// themselves.
     package var acts: Int
-    /// The lifecycle row that one more customer covers by a script.
+    /// The lifecycle row that one additional customer covers with a script.
     package var scriptedRow: LifecycleRow?
 
     package static let accountsMax = 1_000
@@ -46,7 +47,7 @@ package struct Plan: Hashable, Sendable {
         scriptedRow = row
         accounts -= 1
         guard let calling = ScriptedCase.of(row) else { return }
-        // Device quirks are StoreKit 2's; receipts show none of them.
+        // Device quirks are those of StoreKit 2. Receipts show none of them.
         if calling.families.contains(.deviceQuirks) { clientEra = .modern }
         families.formUnion(calling.families)
         days = max(days, calling.days)
@@ -54,8 +55,8 @@ package struct Plan: Hashable, Sendable {
 
     func has(_ family: FaultFamily) -> Bool { families.contains(family) }
 
-    /// Whether subscriptions are sold in seats. Receipts know none, so that an app of an older era
-    /// sells none.
+    /// Whether subscriptions are sold in seats. Receipts have no seats, so an app of an older era
+    /// does not sell them.
     var sellsSeats: Bool { has(.groups) && clientEra == .modern }
 
     func random(_ part: String) -> TrialRandom { TrialRandom(seed: seed, part: part) }

@@ -29,8 +29,8 @@ package struct Proof: Sendable {
         self.overrides = narrowing
     }
 
-    /// Manual changes to plans. Properties that are nil leave the plan as it was derived from the
-    /// seed.
+    /// Changes to plans that options request. Properties that are nil leave the plan as it was
+    /// derived from the seed.
     package struct PlanOverrides: Hashable, Sendable {
         package var clientEra: ClientEra?
         package var families: Set<FaultFamily>?

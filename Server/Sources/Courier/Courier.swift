@@ -9,8 +9,8 @@ package struct Courier: Sendable {
     package static let timeout = Duration.seconds(15)
     /// The maximum size of the stored part of an answer, in bytes.
     package static let answerBytesMax = 4_096
-    /// The maximum size of the part of an answer that is read, in bytes, so that its end can be
-    /// seen.
+    /// The maximum size of the part of an answer that is read, in bytes. It is larger than the
+    /// stored part, so that the end of a short answer can be seen.
     private static let readBytesMax = 65_536
     /// The time spent on the answer's body after its head.
     package static let bodyTimeout = Duration.seconds(2)
@@ -109,7 +109,8 @@ package struct Courier: Sendable {
             return .failure("the address is not valid")
         }
         let host = name.trimmingCharacters(in: ["[", "]"])
-        // The client must find the address under exactly this name, or it would resolve it again.
+        // The client must find the address under exactly this name. Otherwise it would resolve the
+        // name again.
         guard Self.isPlain(host) else { return .failure("the host's name is not plain ASCII") }
         guard url.scheme == "https" || rules.permitsPlainHTTP(to: host) else {
             return .failure("the address is without TLS")
@@ -139,8 +140,8 @@ package struct Courier: Sendable {
             }
     }
 
-    /// A client for each request, because the address belongs to the client. The name stays in the
-    /// request: for the header `Host`, and for the certificate.
+    /// Makes a client for each request, because the address belongs to the client. The name stays
+    /// in the request, for the header `Host` and for the certificate.
     private func execute(
         _ parcel: Parcel, host: String, at address: IPAddress
     ) async throws -> Outcome {

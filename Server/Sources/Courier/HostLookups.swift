@@ -1,14 +1,14 @@
 import Foundation
 import Synchronization
 
-/// Looks up the addresses of hosts, on threads of its own.
+/// Looks up the addresses of hosts, on separate threads.
 ///
 /// The system's resolver cannot be interrupted: if a name server does not answer, a lookup takes 20
 /// seconds or more. So each host has one lookup at a time, shared by all its callers, and a caller
-/// can stop waiting for it. A lookup continues until the resolver returns, and then its thread
-/// begins the lookup that has waited longest. A lookup without waiting callers is not begun.
+/// can stop waiting for it. A lookup continues until the resolver returns. Then its thread begins
+/// the lookup that has waited longest. A lookup without waiting callers is not begun.
 package final class HostLookups: Sendable {
-    /// The maximum number of concurrent lookups, each of another host, on a thread of its own.
+    /// The maximum number of concurrent lookups. Each is of another host, on a separate thread.
     package static let threadsMax = 16
     /// The maximum number of callers that wait at one time, for all hosts together.
     package static let waitersMax = 4_096
@@ -63,7 +63,8 @@ package final class HostLookups: Sendable {
         return try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { waiter in
                 add(waiter, id, host)
-                // If the task was cancelled before, its handler found nothing to remove.
+                // If the task was cancelled earlier, its cancellation handler found no caller to
+                // remove.
                 if Task.isCancelled { remove(id, host) }
             }
         } onCancel: {
@@ -92,7 +93,7 @@ package final class HostLookups: Sendable {
         }
     }
 
-    /// Ends a caller's wait. Does nothing if it has ended already.
+    /// Ends a caller's wait. Does nothing if the wait has already ended.
     private func remove(_ id: Int, _ host: String) {
         let found = state.withLock { state -> (waiter: Waiter, isRunning: Bool)? in
             guard let waiter = state.waiters[host]?.removeValue(forKey: id) else { return nil }

@@ -3,8 +3,8 @@ import Foundation
 /// Decides which hosts may be connected to, and at which address.
 ///
 /// A name is resolved once. Each of its addresses must be permitted, and the connection goes to a
-/// checked address: an attacker gains nothing from a name that resolves to another address a moment
-/// later.
+/// checked address. So an attacker gains nothing from a name that resolves to another address a
+/// moment later.
 package struct HostRules: Hashable, Sendable {
     /// Names of hosts, in lower case, whose addresses need not be public.
     package var privateHosts: Set<String>
@@ -49,8 +49,8 @@ package struct HostRules: Hashable, Sendable {
     /// The maximum number of a name's addresses that are checked.
     private static let addressesMax = 32
 
-    /// All addresses of a host by the system's resolver, which also reads forms such as
-    /// `2130706433` and `0x7f.1`. Waits for the network.
+    /// All addresses of a host, from the system's resolver, which also reads forms such as
+    /// `2130706433` and `0x7f.1`. Blocks the thread while it waits for the network.
     package static func resolve(_ host: String) throws(Refusal) -> [IPAddress] {
         var hints = addrinfo()
         #if canImport(Darwin)

@@ -2,7 +2,7 @@ import Foundation
 
 /// An address of a host, and whether it belongs to the public internet.
 package struct IPAddress: Hashable, Sendable, CustomStringConvertible {
-    /// 4 or 16, in the order of the network.
+    /// 4 or 16 bytes, in network order.
     package let bytes: [UInt8]
 
     /// - Parameter bytes: 4 for IPv4, 16 for IPv6.
@@ -35,8 +35,9 @@ package struct IPAddress: Hashable, Sendable, CustomStringConvertible {
         return bytes == Array(repeating: 0, count: 15) + [1]
     }
 
-    /// Whether the address is reachable from everywhere, by IANA's registries of special-purpose
-    /// addresses. An IPv6 address that stands for an IPv4 address is judged by that one.
+    /// Whether the address is reachable from everywhere, according to IANA's registries of
+    /// special-purpose addresses. An IPv6 address that stands for an IPv4 address is judged by the
+    /// IPv4 address.
     package var isPublic: Bool {
         if let four = embedded { return !Self.special4.contains { $0.contains(four.bytes) } }
         return Self.global6.contains(bytes) && !Self.special6.contains { $0.contains(bytes) }
@@ -75,7 +76,8 @@ package struct IPAddress: Hashable, Sendable, CustomStringConvertible {
     private static let translated = block("64:ff9b::", 96)
     private static let sixToFour = block("2002::", 16)
     private static let global6 = block("2000::", 3)
-    /// Inside ``global6``: protocol assignments with Teredo, and documentation.
+    /// Ranges inside ``global6`` that are not public: protocol assignments with Teredo, and
+    /// documentation.
     private static let special6 = [
         block("2001::", 23), block("2001:db8::", 32), block("3fff::", 20),
     ]

@@ -3,17 +3,18 @@ import Ledger
 
 extension Intake {
     /// Occasionally a notification or a response reports a grace period whose end is missing from
-    /// its renewal info. Then this is certain: the grace period has one of the lengths that the App
-    /// Store offers ("Set up billing grace period"), counted from when payment was due, and it was
-    /// not over when the document was signed. The shortest of these lengths is used. Repeating the
-    /// same information does not extend it; later information may, up to the longest. In the
-    /// sandbox, where grace lasts minutes, the report that it is over ends it.
+    /// its renewal info. Then two things are certain: the grace period has one of the lengths that
+    /// the App Store offers ("Set up billing grace period"), counted from when payment was due, and
+    /// it was not over when the document was signed. The shortest of these lengths is used.
+    /// Repeating the same information does not extend it; later information may, up to the longest.
+    /// In the sandbox, where grace lasts minutes, the report that it is over ends it.
     static let graceLengths: [Duration] = [.days(3), .days(6), .days(16), .days(28)]
 
     /// The end of the grace period that renewal info reports. `GracePeriod` in Ledger decides what
     /// it means for access.
     ///
-    /// - Parameter isReported: whether the document beside it says that there is a grace period.
+    /// - Parameter isReported: whether the document that contains the renewal info says that there
+    ///   is a grace period.
     static func graceEnd(
         of renewal: RenewalPayload, signedAt: AppStoreDate, isReported: Bool
     ) -> Instant? {

@@ -22,7 +22,7 @@ import Testing
         "Sun, 06 Nov +994 08:49:37 GMT", "Sun, 06 Nov 1994 08:49 GMT",
         "Sun,  06 Nov 1994 08:49:37 GMT", "Sun, 00 Nov 1994 08:49:37 GMT",
     ])
-    func `a text that is not an HTTP date has no value`(text: String) {
+    func `a text that is not an HTTP date is read as nil`(text: String) {
         #expect(HTTPDate.moment(text) == nil)
     }
 }

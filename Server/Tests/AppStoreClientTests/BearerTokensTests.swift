@@ -46,8 +46,8 @@ import Testing
         #expect((claims["exp"]?.integer ?? 0) >= now + BearerTokens.remainingSecondsMin)
     }
 
-    /// Seconds between the creation of a token and its refusal, and whether the token is used
-    /// again.
+    /// Seconds between the creation of a token and its refusal, and whether later calls still send
+    /// it.
     @Test(arguments: [(0, true), (59, true), (60, false), (600, false)])
     func `a refused token is replaced, unless it was just made`(
         seconds: Int64, isKept: Bool
@@ -69,7 +69,7 @@ import Testing
         (1800, [AppStoreResponse(status: 401), .transaction], 2, true),
         (1800, [AppStoreResponse(status: 401), AppStoreResponse(status: 401)], 2, false),
     ])
-    func `a token that expires on its way is replaced once`(
+    func `a token that expires before the call arrives is replaced once`(
         asleep: Int64, answers: [AppStoreResponse], calls: Int, isAnswered: Bool
     ) async throws {
         let bench = try Bench(Script(answers))

@@ -179,7 +179,8 @@ import Testing
             try await bench.client.transaction("1", in: .production)
         }
         #expect(bench.script.requests.count == 10)
-        // The sandbox has its own budget, and so has each endpoint.
+        // The sandbox has a budget separate from production's, and each endpoint has a separate
+        // budget.
         _ = try await bench.client.transaction("1", in: .sandbox)
         #expect(bench.script.requests.count == 11)
     }

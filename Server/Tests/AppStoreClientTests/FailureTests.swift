@@ -78,7 +78,7 @@ import Testing
         #expect(failure.map(Self.word) == "unavailable")
     }
 
-    /// The clock is at 1767268800000.
+    /// In this test it is 1767268800000, in milliseconds since 1970.
     @Test(
         arguments: [
             ("1767268830000", 30_000), ("1767268800001", 1000), ("1767268700000", 1000),

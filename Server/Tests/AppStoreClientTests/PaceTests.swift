@@ -11,7 +11,7 @@ import Testing
         AppStoreDate(milliseconds: 1_767_268_800_000 + milliseconds)
     }
 
-    @Test func `after a pause a burst of calls may be sent, and then one call per interval`() {
+    @Test func `after a pause several calls may be sent at once, and then one call per interval`() {
         var pace = Pace()
         let burst = (0..<3).map { _ in pace.consumeCall(Self.budget, at: date(0)) }
         #expect(burst == [nil, nil, nil])
@@ -32,7 +32,7 @@ import Testing
         #expect(now == date(20 * 100))
     }
 
-    @Test func `reservations are given out in order`() {
+    @Test func `turns are given out in the order of the calls`() {
         var pace = Pace()
         let turns = (0..<5).map { _ in pace.reserve(Self.budget, at: date(0)) }
         #expect(turns == [date(0), date(0), date(0), date(100), date(200)])
@@ -96,7 +96,7 @@ import Testing
         #expect(pace.fullAt == date(100))
     }
 
-    /// The store may count by calendar seconds or by any interval of one second.
+    /// Apple may count calls in each second of the clock, or in any interval of one second.
     @Test(arguments: Endpoint.allCases, [StoreEnvironment.production, .sandbox])
     func `no second contains more calls than Apple allows`(
         endpoint: Endpoint, environment: StoreEnvironment
@@ -115,7 +115,8 @@ import Testing
             went.count { (start..<(start + 1000)).contains($0) }
         }.max()
         #expect(busiest.map { Int64($0) <= allowed } == true)
-        // It does not starve: in 5 seconds at least two thirds of the allowed calls are sent.
+        // Calls are not delayed too much: in 5 seconds at least two thirds of the allowed calls are
+        // sent.
         #expect(Int64(went.count) * 3 * tenth >= 5 * endpoint.allowedPerSecond * 2)
     }
 }

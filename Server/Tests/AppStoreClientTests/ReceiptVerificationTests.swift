@@ -66,7 +66,7 @@ private final class StubStore: Sendable {
         #expect(answer.environment == other && store.environments == [first, other])
     }
 
-    @Test func `two environments that refer to each other are asked once each`() async throws {
+    @Test func `if each environment refers to the other, each is asked once`() async throws {
         let store = StubStore([
             .production: #"{"status": 21007}"#, .sandbox: #"{"status": 21008}"#,
         ])

@@ -25,7 +25,8 @@ import Testing
         }
     }
 
-    /// Found by a test with damaged receipts: a number that only a forger writes ended the program.
+    /// A test with damaged receipts found this bug: a number that only a forged receipt contains
+    /// crashed the program.
     @Test(arguments: [
         (Int64.min, "0001-01-02T00:00:00Z"), (.max, "9999-12-31T00:00:00Z"),
         (-1, "1969-12-31T23:59:59Z"),

@@ -46,7 +46,7 @@ import Testing
         #expect(try report.bytes() == file)
     }
 
-    /// The change to the table, then the line and the column that the message names.
+    /// A change to the table, then the line and the column that the error message names.
     private static let changes: [(from: String, to: String, line: Int, column: Int)] = [
         ("US\tUSD\t2\t6.98", "US\tUSD\t2\t6.99", 9, 4),
         ("US\tUSD\t2\t6.98", "US\tUSD\t3\t6.98", 9, 3),
@@ -104,7 +104,7 @@ import Testing
         #expect(try SalesReport<FinancialRow>(parsing: file).rows.count == 4)
     }
 
-    @Test func `a file of one region still verifies its totals`() throws {
+    @Test func `the totals of a file about one region are still verified`() throws {
         let totals = ["Total_Rows\t1", "Total_Amount\t6.98", "Total_Units\t2"]
         let file = Self.file(totals, rows: Array(Self.rows.prefix(1)))
         let report = try SalesReport<FinancialRow>(parsing: file)

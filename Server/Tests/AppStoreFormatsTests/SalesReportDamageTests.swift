@@ -57,7 +57,7 @@ import Testing
         #expect(kinds == SalesReportKind.allCases)
     }
 
-    /// Why a file is refused; nil if it is read. It is for loops of thousands, where
+    /// Why a file is refused; nil if it is read. Tests that read thousands of files use it, because
     /// `#expect(throws:)` is slow: each time it searches all errors that tests have thrown.
     private static func failure(of bytes: [UInt8]) -> SalesReportFailure? {
         do throws(SalesReportFailure) { _ = try AnySalesReport(parsing: bytes) } catch {
@@ -89,7 +89,7 @@ import Testing
     }
 
     /// The text does not show the missing rows; the checksum of the download protects against it.
-    @Test func `other reports that end after a whole line are read as they are`() throws {
+    @Test func `other reports that are truncated at the end of a line are read`() throws {
         for file in Self.files.dropLast() {
             let end = try #require(file.dropLast().lastIndex(of: UInt8(ascii: "\n")))
             _ = try AnySalesReport(parsing: Array(file[...end]))
@@ -134,7 +134,7 @@ import Testing
         #expect(throws: Never.self) { try AnySalesReport(parsing: Array(text.utf8)) }
     }
 
-    @Test func `a tab that became another character is noticed at every place`() {
+    @Test func `a tab that was replaced by another character is noticed at every place`() {
         for file in Self.files {
             for place in file.indices where file[place] == UInt8(ascii: "\t") {
                 for other in [UInt8(ascii: " "), UInt8(ascii: "x"), UInt8(ascii: "\n"), 0x08] {
@@ -146,7 +146,7 @@ import Testing
         }
     }
 
-    @Test func `a character that became a tab is noticed at every place`() {
+    @Test func `a character that was replaced by a tab is noticed at every place`() {
         for file in Self.files {
             for place in file.indices where file[place] != UInt8(ascii: "\t") {
                 var damaged = file

@@ -64,13 +64,15 @@ import Testing
         #expect(try report.bytes() == Array(text.utf8))
     }
 
-    @Test func `an even older sales file is refused without advice to upgrade`() throws {
+    @Test func `if a sales file is too old to be read, the remedy does not advise to upgrade`()
+        throws
+    {
         let header = try #require(SalesRow.layouts.first?.header)
         let older = Array(header.prefix(20))
         let failure = #expect(throws: SalesReportFailure.self) { try Self.recognised(older) }
         #expect(failure?.code == .version && failure?.found == "no column \"Category\"")
         #expect(failure?.remedy.contains("upgrade") == false)
-        // With an unknown column it may be a newer file.
+        // A file with an unknown column may be of a newer version.
         let newer = #expect(throws: SalesReportFailure.self) {
             try Self.recognised(older + ["Moon Phase"])
         }
@@ -104,7 +106,7 @@ import Testing
             (.subscriptionEvent, "1_2", true), (.subscriptionEvent, "1_4", false),
             (.subscriber, "1_1", false),
         ] as [(SalesReportKind, String, Bool)])
-    func `a version is readable if its columns are known or additional ones are kept`(
+    func `a version is readable if it is known, or if the report may have additional columns`(
         kind: SalesReportKind, version: String, isReadable: Bool
     ) throws {
         #expect(kind.canRead(try #require(SalesReportVersion(version))) == isReadable)
@@ -145,7 +147,7 @@ import Testing
         #expect(try report.bytes() == Array(text.utf8))
     }
 
-    @Test func `additional columns of data loaders are kept only in the loaders' own format`()
+    @Test func `columns that data loaders add are kept only in the data loaders' format`()
         throws
     {
         let names = SubscriberRow.layouts[1].header

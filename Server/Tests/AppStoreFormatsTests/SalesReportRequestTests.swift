@@ -37,7 +37,7 @@ import Testing
         #expect(request.queryItems.contains { $0.value == "80012345" })
     }
 
-    @Test func `another version can be requested`() throws {
+    @Test func `a request can name another version of the report`() throws {
         let request = try SalesReportRequest(
             .subscription, .day(Self.day), vendorNumber: "80012345",
             version: SalesReportVersion(1, 3))
@@ -65,7 +65,7 @@ import Testing
     }
 
     /// When a report can first exist, when it is expected, and when Apple deletes it. Pacific time
-    /// is 8 hours behind UTC in winter and 7 in summer.
+    /// is 8 hours behind UTC in winter and 7 hours in summer.
     private static let moments: [(SalesReportRequest.Period, String, String, String)] = [
         // The night in which daylight saving time begins.
         (

@@ -40,7 +40,8 @@ struct SalesReportVectorTests {
             }
         #expect(rows == count)
         #expect(try AnySalesReport(parsing: written) == report)
-        // Data loaders shorten amounts; Apple's own files are written byte for byte.
+        // Data loaders write amounts with fewer decimals. Apple's own files are written byte for
+        // byte.
         if name.hasSuffix(".tsv") { #expect(written == bytes) }
     }
 

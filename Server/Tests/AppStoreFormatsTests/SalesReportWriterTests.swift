@@ -19,7 +19,8 @@ import Testing
         }
     }
 
-    /// Random rows come from random cells; after that the typed values are compared.
+    /// Rows are made from random cells, not from typed values; the typed values are compared
+    /// afterwards.
     private func check<Row: SalesReportRow>(_: Row.Type, _ dice: inout Dice) throws {
         for layout in Row.layouts {
             let names = layout.header.shuffled(using: &dice)

@@ -6,7 +6,7 @@ import Testing
         try TransactionPayload(parsing: text.utf8)
     }
 
-    @Test func `unknown keys survive, at every depth`() throws {
+    @Test func `unknown keys are kept at every depth`() throws {
         let text = #"{"new":{"deep":[1.50]},"commitmentInfo":{"later":null,"commitmentPrice":5}}"#
         let payload = try transaction(text)
         #expect(payload.unknown == [.init("new", ["deep": [.decimal("1.50")]])])
@@ -47,7 +47,7 @@ import Testing
         }
     }
 
-    @Test func `unknown values of an enumeration survive`() throws {
+    @Test func `unknown values of an enumeration are kept`() throws {
         let payload = try transaction(#"{"environment":"Moon","offerType":99}"#)
         #expect(payload.environment == StoreEnvironment(rawValue: "Moon"))
         #expect(payload.offerType == OfferType(rawValue: 99))
@@ -70,7 +70,7 @@ import Testing
         #expect(payload.json == (try JSON(parsing: text.utf8)))
     }
 
-    @Test func `the last value of a repeated key is read, and it stays the last when written`()
+    @Test func `of a repeated key the last value is read, and it is still the last when written`()
         throws
     {
         let payload = try transaction(#"{"price":1,"price":2}"#)

@@ -6,7 +6,9 @@ import Testing
 @testable import AppStoreTrust
 
 @Suite struct KnownChainsTests {
-    @Test func `a chain is cached once, and its verdicts stay the same`() async throws {
+    @Test func `a chain is cached once, and verdicts with the cache equal those without it`()
+        async throws
+    {
         let signer = try Authority.shared.get().signer()
         let verifier = try Cast.verifier()
         let payloads = [

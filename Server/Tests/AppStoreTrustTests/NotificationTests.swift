@@ -119,7 +119,9 @@ import Testing
         #expect(try await outcome(.object(members)).contents?.unread == [])
     }
 
-    @Test func `an app that only a nested signed text names is compared, too`() async throws {
+    @Test func `an app that only a nested signed text names is compared with the expected app`()
+        async throws
+    {
         let stranger = try Authority().signer()
         for (bundle, reason) in [(Cast.bundleID, nil), ("x", Refusal.Reason.wrongBundle)] {
             let inner = JSON.string(try stranger.text(Cast.transaction(bundle: bundle)))
@@ -135,7 +137,9 @@ import Testing
         #expect(try await outcome(.object(members)).refusal?.reason == .wrongEnvironment)
     }
 
-    @Test func `the prefix of an external purchase token tells its environment`() async throws {
+    @Test func `an external purchase token of the sandbox is recognised by its prefix`()
+        async throws
+    {
         for (id, environment) in [("SANDBOX_1", StoreEnvironment.sandbox), ("1", .production)] {
             let token = Cast.part(environment: nil, [("externalPurchaseId", .string(id))])
             let contents = try await outcome(
@@ -145,7 +149,7 @@ import Testing
         }
     }
 
-    @Test func `an app transaction within a notification is checked, too`() async throws {
+    @Test func `an app transaction within a notification is verified`() async throws {
         let stranger = try Authority().signer()
         for (id, isGood) in [(Cast.appAppleID, true), (1235, false)] {
             let inner = try stranger.text(Cast.appTransaction(appAppleID: id))

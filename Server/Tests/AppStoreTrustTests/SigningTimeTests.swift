@@ -66,7 +66,9 @@ import Testing
         #expect(beyond.uncertainty?.sentence.contains("2026-01-01T00:00:00.000Z") == true)
     }
 
-    @Test func `a forged document or another app's is refused even if dated later`() async throws {
+    @Test func `a document from the future is refused if it is forged or for another app`()
+        async throws
+    {
         let verifier = try Cast.verifier()
         let early = Moment.year2025.onWire
         let forged = try Authority().signer().jws(Cast.transaction())

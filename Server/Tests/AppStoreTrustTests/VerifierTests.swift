@@ -48,7 +48,8 @@ import Testing
         payload: JSON, reason: Refusal.Reason
     ) async throws {
         var app = Cast.app
-        // No app gets documents that anybody can sign, even if it accepts all environments.
+        // Documents that anybody can sign are refused, even for an app that accepts all
+        // environments.
         app.environments = [.production, .xcode, .localTesting]
         let jws = try Authority.shared.get().signer().jws(payload)
         let outcome = try await Cast.verifier().transaction(jws, for: app, at: Cast.now)
@@ -99,7 +100,7 @@ import Testing
         #expect(refusal.found.count == Refusal.foundCharactersMax)
     }
 
-    @Test func `claims are read without verification only to choose the app`() throws {
+    @Test func `unverified claims are used only to choose the app`() throws {
         func claim(_ payload: JSON) throws -> UnverifiedClaim? {
             let stranger = try Authority().signer()
             return AppStoreTrust.Verifier.peek(try stranger.jws(payload))

@@ -9,7 +9,7 @@ import Testing
 
     /// `perennial prove --seeds 1..500` also plays enough trials to cover everything.
     @Test(.timeLimit(.minutes(20)))
-    func `one hundred and twenty seeds break no promise`() async throws {
+    func `one hundred and twenty seeds violate no promise`() async throws {
         let proof = Proof(try Self.house.get(), seeds: 1...120, workers: Self.workers)
         let outcome = try await proof.run()
         for report in outcome.violations {
@@ -27,7 +27,7 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(10)), arguments: [ClientEra.legacy, .mixed])
-    func `thirty seeds of older client eras break no promise`(speech: ClientEra) async throws {
+    func `thirty seeds of older client eras violate no promise`(speech: ClientEra) async throws {
         let proof = Proof(
             try Self.house.get(), seeds: 501...530, workers: Self.workers,
             narrowing: Proof.PlanOverrides(speech: speech))

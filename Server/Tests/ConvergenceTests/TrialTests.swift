@@ -6,7 +6,7 @@ import Testing
 @Suite struct TrialTests {
     private static let house = Result { try TrialFixture() }
 
-    @Test func `the answers about a quiet life of one customer are true`() async throws {
+    @Test func `the server's answers about a quiet life of one customer are true`() async throws {
         var plan = Plan(seed: 1)
         plan.families = []
         plan.accounts = 1
@@ -17,7 +17,7 @@ import Testing
     }
 
     @Test(arguments: ClientEra.allCases)
-    func `the answers about a life with refunds and renewals are true in every client era`(
+    func `the server's answers about a life with refunds and renewals are true in every era`(
         speech: ClientEra
     ) async throws {
         var plan = Plan(seed: 4)
@@ -40,7 +40,9 @@ import Testing
         }
     }
 
-    @Test func `the answers about groups whose seats and members change are true`() async throws {
+    @Test func `the server's answers about groups whose seats and members change are true`()
+        async throws
+    {
         var tally = Tally()
         for seed in 1...6 as ClosedRange<UInt64> {
             var plan = Plan(seed: seed)
@@ -58,8 +60,8 @@ import Testing
     @Test func `a one-time purchase is checked by its receipt for as long as it is known`()
         async throws
     {
-        // Apple's answers about the purchase contain no receipt, and there are more of them than
-        // the reader looks at.
+        // Apple's answers about the purchase contain no receipt. There are more of them than the
+        // reader looks at.
         var plan = Plan(seed: 32)
         plan.clientEra = .legacy
         (plan.families, plan.accounts, plan.days, plan.acts) = ([], 1, 1, 0)
@@ -77,24 +79,27 @@ import Testing
         }
     }
 
-    /// In this story a period is bought a month before it begins, and renewal is switched off and
-    /// on in between. The notification that it was switched on again is lost. The oracle once
-    /// expected that the server knew better.
-    @Test func `renewal that is switched off before a period begins is off after it`()
+    /// In this story a period is paid a month before it begins. Before it begins, renewal is
+    /// switched off and on again, and the notification about switching it on is lost. The oracle
+    /// once wrongly expected the server to know that renewal was on.
+    @Test
+    func `renewal that is switched off before a period begins is reported as off after its start`()
         async throws
     {
         let report = try await Trial.play(Plan(seed: 51_675), in: Self.house.get())
         #expect(report.violation == nil, "\(report.violation?.description ?? "")")
     }
 
-    /// In these stories seats are bought again, given back, or taken back at moments that few
-    /// stories meet. In some the server was wrong, in some the simulator, in some the oracle.
+    /// In these stories seats are bought again, given back, or taken back at rare moments. Each
+    /// seed once failed, because of a bug in the server, in the simulator, or in the oracle.
     @Test(
         arguments: [
             367, 934, 1_137, 1_162, 3_558, 4_301, 20_181, 20_396, 20_901, 22_058, 22_077, 22_175,
         ]
             as [UInt64])
-    func `seats that are bought again and given back are told true`(seed: UInt64) async throws {
+    func `the server's answers about seats that are bought again and given back are true`(
+        seed: UInt64
+    ) async throws {
         let report = try await Trial.play(Plan(seed: seed), in: Self.house.get())
         #expect(report.violation == nil, "\(report.violation?.description ?? "")")
     }
@@ -111,7 +116,7 @@ import Testing
         #expect(other.digest != first.digest)
     }
 
-    @Test func `leaving out one part does not change how the others are drawn`() {
+    @Test func `removing faults from a plan does not change the acts that are drawn`() {
         let plan = Plan(seed: 5)
         var smaller = plan
         smaller.families = []
@@ -127,7 +132,7 @@ import Testing
         }
     }
 
-    @Test func `the options of a plan make the same plan`() {
+    @Test func `the command-line options of a plan describe the same plan`() {
         var plan = Plan(seed: 9)
         plan.families = [.crashes, .notFoundResponses]
         plan.days = 3

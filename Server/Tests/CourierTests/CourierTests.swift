@@ -7,7 +7,7 @@ import Testing
 
 @testable import Courier
 
-/// What a receiver got, and how it responds.
+/// Records the headers of the posts that a receiver got.
 private actor Desk {
     var seen: [HTTPFields] = []
     func add(_ headers: HTTPFields) { seen.append(headers) }
@@ -88,7 +88,8 @@ private actor Desk {
         #expect(await desk.seen.count == 1)
     }
 
-    @Test func `only the beginning of a response is kept, without the webhook's secrets`()
+    @Test
+    func `only the beginning of a response is kept, and the webhook's secrets are removed from it`()
         async throws
     {
         let text = try #require(secret).text

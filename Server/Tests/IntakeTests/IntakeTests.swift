@@ -206,7 +206,7 @@ private func renewal(_ fields: JSON) throws -> Renewal {
         arguments: [
             ("7", "Production", PurchaseID("7", in: .production)),
             ("7", "Sandbox", PurchaseID("7", in: .sandbox)),
-            // The same number, or no number, or an environment that is not the App Store's.
+            // The same number, no number, and an environment that is not the App Store's.
             ("1", "Production", nil), (nil, "Production", nil), ("7", "Xcode", nil),
         ] as [(String?, String, PurchaseID?)])
     func `a transaction names the purchase that its own purchase replaced`(
@@ -301,7 +301,7 @@ private func renewal(_ fields: JSON) throws -> Renewal {
         (Int64(4), false, false), (4, true, true), (3, false, true), (1, false, true),
         (99, false, true),
     ])
-    func `renewal information without the end of grace is incomplete beside a grace status`(
+    func `if the status is grace, renewal information without the end of grace is incomplete`(
         status: Int64, namesEnd: Bool, isWhole: Bool
     ) throws {
         let due = Instant(milliseconds: 1_702_592_000_000)
@@ -327,7 +327,7 @@ private func renewal(_ fields: JSON) throws -> Renewal {
         (4, .productUnavailable),
         (5, .other), (77, .other),
     ])
-    func `unknown expiration causes are read, too`(intent: Int64, ending: Renewal.Ending) throws {
+    func `each expiration intent has one meaning`(intent: Int64, ending: Renewal.Ending) throws {
         let renewal = try renewal([
             "originalTransactionId": "1", "environment": "Sandbox", "autoRenewStatus": 0,
             "expirationIntent": .integer(intent),

@@ -315,7 +315,7 @@ private func renewals(of facts: LegacyFacts) -> [Renewal] {
         #expect(moments == [asked.milliseconds])
     }
 
-    @Test func `a failed payment is dated by the end of the period, whenever a copy arrives`()
+    @Test func `a failed payment is dated by the end of the period, not by the arrival of a copy`()
         throws
     {
         let found = try facts([

@@ -214,7 +214,7 @@ private let grace = Renewal(
     private static let unflagged = Renewal(
         willRenew: true, graceUntil: end + .days(16), ending: .billing)
 
-    /// Bought a day before the first month ended, after the renewal was charged.
+    /// This product was bought a day before the first month ended, after the renewal was charged.
     private static let upgradedEarly = Fact(
         about: purchase, attestedAt: end - .days(1),
         .payment(
@@ -272,7 +272,7 @@ private let grace = Renewal(
         #expect(lost.state == .revoked)
     }
 
-    @Test func `the hold lasts as long as the rules say`() throws {
+    @Test func `unconfirmed access is held open as long as the rules say`() throws {
         let rules = AccessRules(unconfirmedHold: .hours(1))
         let open = try #require(timeline().access(at: end + minute, rules: rules))
         #expect(open.isOpen)

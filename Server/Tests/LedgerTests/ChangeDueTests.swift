@@ -50,12 +50,12 @@ private func month(
         #expect(isOpen("pro.monthly", known, at: end + .hours(1)) == false)
     }
 
-    @Test func `a choice made in an earlier period opens nothing`() {
+    @Test func `a product chosen in an earlier period is not opened`() {
         let old = month(renewal: (Self.downgraded, start - .days(3)))
         #expect(isOpen("plus", old, at: end) == nil)
     }
 
-    @Test func `an upgrade known only by the old payment opens the chosen product`() {
+    @Test func `an upgrade known only by the earlier payment opens the chosen product`() {
         let upgraded = month(
             isUpgraded: true,
             renewal: (Renewal(willRenew: true, renewsTo: "premium"), start + .days(3)))

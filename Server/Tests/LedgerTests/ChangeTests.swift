@@ -99,7 +99,7 @@ private let on = Renewal(willRenew: true, renewsTo: "pro.monthly")
         anna.check("off")
     }
 
-    @Test func `a renewal charged ahead is reported once, and its period when it begins`() {
+    @Test func `a renewal charged ahead is reported when charged, and its period when it begins`() {
         var anna = Chronicle()
         anna.hear([payment(1, price: 0, terms: .trial), renewal(on, at: start)], at: start)
         let ahead = end - .hours(20)
@@ -320,7 +320,7 @@ private let on = Renewal(willRenew: true, renewsTo: "pro.monthly")
         check(
             Row(9_990), Row(0, .refund), Row(0, .refund, 100_000), Row(9_990, .refund, 0),
             Row(7_443, .refund, 25_500), Row(9_990, .sharingEnded),
-            // Shares below nothing or above everything are limited.
+            // The share is limited to the range from nothing to everything.
             Row(0, .refund, 200_000), Row(9_990, .refund, -5),
             Row(nil, ownership: .familyShared), Row(nil, .refund, ownership: .assigned))
     }
@@ -355,7 +355,7 @@ private let on = Renewal(willRenew: true, renewsTo: "pro.monthly")
             .payment(first))
         anna.hear([receipt], at: start + .days(10))
         #expect(anna.timeline.netAmounts == ["USD": 2 * 9_990])
-        // So the store is asked once.
+        // Therefore the App Store is asked once.
         let replaced = start + .days(9)
         #expect(anna.timeline.unresolvedUpgrade(after: replaced) == replaced)
         #expect(anna.timeline.unresolvedUpgrade(after: start + .days(10)) == nil)

@@ -208,7 +208,9 @@ private struct Row: CustomTestStringConvertible, Sendable {
 
 @Suite struct CheckTests {
     @Test(arguments: Row.all)
-    fileprivate func `the next check is due when silence would begin to matter`(row: Row) {
+    fileprivate func `the next check is due when a missing notification could make access wrong`(
+        row: Row
+    ) {
         let timeline = Timeline(of: purchase, row.facts)
         let next = timeline.nextCheck(CheckHistory(knownAt: start, askedAt: row.asked))
         #expect(next == row.next, "\(next - row.asked) after the last, not \(row.next - row.asked)")
@@ -264,7 +266,8 @@ private struct Row: CustomTestStringConvertible, Sendable {
             asked = next
             count += 1
         }
-        // If the store has postponed an end, there are two ends after which it can be silent.
+        // If the App Store has postponed an end, a notification can be missing after either of the
+        // two ends.
         let isPutOff = timeline.renewal?.value.renewsAt != nil
         #expect(count <= (isPutOff ? 140 : 110), "seed \(seed)")
     }

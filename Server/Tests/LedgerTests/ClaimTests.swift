@@ -73,7 +73,7 @@ extension OwnershipClaim.Verdict {
             claim.verdict(under: .share, sharing: .init(most: 2)) == .refuse(.sharedWithMost))
         claim.documentAge = .days(30) + .milliseconds(1)
         #expect(claim.verdict(under: .share) == .refuse(.documentTooOld))
-        // A document from a clock that is slightly ahead of ours is new.
+        // A document of a clock that is slightly ahead of ours counts as new.
         claim.documentAge = .seconds(-60)
         #expect(claim.verdict(under: .share) == .share)
         claim.documentAge = nil
@@ -114,7 +114,8 @@ extension OwnershipClaim.Verdict {
             claim.intent = intent
             claim.documentAge = .days(30)
             #expect(claim.verdict(under: policy) == .share)
-            // An old copy does not prove a device of the store account.
+            // An old document may be a copy, so it does not prove that the device belongs to the
+            // store account.
             for age in [.days(31), nil] as [Duration?] {
                 claim.documentAge = age
                 #expect(claim.verdict(under: policy) == .refuse(.documentTooOld))
@@ -152,7 +153,7 @@ extension OwnershipClaim.Verdict {
         claim.documentAge = .zero
         claim.weakestShare = .init("cleo", documentAge: .days(30))
         #expect(claim.verdict(under: .share) == .refuse(.sharedWithMost))
-        // Anonymous devices have shares of their own.
+        // Anonymous devices have a separate number of shares.
         claim.isClaimantAnonymous = true
         #expect(claim.verdict(under: .share) == .shareInstead(of: "cleo"))
         claim.sharers = 4
@@ -170,7 +171,7 @@ extension OwnershipClaim.Verdict {
             claim.intent = intent
             claim.documentAge = .days(30)
             #expect(claim.verdict(under: policy) == .move(by: .device))
-            // A document older than the one that the device has shown may be a copy.
+            // A document older than the one that the owner's device has shown may be a copy.
             claim.owner?.documentAge = .days(30)
             #expect(claim.verdict(under: policy) == .move(by: .device))
             claim.owner?.documentAge = .days(30) - .milliseconds(1)
@@ -208,7 +209,7 @@ extension OwnershipClaim.Verdict {
             claim.documentAge = age
             #expect(
                 OwnershipClaim.RestorePolicy.allCases.map { claim.verdict(under: $0) } == expected)
-            // An anonymous device claims from a person.
+            // An anonymous device claims a purchase of a person.
             var reversed = claim
             reversed.owner?.isAnonymous = false
             reversed.isClaimantAnonymous = true
@@ -221,7 +222,7 @@ extension OwnershipClaim.Verdict {
     // MARK: - Purchases that were taken by a document
 
     /// A claim by ben to a purchase that anna, a person, took from an anonymous device ten days
-    /// ago, with a document that was eleven days old then.
+    /// ago, with a document that was eleven days old at that time.
     private var claimToTaken: OwnershipClaim {
         var claim = OwnershipClaim(
             owner: .init("anna", by: .device), named: nil, claimant: "ben",
@@ -241,20 +242,23 @@ extension OwnershipClaim.Verdict {
         claim.isClaimantAnonymous = isAnonymous
         for intent in [nil, .purchase, .restore] as [OwnershipClaim.Intent?] {
             claim.intent = intent
-            // An anonymous device takes nothing from a person without being asked to.
+            // An anonymous device takes nothing from a person unless the app names an intent or the
+            // policy is transfer.
             let isAutomatic = isAnonymous && intent == nil && policy != .transfer
             #expect(
                 claim.verdict(under: policy)
                     == (isAutomatic ? .refuse(.needsRestore) : .move(by: .device)))
         }
-        // The document that takes it back may be the one that says that it is in use again.
+        // The document that takes the purchase back may be the one that shows that it is in use
+        // again.
         claim.isInUse = true
         #expect(claim.verdict(under: policy) == .move(by: .device))
         claim.isInUse = false
         claim.intent = .sync
         #expect(claim.verdict(under: policy) == .refuse(.needsRestore))
         claim.intent = .restore
-        // The two clocks may differ, so the document must be newer by both.
+        // The clocks of the store and the server may differ, so the document must be newer by each
+        // of them.
         claim.owner?.documentAge = .days(5)
         #expect(claim.verdict(under: .keep) == .refuse(.documentTooOld))
         claim.owner?.documentAge = .days(21)
@@ -306,7 +310,7 @@ extension OwnershipClaim.Verdict {
         #expect(claim.verdict(under: .keep) == .refuse(.kept))
     }
 
-    @Test func `a document is remembered if it decides later claims`() {
+    @Test func `a document is remembered if later claims depend on it`() {
         let anonymous = claim(isAnonymous: true)
         let person = claim(isAnonymous: false)
         var fromPerson = person
@@ -324,7 +328,7 @@ extension OwnershipClaim.Verdict {
             let isRemembered = claim.isDocumentRemembered(after: verdict, isDocumentNew: true)
             #expect(isRemembered == expected, "\(verdict)")
         }
-        // A person who links a purchase with a document shown before may only have a copy.
+        // A person who links a purchase with an already known document may only have a copy of it.
         #expect(person.isDocumentRemembered(after: .link(by: .device), isDocumentNew: false))
     }
 }

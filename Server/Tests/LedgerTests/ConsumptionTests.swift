@@ -53,7 +53,7 @@ import Testing
         #expect(Self.used("2", payments, spent: spent, .nothing) == 0)
     }
 
-    @Test func `each term is used in proportion to its elapsed time`() {
+    @Test func `the consumed share of each term is its elapsed time`() {
         let rules = TermRules(
             products: ["gems": .init(length: Term.Length(months: 0, days: 10), chain: "c")],
             overlap: .extend)

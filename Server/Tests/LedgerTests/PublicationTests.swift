@@ -2,7 +2,8 @@ import Foundation
 import Ledger
 import Testing
 
-/// Which publications may be read, by a table in plain text. The text explains its format.
+/// Which publications may be read, according to a table in plain text. The text explains its
+/// format.
 @Suite struct PublicationTests {
     @Test func `the table has the expected number of rows`() throws {
         #expect(try PublicationTable.rows().count >= 38)
@@ -45,7 +46,7 @@ import Testing
         ]
         let kept = reader(of: facts).readings(of: publications)
         #expect(kept.filter(\.isOpen).map(\.publication) == ["45", "20"])
-        // Charged ahead, and replaced by another product before it began.
+        // The next period was charged ahead, and replaced by another product before it began.
         let upgrade = paid("102", "other", 39..<69, renews: false)
         let readings = reader(of: facts + [upgrade]).readings(of: publications)
         #expect(readings.filter(\.isOpen).map(\.publication) == ["20"])
@@ -114,15 +115,17 @@ import Testing
             of: timelines, [], [], ["magazine": ["monthly"]], at: PublicationTable.day(count),
             access: AccessRules(), rules: PublicationRules())
         let readings = reader.readings(of: publications)
-        // The newest issue at the start, and the issues of the month: three of them were bought,
-        // too.
+        // The newest issue at the start, and the issues of the month. Three of them were also
+        // bought separately.
         #expect(readings.filter(\.isOpen).count == issues.count + 30 - 3)
         let start = readings.first { $0.publication == "10" }
         #expect(start?.reason == .currentAtStart(month.from))
     }
 
     @Test(arguments: try PublicationTable.rows())
-    func `one publication is decided as within the whole list`(row: PublicationTable.Row) throws {
+    func `a single publication has the same decision as in the whole list`(
+        row: PublicationTable.Row
+    ) throws {
         let reader = try row.reader(at: row.now)
         for reading in reader.readings(of: row.publications) {
             let one = reader.reading(of: reading.publication, among: row.publications)

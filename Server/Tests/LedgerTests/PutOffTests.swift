@@ -26,7 +26,7 @@ private let end = start + .days(30)
             .renewal(Renewal(willRenew: true, renewsTo: "pro.monthly", renewsAt: date)))
     }
 
-    /// Anna has paid a month, and on its third day the store has postponed its end.
+    /// Anna has paid for a month. On its third day the store has postponed its end.
     private static func anna(until date: Instant) -> Chronicle {
         var anna = Chronicle()
         anna.hear([month, due(at: date)], at: start + .days(3))

@@ -2,9 +2,9 @@ import Dice
 import Foundation
 import Ledger
 
-/// Facts about one purchase as a life might leave them: renewals, some of them charged ahead of an
-/// upgrade, postponed ends, reversed refunds, the same period under two numbers. Every fact is
-/// attested several times, some of them in the same millisecond.
+/// Facts about one purchase, as in a random life of a customer: renewals, some of them charged
+/// ahead of an upgrade, postponed ends, reversed refunds, the same period under two numbers. Every
+/// fact is attested several times, some of them in the same millisecond.
 enum RandomLife {
     static let purchase = PurchaseID("1000", in: .production)
 
@@ -60,7 +60,7 @@ enum RandomLife {
         }
     }
 
-    /// Mostly the same; sometimes missing, or of another country.
+    /// Mostly the same price; sometimes none, or that of another country.
     private static func price(_ dice: inout Dice) -> Money? {
         switch Int.random(in: 0..<10, using: &dice) {
         case 0: nil
@@ -86,14 +86,14 @@ enum RandomLife {
             offer: Bool.random(using: &dice) ? Offer(.winBack) : nil,
             commitmentRenews: Bool.random(using: &dice),
             priceRise: Renewal.PriceRise.allCases.randomElement(using: &dice))
-        // If the renewal has ended for a reason, the reason decides, whatever date is named.
+        // An ending would take precedence over the date, so a renewal with a date has no ending.
         if let later { (renewal.renewsAt, renewal.ending) = (later, nil) }
         return Fact(about: purchase, attestedAt: at, .renewal(renewal))
     }
 
-    /// In a few percent: the date to which the store postpones an end, by minutes or by days. It
-    /// uses its own dice, seeded with the next numbers of the life's dice, so that each seed keeps
-    /// its life.
+    /// In a few percent of the cases: the date to which the store postpones an end, by minutes or
+    /// by days. It uses separate dice, seeded with the next number of the life's dice, so that the
+    /// rest of a seed's life stays the same.
     private static func laterEnd(than end: Instant, _ dice: Dice) -> Instant? {
         var ahead = dice
         var own = Dice(seed: ahead.next())
@@ -103,7 +103,7 @@ enum RandomLife {
             : end + .days(Int.random(in: 1...9, using: &own))
     }
 
-    /// One of few moments, so that several facts often share a millisecond.
+    /// One of a few moments, so that several facts often share a millisecond.
     private static func moment(
         between from: Instant, and until: Instant, _ dice: inout Dice
     ) -> Instant {

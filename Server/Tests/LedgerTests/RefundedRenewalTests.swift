@@ -1,7 +1,8 @@
 import Ledger
 import Testing
 
-/// Renewal can stay on after a refund: then the store charges when the paid time is over.
+/// Renewal can stay on after a refund. Then the store charges the next period when the paid time is
+/// over.
 @Suite struct RefundedRenewalTests {
     private let start = Instant(milliseconds: 1_700_000_000_000)
     private var end: Instant { start + .days(30) }

@@ -75,7 +75,7 @@ private enum Told {
     /// All four seats are refunded, and four are bought again before the first period would have
     /// ended. Its renewal was charged ahead and is refunded before it begins.
     @Test(arguments: [(0, end - .days(16)), (4, nil)] as [(Int, Instant?)])
-    func `seats bought again within a period begin a period of their own`(
+    func `seats bought again within a period begin a separate period`(
         refunded: Int, revokedAt: Instant?
     ) {
         let (charged, anew) = (end - .days(1), end - .days(15))
@@ -261,7 +261,7 @@ private enum Told {
         #expect(timeline.seats(at: start + .days(5)) == 0)
     }
 
-    /// Older documents do not know seats, and call every end a refund.
+    /// Older documents have no field for seats, and call every end a refund.
     @Test func `a seat that a receipt calls refunded is reported as revoked`() {
         func seat(_ ownership: Ownership, revokedAt: Instant? = nil) -> Payment {
             Payment(

@@ -286,7 +286,8 @@ private func timeline(_ facts: [Fact]) throws -> Timeline {
             signed(next("premium.monthly"), at: start + .days(10)),
         ])
         #expect(partly.periods.map(\.isReplaced) == [true, false])
-        // A customer with the same product again bought it after a refund that was reversed later.
+        // A customer who has the same product twice bought it again after a refund, and the refund
+        // was reversed later.
         let again = try timeline([
             legacy(year(), at: late), legacy(next("pro.yearly"), at: late),
         ])
@@ -310,7 +311,7 @@ private func timeline(_ facts: [Fact]) throws -> Timeline {
         ])
         #expect(told.renewal?.value.priceRise == .waiting)
         #expect(told.renewal?.value.price == price)
-        // By then the renewal is for another product.
+        // By the time of the older document, the renewal is for another product.
         var rising = on
         rising.priceRise = .waiting
         let other = try timeline([

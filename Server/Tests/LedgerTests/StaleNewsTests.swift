@@ -33,7 +33,7 @@ import Testing
         #expect(timeline.access(at: Self.start + .days(34))?.state == .paid)
         let after = timeline.access(at: Self.start + .days(60) + .hours(10))
         #expect(after?.state == .unconfirmed)
-        // If it is reported near the end of the period, it is about that end.
+        // A failure that is reported near the end of a period is about that end.
         let again = Self.timeline([
             (0, .payment(Self.month(1))), (33, .payment(Self.month(2))), (59, .renewal(failing)),
         ])

@@ -2,8 +2,8 @@ import Foundation
 import Ledger
 import Testing
 
-/// A table in plain text: rows of purchases, and the terms that they make. The text explains its
-/// format.
+/// A table in plain text: rows of purchases, and the terms that result from them. The text explains
+/// its format.
 struct TermTable {
     struct Row: Sendable, CustomTestStringConvertible {
         var claim: String
@@ -99,7 +99,7 @@ struct TermTable {
 }
 
 extension WallClock {
-    /// From the machine's time zone data, hour by hour for the years of these rows.
+    /// The changes of the machine's time zone data, found hour by hour for the years of these rows.
     static func of(_ place: String) -> WallClock {
         guard let zone = TimeZone(identifier: place), place != "UTC" else { return .utc }
         var changes: [Change] = []

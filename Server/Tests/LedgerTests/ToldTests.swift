@@ -4,7 +4,7 @@ import Testing
 
 private let start = Chronicle.start
 
-/// One purchase and its log, to which facts and time are added.
+/// One purchase and its log of changes. Tests add facts and let time pass.
 struct Chronicle {
     static let start = Instant(milliseconds: 1_700_000_000_000)
 
@@ -93,7 +93,7 @@ struct Chronicle {
     ]
 
     @Test(arguments: RandomLife.seeds)
-    func `the same changes are reported in one step of time and in many`(seed: UInt64) {
+    func `the same changes are reported whether time passes in one step or in many`(seed: UInt64) {
         var dice = Dice(seed: seed)
         let facts = RandomLife.facts(&dice)
         var once = Chronicle()

@@ -65,7 +65,7 @@ import Testing
     }
 
     @Test(arguments: [(250_000, 0), (-5, 100), (25_000, 75)] as [(Int64, Int64)])
-    func `a refund debits no more than everything, and no less than nothing`(
+    func `a refund debits at least nothing and at most the whole credit`(
         share: Int64, left: Int64
     ) {
         #expect(Self.wallet(100, [Self.payment(back: share)]).balance == left)
@@ -155,7 +155,7 @@ import Testing
         #expect(Wallet.steps(adding: fresh + [back], to: "gems", rules: rules) == nil)
     }
 
-    @Test func `the table of wallets has the expected number of rows`() throws {
+    @Test func `the table of wallets has exactly the expected number of rows`() throws {
         #expect(try Self.rows().count == 45)
     }
 
@@ -173,7 +173,7 @@ import Testing
     }
 
     @Test(arguments: try rows())
-    func `the steps between two statements add up, whichever payment is new`(row: Row) throws {
+    func `the steps between two statements add up, whichever payments are new`(row: Row) throws {
         let (payments, bookings) = try Self.read(row)
         let whole = Wallet(of: "gems", payments, bookings, rules: row.rules)
         for index in payments.indices {
@@ -203,7 +203,7 @@ import Testing
         #expect(kinds([refunded], [Self.payment(back: 40_000)]) == [.walletRestored])
         #expect(kinds([refunded], []) == [.walletAdjusted, .walletAdjusted])
         #expect(kinds([], [refunded]) == [.walletCredited, .walletClawedBack])
-        // The refund debits less, because another purchase is gone.
+        // Because another purchase is gone, there is less left for the refund to debit.
         var other = Self.payment()
         other.transaction = "2"
         let rules = WalletRules(credits: ["gems": ["gems": 100]])
@@ -254,7 +254,7 @@ import Testing
         #expect(rules.currencies(of: timeline(of: kept)) == ["gems"])
         kept.kind = .nonConsumable
         #expect(rules.currencies(of: timeline(of: kept)) == [])
-        // Reported with other values than before.
+        // The payment is reported again with other values.
         var two = pack("a")
         two.quantity = 2
         #expect(steps(wallet(pack("a")), wallet(two)) == ["wallet_adjusted 100"])
@@ -268,7 +268,7 @@ import Testing
         // A refund that is dated before the purchase still comes after it.
         half.revocation?.at = Instant(milliseconds: -5)
         #expect(wallet(half).entries.map(\.balance) == [100, 50])
-        // A late purchase pays for what another purchase's refund could not debit.
+        // A late purchase covers what another purchase's refund could not debit.
         #expect(
             steps(
                 wallet(pack("a", refunded: true), spent: 60),

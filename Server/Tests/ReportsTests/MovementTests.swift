@@ -106,7 +106,7 @@ import Testing
     func `a gap of sixty days in the App Store's calendar does not reset the paid year`(
         change seconds: Int, hours: Int
     ) {
-        // In February clocks are put back, or forward, or neither.
+        // In February the clocks are put back, put forward, or left unchanged.
         let change = WallClock.Change(at: .month(13), seconds: seconds)
         let clock = WallClock(name: "store", secondsAtFirst: 0, changes: [change])
         var rules = MoneyRules()
@@ -121,7 +121,7 @@ import Testing
         #expect(rate(after: limit + .seconds(1)) == 30_000)
     }
 
-    @Test func `a renewal that costs nothing can be collected later, too`() {
+    @Test func `a renewal that costs nothing can also be collected later`() {
         var free = Payment.paid(month: 1, "pro", 0)
         free.terms = .trial
         let purchase = PurchaseID("1", in: .production)

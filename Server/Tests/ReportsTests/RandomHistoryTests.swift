@@ -215,8 +215,7 @@ private struct RandomHistory {
         (self.facts, self.purchase) = (facts, purchase)
     }
 
-    /// What was active or free at a moment, by all movements until then, or without those that are
-    /// marked as meanwhile.
+    /// What was active or free at a moment, by all movements until then.
     func standing(at moment: Instant, _ movements: [Movement]) -> Totals {
         var sum = movements.filter { $0.at <= moment }.reduce(Totals()) {
             $0 + Totals($1.amounts.ofStock, $1.counts)

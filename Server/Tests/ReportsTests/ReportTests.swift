@@ -117,14 +117,14 @@ import Testing
         #expect(
             before.rows.map { $0.values.last?.number }
                 == [0, 0, 0, 0, 0, 750, 750, 750, 500, 500])
-        // The rates end on day 22, and the last subscription ends before that.
+        // The rates end on day 22. The last subscription ends before that day.
         for definition in [ReportCatalogue.mrr, ReportCatalogue.mrrMovement, ReportCatalogue.arr] {
             let over = Self.report(definition, on: 5..<40, today: 60, ends: true)
             #expect(over.unconverted == [], "\(definition.name)")
             #expect(over.rows.last?.values.allSatisfy { $0.isNothing } == true)
             #expect(over.rateDays == 5...5)
         }
-        // The other subscription continues.
+        // If the second subscription does not end, a rate is missing.
         #expect(Self.report(ReportCatalogue.mrr, on: 5..<40, today: 60).unconverted == ["USD"])
     }
 
@@ -137,7 +137,7 @@ import Testing
             ReportCatalogue.revenue, on: 41..<50, today: 60, rateDays: 41...50, opening: 40)
         #expect(later.unconverted == [])
         #expect(later.rateDays == nil)
-        // Neither do reports of the state at the end of periods.
+        // Reports of the state at the end of periods need none either.
         for definition in [ReportCatalogue.mrr, ReportCatalogue.arr] {
             let closing = Self.report(
                 definition, on: 41..<50, today: 60, rateDays: 41...50, opening: 40)
@@ -260,7 +260,7 @@ import Testing
         #expect(conversion(5, "CHF", "USD") == [4_000, 3])
         #expect(conversion(2, "CHF", "USD") == [16_000, 1])
         #expect(conversion(2, "CHF", "EUR") == [4_000, 2])
-        // For ten days after the day of the rate, and no longer.
+        // A rate is used for ten days after its day, and no longer.
         #expect(conversion(13, "CHF", "USD") == [4_000, 3])
         #expect(conversion(14, "CHF", "USD") == nil)
         #expect(conversion(15, "USD", "EUR") == [500, 5])

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Reports
 
-/// Refunds that were reversed, as they happened and as they are known now.
+/// Reversed refunds, as they happened on each day and as they are known now.
 @Suite struct ReversedRefundTests {
     private static let purchase = PurchaseID("1", in: .production)
 
@@ -23,7 +23,7 @@ import Testing
         PurchaseBooks(of: purchase, facts, rules: MoneyRules()).movements
     }
 
-    /// The sums of the changes on each day, without those that add up to nothing.
+    /// The sums of the changes on each day, without those that are zero.
     private static func days(
         _ movements: [Movement], isRestated: Bool = false
     ) -> [Int64: Totals] {
@@ -100,7 +100,7 @@ import Testing
         let (second, third) = (Payment.paid(month: 1), Payment.paid(month: 2))
         let movements = Self.movements([
             Self.told(.paid(month: 0), at: .month(0)),
-            // Charged ahead, and refunded before it began.
+            // The period was charged ahead, and refunded before it began.
             Self.refunded(second, at: .month(1) - .days(1)),
             Self.told(second, at: .month(1) + .days(10)), Self.told(third, at: .month(2)),
         ])
@@ -109,7 +109,7 @@ import Testing
         #expect(days[31]?.counts.active == -1 && days[41]?.counts.active == 1)
     }
 
-    @Test func `a free period that was revoked and restored was no trial in between`() {
+    @Test func `while a free period was revoked it did not count as a trial`() {
         let trial = Payment.trial(month: 0)
         let movements = Self.movements([
             Self.refunded(trial, at: .month(0) + .days(3)),
@@ -185,7 +185,7 @@ import Testing
         let then = known(at: refund + .days(1))
         #expect(Set(then.map(\.kind)) == [.new, .churn, .refund])
         #expect(then.allSatisfy { !$0.isMeanwhile })
-        // What had happened until then is the same at both times.
+        // What had happened until the day after the refund is the same in the two views.
         let until = refund + .days(1)
         #expect(
             Self.days(then.filter { $0.at <= until })
@@ -233,7 +233,7 @@ import Testing
             Self.told(first, at: .month(-1)), Self.told(second, at: .month(0)),
         ])
         #expect(movements.filter { $0.at == .month(0) }.map(\.kind) == [kind, kind])
-        // In another storefront it is a different price.
+        // In another storefront the same change is a change of price.
         second.storefront = "DEU"
         let moved = Self.movements([
             Self.told(first, at: .month(-1)), Self.told(second, at: .month(0)),

@@ -3,7 +3,7 @@ import Testing
 
 @testable import Reports
 
-/// A difference that is planted on one side, and the cause that must be found.
+/// Differences that are planted on one side, and the causes that must be found.
 struct PlantedDifference: Sendable, CustomTestStringConvertible {
     var name: String
     var plant: @Sendable (inout [SalesFigure], inout [SalesFigure], inout Set<Int64>) -> Void
@@ -132,14 +132,16 @@ struct PlantedDifference: Sendable, CustomTestStringConvertible {
         #expect(found.comparedCount == 10)
     }
 
-    @Test func `a charge that is collected later is counted on that day, if the files say so`() {
+    @Test
+    func `a charge that is collected later is counted on the later day if the files confirm it`() {
         var apples = Self.sales
         apples[0] = .sale(on: 10, "pro", units: 2)
         apples.append(.sale(on: 15, "pro", units: 1))
         let shift = SalesShift(
             .chargeOnAnotherDay, removed: .sale(on: 10, "pro", units: 1),
             added: [.sale(on: 15, "pro", units: 1)])
-        // There is no file for the day on which it was due: nothing else was sold then.
+        // There is no file for the day on which the charge was due, because nothing else was sold
+        // on that day.
         let found = SalesReconciliation(
             ours: Self.sales, apples: apples, days: [12, 15], shifts: [shift])
         #expect(found.differences.filter { $0.key.day == 15 }.count == 3)
@@ -152,7 +154,7 @@ struct PlantedDifference: Sendable, CustomTestStringConvertible {
         #expect(unconfirmed.differences.isEmpty)
     }
 
-    @Test func `a partial refund that was charged again is a refund only in the files`() {
+    @Test func `a partial refund that was later reversed is a refund only in the files`() {
         var part = SalesFigure.refund(on: 13, "pro")
         (part.refunded, part.proceeds) = (4000, -2800)
         let found = SalesReconciliation(

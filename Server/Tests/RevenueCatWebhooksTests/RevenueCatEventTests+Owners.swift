@@ -5,7 +5,7 @@ import Testing
 
 @testable import RevenueCatWebhooks
 
-/// The owner of a purchase, and what is not bought in the App Store.
+/// Webhooks about the owner of a purchase, and about what was not bought in the App Store.
 extension RevenueCatEventTests {
     @Test func `a manual grant is a promotional purchase`() throws {
         let grant = PerennialContract.Grant(
@@ -46,7 +46,7 @@ extension RevenueCatEventTests {
         var context = Self.context()
         context.formerCustomer = Self.ids
         #expect(RevenueCatEvent.events(for: Self.event(type), in: context).isEmpty)
-        // It was known by one of their ids.
+        // The receiver knew the purchase by one of the person's ids.
         context.formerCustomer = .init(first: "user-77", last: "user-77", all: ["user-77"])
         #expect(RevenueCatEvent.events(for: Self.event(type), in: context).isEmpty)
     }
@@ -61,7 +61,7 @@ extension RevenueCatEventTests {
     }
 
     @Test
-    func `if the receiver knows another owner, the new owner also gets a purchase event`() throws {
+    func `if the receiver knows another owner, a purchase event follows the transfer`() throws {
         var context = Self.context()
         context.isToldOfAnother = true
         let event = Self.event(.linked) {
@@ -74,7 +74,7 @@ extension RevenueCatEventTests {
         #expect(rendered[1].value("entitlement_ids") == .list([.string("pro")]))
     }
 
-    @Test func `the purchases that a former owner keeps are sent after the transfer`() throws {
+    @Test func `after a transfer, the former owner's remaining purchases are sent`() throws {
         var context = Self.context()
         context.formerCustomer = .init(first: "ben", last: "ben", all: ["ben"])
         var other = Self.event(.extended) {
@@ -89,7 +89,7 @@ extension RevenueCatEventTests {
         #expect(rendered.map(\.kind) == [.transfer, .subscriptionExtended])
         #expect(rendered[1].value("app_user_id") == .string("ben"))
         #expect(rendered[1].value("product_id") == .string("atlas"))
-        // Nothing moved, so nothing was lost.
+        // If the owner did not change, there is nothing to send.
         context.formerCustomer = context.customer
         #expect(RevenueCatEvent.events(for: Self.event(.moved), in: context).isEmpty)
     }
@@ -119,7 +119,7 @@ extension RevenueCatEventTests {
         #expect(id.wholeMatch(of: /\$RCAnonymousID:[0-9a-f]{32}/) != nil)
     }
 
-    @Test func `of several webhooks of one event only one has the money`() {
+    @Test func `if one event causes several webhooks, only one of them has the money`() {
         let refund = Self.event(.refunded) {
             $0.money = PerennialContract.Money(amount: "-9.99", currency: "USD")
             ($0.before, $0.after) = (Self.status(.paid), Self.status(.refunded, active: false))

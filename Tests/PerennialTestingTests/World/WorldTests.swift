@@ -4,7 +4,7 @@ import Testing
 
 @testable import PerennialTesting
 
-/// The features of a world that tests of apps use, besides the stories.
+/// The features of a world that are for tests of apps, and that the stories do not use.
 @Suite(
     .serialized, .timeLimit(.minutes(2)), .enabled(if: World.isAvailable, "skipped: no program"))
 struct WorldTests {
@@ -44,7 +44,8 @@ struct WorldTests {
     @Test(.world) func `a slow server delays nobody longer than the app's patience`() async throws {
         let world = try World.current
         let phone = try await world.device(of: "anna")
-        // So that the product's entitlements are known, however slow the first responses are.
+        // With bundled offerings the product's entitlements are known, however slow the first
+        // responses are.
         let offerings = try await world.bundledOfferings()
         let perennial = phone.perennial {
             $0.bundledOfferings = offerings

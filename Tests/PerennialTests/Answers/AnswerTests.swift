@@ -4,7 +4,8 @@ import Testing
 @testable import Perennial
 @testable import PerennialContract
 
-/// A customer who has paid never sees a certain no, however late the server answers.
+/// A customer who has paid never sees their access reported as closed for certain, however late the
+/// server answers.
 @Suite struct AnswerTests {
     private func play(_ row: AnswerRow, after delay: Int64?, signed: Bool) async throws {
         let clock = VirtualClock()

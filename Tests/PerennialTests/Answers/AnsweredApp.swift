@@ -60,7 +60,7 @@ final class AnsweredApp: Sendable {
         get throws { try #require(perennial.engine) }
     }
 
-    /// Waits until the store was read, and until only requests are pending.
+    /// Waits until the store was read, and until the app only waits for requests.
     func untilStoreIsRead() async throws {
         let engine = try engine
         try await eventually("the store was read") { await engine.state.isStoreRead }
@@ -93,7 +93,7 @@ final class AnsweredApp: Sendable {
         return value
     }
 
-    /// Ends the app. Then ``answers`` has everything that it has shown.
+    /// Ends the app. Afterwards ``answers`` has everything that the app has shown.
     func stop() async throws {
         await perennial.stop()
         var mark = perennial.snapshot

@@ -26,7 +26,7 @@ import Testing
         case later
         /// A proxy before the server finds each body too large.
         case tooLarge
-        /// An answer of an earlier moment, which is never accepted.
+        /// A server whose answers are of an earlier moment, so that the app never accepts them.
         case stale
     }
 
@@ -90,7 +90,7 @@ import Testing
             transport: proxy.send)
     }
 
-    /// Moves the clock when the app does nothing more, or never stops.
+    /// Moves the clock once the app does nothing more, or after the largest number of checks.
     private func advance(
         _ clock: VirtualClock, of engine: Engine, asking server: LateServer
     ) async throws {
@@ -108,8 +108,9 @@ import Testing
         }
     }
 
-    /// The number of checks after which an app without news does nothing more, and the largest
-    /// number: a loop without a pause sends much more than the budget in that time.
+    /// The number of checks after which an app that has not sent anything is considered to wait,
+    /// and the largest number of checks. A loop without a pause sends much more than the budget in
+    /// that time.
     private static let (calmLooks, looksMax) = (10, 200)
 
     /// The largest number of requests in any minute.
@@ -154,7 +155,7 @@ import Testing
         #expect(times.count >= 3)
     }
 
-    @Test func `a request that somebody waits for is not held back, but counts`() {
+    @Test func `a request that somebody waits for is not delayed, but counts toward the budget`() {
         var budget = RequestBudget()
         let now = RequestBudget.Moment(device: 0, machine: 0)
         for _ in 0..<RequestBudget.perMinute - RequestBudget.keptFree {
@@ -168,7 +169,7 @@ import Testing
         #expect(budget.wait(at: .init(device: 0, machine: 60_000)) == 0)
     }
 
-    @Test func `a budget that is spent during a pause delays what follows the pause`()
+    @Test func `if the budget is spent during a pause, the request after the pause is delayed`()
         async throws
     {
         let clock = VirtualClock()
@@ -189,7 +190,8 @@ import Testing
         await perennial.stop()
     }
 
-    @Test func `an app that waits for changes asks less and less if a proxy changes the tags`()
+    @Test
+    func `if a proxy changes the tags, an app that waits for changes asks less and less often`()
         async throws
     {
         let clock = VirtualClock()
@@ -205,7 +207,7 @@ import Testing
             try await advance(clock, of: engine, asking: server)
         }
         await perennial.stop()
-        // Two requests of the launch, and pauses of 1, 2, 4 … seconds.
+        // There are two requests of the launch, and then pauses of 1, 2, 4 … seconds.
         #expect((4...14).contains(server.requests.count), "\(server.requests.count)")
     }
 }

@@ -18,8 +18,8 @@ final class LateServer: Sendable {
         var grants: [String: [String]] = [:]
         /// By alias.
         var customers: [String: String] = [:]
-        /// Purchases that can be posted: a document with one of their transaction ids is one of
-        /// them.
+        /// Purchases that a device can post. A posted document is matched to a purchase by its
+        /// transaction id.
         var market: [Sale] = []
         /// The purchases in every receipt that is posted.
         var receipts: [Sale] = []

@@ -4,7 +4,8 @@ import Testing
 @testable import Perennial
 @testable import PerennialContract
 
-/// State from an earlier launch, a log-in, and entries that wait for the server.
+/// Launches with state from an earlier launch, with a log-in, and with entries that wait for the
+/// server.
 @Suite struct RelaunchTests {
     private let clock = VirtualClock()
     private let signer = TestSigner("one")
@@ -86,7 +87,10 @@ import Testing
         try await app.stop()
     }
 
-    @Test func `an answer about the offerings does not confirm a renewal`() async throws {
+    @Test
+    func `a late answer about the offerings does not close a subscription that may have renewed`()
+        async throws
+    {
         let server = server(shop)
         let app = try AnsweredApp(ListedStore(), server)
         try await app.untilAnswered(0)
@@ -113,7 +117,7 @@ import Testing
         let server = server(shop)
         let app = try AnsweredApp(store, server)
         let engine = try app.engine
-        // As if the app came to the foreground at once.
+        // The app comes to the foreground before the store has answered.
         try await engine.fetchCustomer(within: 1)
         #expect(await engine.state.answer != nil && app.pro == .unknown)
         store.isSilent(false)
@@ -201,7 +205,9 @@ import Testing
         #expect(!app.answers[before...].contains(.shut), "\(app.answers)")
     }
 
-    @Test func `no customer sees a certain no while their receipt waits`() async throws {
+    @Test func `no customer sees access as closed for certain while their receipt waits`()
+        async throws
+    {
         let server = server(
             .init(gives: AnswerRow.shop, receipts: [.once("7", "guide")]))
         let app = try AnsweredApp(ListedStore(), server)
@@ -220,7 +226,8 @@ import Testing
         #expect(next.pro == .open && next.answers == [.unknown, .open], "\(next.answers)")
     }
 
-    @Test func `a second process shows no access once the first has sent the receipt`()
+    @Test
+    func `a second process knows that access is closed only after the first posted the receipt`()
         async throws
     {
         let server = server(.init(gives: AnswerRow.shop))
@@ -240,7 +247,7 @@ import Testing
         try await app.stop()
     }
 
-    @Test func `a person without any answer is neither open nor closed after a log-in`()
+    @Test func `after a log-in without any answer, access is unknown`()
         async throws
     {
         let server = server(shop)
@@ -263,7 +270,9 @@ import Testing
         try await app.stop()
     }
 
-    @Test func `a widget shows unknown if the app could not ask about a purchase`() async throws {
+    @Test func `a widget shows access as unknown if the app could not ask about a purchase`()
+        async throws
+    {
         let store = ListedStore()
         let folder = try await launched(store, server(.init(gives: [:])))
         var configuration = Perennial.Configuration(

@@ -26,7 +26,7 @@ final class VirtualClock: DeviceClock {
 
     func now() -> Timestamp { Timestamp(milliseconds: Self.start.milliseconds + elapsed) }
     func monotonic() -> Int64 { Self.startMonotonic + elapsed }
-    /// Stands still, so that the speed of the machine changes nothing.
+    /// This time stands still, so that the speed of the machine changes nothing.
     func machine() -> Int64 { 0 }
     func bootID() -> String { "boot" }
 
@@ -83,7 +83,7 @@ struct NeverCame: Error, CustomStringConvertible {
     var description: String
 }
 
-/// Waits until a condition holds that other tasks bring about in their own time.
+/// Waits until a condition holds that other tasks make true.
 func eventually(
     _ what: String, within seconds: Double = 60, _ isSo: () async throws -> Bool
 ) async throws {

@@ -5,13 +5,13 @@ import Testing
 @testable import Perennial
 
 @Suite struct LimitTests {
-    @Test func `a wait for an impossibly long time is a long wait`() async {
+    @Test func `a sleep of the longest possible time waits instead of returning at once`() async {
         let waiting = Task { try await SystemClock().sleep(milliseconds: .max) }
         waiting.cancel()
         await #expect(throws: CancellationError.self) { try await waiting.value }
     }
 
-    @Test func `a proof that never comes is waited for only until the time limit`() async {
+    @Test func `the SDK waits for a customer proof only until the time limit`() async {
         let client = ServerClient(
             base: URL(string: "http://127.0.0.1:9")!, key: "pk_a",
             proof: { _ in

@@ -2,7 +2,7 @@ import Foundation
 import Perennial
 import PerennialContract
 
-/// A store that has nothing, and says so.
+/// A store that answers at once and lists nothing.
 struct SilentStore: DeviceStore {
     func products(_ ids: [String]) async throws(StoreError) -> [StoreProduct] { [] }
 

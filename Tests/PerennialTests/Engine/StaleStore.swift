@@ -2,8 +2,8 @@ import Perennial
 import StoreKit
 import Synchronization
 
-/// A device's store that still has the documents of long ago, until the customer lets it fetch
-/// everything again.
+/// A device's store that still has outdated documents, until the customer lets it fetch everything
+/// again.
 final class StaleStore: DeviceStore {
     private let device: SimulatedDevice
     private let old: [StoreDocument]

@@ -69,7 +69,7 @@ import Testing
         #expect(trial.state == .trial)
     }
 
-    @Test func `values of a later StoreKit survive`() throws {
+    @Test func `values that a later StoreKit adds are kept`() throws {
         let fields = """
             , "offerType": 9, "offerDiscountType": "BARTER", "offerPeriod": "P1Y2M", \
             "inAppOwnershipType": "BORROWED"

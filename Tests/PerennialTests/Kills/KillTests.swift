@@ -100,7 +100,7 @@ struct KillTests {
         let app = try KilledProcess(
             phone, in: world, customer: phone.account, buying: kill.product)
         #expect(await app.says("tap"), "kill \(kill.number)")
-        // The random moment is the point: this test waits for no condition.
+        // The test kills at a random moment on purpose, so it waits for no condition.
         try await Task.sleep(nanoseconds: UInt64(kill.seconds * 1_000_000_000))
         await app.kill()
         await world.serverIs(.up)
@@ -114,8 +114,8 @@ struct KillTests {
     private func stage(
         of phone: Device, _ kill: Kill, in world: World
     ) async throws -> KillTally.Stage {
-        // In this order: a purchase that was on its way when the process ended can arrive in
-        // between.
+        // The order of these questions matters: a purchase that was on its way when the process
+        // ended can arrive between them.
         let isBought = try await !world.truth(of: phone.account).purchases.isEmpty
         let isFinished = try await phone.unfinished() == 0
         let isKept = try await isKept(kill.product, of: phone, in: world)

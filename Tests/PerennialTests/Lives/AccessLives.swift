@@ -6,7 +6,8 @@ import Testing
 
 /// Random lives of one customer with up to two phones, with servers that are slow, down or silent,
 /// stores that are empty or offline, and old offerings in the app. Every snapshot that an app ever
-/// shows is compared with the App Store's books: a customer who has paid never sees a certain no.
+/// shows is compared with the App Store's books: a customer who has paid never sees access reported
+/// as closed for certain.
 ///
 /// `PERENNIAL_LIVES` sets the number of lives. `PERENNIAL_SEED` repeats those of an earlier run, as
 /// far as the machine's timing allows.
@@ -19,7 +20,8 @@ struct AccessLives {
     static let seed =
         environment["PERENNIAL_SEED"].flatMap { UInt64($0) } ?? .random(in: 1...999_999)
 
-    @Test func `no customer who has paid sees a certain no`() async throws {
+    @Test func `no customer who has paid sees access reported as closed for certain`() async throws
+    {
         print("Lives: PERENNIAL_SEED=\(Self.seed) PERENNIAL_LIVES=\(Self.count)")
         var tally = LifeTally()
         try await Stories.play { world in
@@ -36,7 +38,7 @@ struct AccessLives {
     }
 }
 
-/// Counts of what was played and seen.
+/// Counts of the acts that were played and of the states that were shown.
 struct LifeTally: CustomStringConvertible {
     private(set) var lives = 0
     private(set) var snapshots = 0

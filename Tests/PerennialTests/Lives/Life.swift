@@ -4,10 +4,11 @@ import Testing
 
 @testable import Perennial
 
-/// The life of one customer, who is the only one with this Apple account.
+/// The life of one customer. Nobody else uses this customer's Apple account.
 ///
-/// A certain no is wrong about a right that was open in the books before and after the act during
-/// which it was shown, unless the app could not know: see ``LifePhone/isExcused(_:in:)``.
+/// Reporting a right as closed for certain is wrong if the right was open in the books before and
+/// after the act in which it was reported, unless the app could not know: see
+/// ``LifePhone/isExcused(_:in:)``.
 struct Life {
     let seed: UInt64
     private let world: World
@@ -20,8 +21,7 @@ struct Life {
     /// Whether each right was open at the last look at the books.
     private var open: [String: Bool] = [:]
 
-    /// Whether time has passed in the last act. What the server answers during that time is not
-    /// judged.
+    /// Whether time has passed in the last act. What the apps show during that time is not judged.
     private var isTimePassing = false
 
     private(set) var snapshots = 0
@@ -138,7 +138,7 @@ struct Life {
             configuration.customer = person
             configuration.bundledOfferings = bundle
             configuration.trustedKeys = keys
-            // A slower server is as good as none.
+            // A slower server counts as one that does not answer.
             configuration.patience = 0.5
         }
         // In half of the cases the next act comes while the launch is still going on.
@@ -161,8 +161,8 @@ struct Life {
         open = Dictionary(
             uniqueKeysWithValues: Self.rights.map { ($0, truth.isOpen($0)) })
         for phone in phones {
-            // This comes before the snapshots are read: what arrives meanwhile counts as not known
-            // yet.
+            // The app's knowledge is read before the snapshots. So what arrives in between counts
+            // as not known yet.
             let knowledge = try await phone.knowledge(in: world)
             for shown in try await phone.shown() { check(shown, of: phone, since: before) }
             phone.note(
@@ -198,7 +198,7 @@ struct Life {
         try await phone.device.simulated.clock().now
     }
 
-    /// Everything is up again, and every part learns the present state.
+    /// Ends all faults, and waits until every part knows the present state.
     private mutating func end() async throws {
         await world.serverIs(.up)
         let before = open

@@ -124,9 +124,10 @@ final class LifePhone: Sendable {
         }
     }
 
-    /// Whether the app could not know that a right is open: it has not read the purchase or the
-    /// store's lists since; and at the last look the server did not know it of the app's customer,
-    /// or has not answered since.
+    /// Whether the app could not know that a right is open. Two things must be true: since the
+    /// right opened, the app has read neither the purchase nor the store's complete lists; and at
+    /// the last look, the server had not answered since then, or did not know the right of the
+    /// app's customer.
     func isExcused(_ right: String, in shown: ShownSnapshot) -> Bool {
         state.withLock { state in
             guard let opened = state.opened[right] else { return true }

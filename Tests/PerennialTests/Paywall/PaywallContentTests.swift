@@ -51,7 +51,7 @@ import Testing
                 [RageShop.everything(.expired, until: RageShop.now)],
                 terms: [.init(product: "3months", from: .distantPast, until: RageShop.now)]),
             "buy buy buy subscribe subscribe subscribe subscribe")
-        // The plan runs; it is in a grace period; its renewal could not be charged; it ended.
+        // The plan is active; it is in a grace period; its renewal could not be charged; it ended.
         expect(RageShop.plan(), "included included included renew renew owned switch_plan")
         expect(
             RageShop.plan { $0.state = .grace },
@@ -62,7 +62,7 @@ import Testing
         expect(
             RageShop.plan { $0.state = .expired },
             "buy buy buy subscribe subscribe subscribe subscribe")
-        // The plan will change; the plan is the family's; it was granted manually.
+        // The plan will change; the plan is shared by the family; the plan was granted manually.
         expect(
             RageShop.plan { $0.renewsTo = "yearly" },
             "included included included renew renew owned pending")

@@ -69,7 +69,7 @@ import Testing
         }
     }
 
-    @Test func `an unchanged number of seats is not explained`() {
+    @Test func `the screen mentions the next period's seats only if their number changes`() {
         var group = Self.group
         (group.seats, group.seatsAtRenewal, group.available) = (1, 1, nil)
         #expect(SeatScreen(group, wording("en")).renewal == nil)
@@ -89,7 +89,7 @@ import Testing
         #expect(lines() == ["There is no free seat for you at the moment."])
     }
 
-    @Test func `a shop says that somebody else pays`() {
+    @Test func `the shop says if somebody else pays for the plan`() {
         let paywall = RageShop.paywallContent(RageShop.plan { $0.ownership = .assigned })
         let row = paywall.rows.first { $0.id == "monthly" }
         #expect(row?.action == .included && row?.status == "Somebody else pays for you")

@@ -117,7 +117,7 @@ import Testing
             await app.enterForeground()
             return server.books.withLock { $0.posted.last } == refunded.jws
         }
-        // Signed again, and otherwise the same: it is not new.
+        // The same document, signed again, is not new.
         let again = SeatStore.document("1", seats: 5, revoked: 2, signed: 2000)
         store.books.withLock { $0.listed = [again] }
         await app.enterForeground()

@@ -23,7 +23,7 @@ struct CatalogueFileTests {
         #expect(file.read() == catalogue(3))
     }
 
-    @Test func `products that do not fit are dropped, and offerings that do not fit are refused`()
+    @Test func `products beyond the limit are dropped, and offerings beyond the limit are refused`()
         throws
     {
         let folder = try TemporaryFolder()

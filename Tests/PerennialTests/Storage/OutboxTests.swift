@@ -60,7 +60,9 @@ struct OutboxTests {
         #expect(added == [.added, .added])
     }
 
-    @Test func `a restored document gets that intent and is due at once`() async throws {
+    @Test func `a document is due at once if a restore posts it again, and it gets that intent`()
+        async throws
+    {
         let outbox = try Outbox(folder: folder.device)
         let entry = document("a")
         _ = try await outbox.add([entry])
@@ -76,12 +78,12 @@ struct OutboxTests {
             return
         }
         #expect(kept.intent == .restore)
-        // A document that the app finds by itself does not undo that.
+        // If the app then finds the document by itself, that does not undo the restore.
         #expect(try await outbox.add([document("a")]) == [.present])
         #expect(await outbox.entries.first?.content == .document(kept))
     }
 
-    @Test func `an entry that cannot be written is still set apart until the process ends`()
+    @Test func `an entry is set apart until the process ends, even if that cannot be written`()
         async throws
     {
         let outbox = try Outbox(folder: folder.device)
@@ -126,7 +128,7 @@ struct OutboxTests {
         }
     }
 
-    @Test func `an entry from before placements is read`() async throws {
+    @Test func `an entry written by a version without placements is read`() async throws {
         let entry = document("a")
         var content = ByteReader(OutboxLine.added(entry).fileBytes[...])
         let marker = try content.next(5)

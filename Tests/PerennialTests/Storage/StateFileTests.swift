@@ -332,7 +332,7 @@ struct StateFileTests {
         #expect(whole.token == state.token)
     }
 
-    @Test func `a verdict is only for its person, and useless without the salt`() {
+    @Test func `a stored verdict is valid only for its person and with the right salt`() {
         let verdict = KeptVerdict.person("anna", salt: [1])
         #expect(verdict.verdict(for: "anna", salt: [1]) == .theirs)
         #expect(verdict.verdict(for: "ben", salt: [1]) == .anotherPerson)

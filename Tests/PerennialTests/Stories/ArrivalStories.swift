@@ -90,7 +90,8 @@ extension Stories {
             }
         }
 
-        @Test func `64: an observer posts once what other code finishes, and finishes nothing`()
+        @Test
+        func `64: an observer posts each transaction that other code finishes, and finishes none`()
             async throws
         {
             try await Stories.play { world in

@@ -47,7 +47,7 @@ extension Stories {
             }
         }
 
-        @Test func `of two readers the later one gets the requests`() async throws {
+        @Test func `if two tasks read the requests, the later one gets them`() async throws {
             try await Stories.play { world in
                 let phone = try await world.device(of: "anna")
                 let perennial = phone.perennial()
@@ -99,7 +99,7 @@ extension Stories {
 }
 
 extension World {
-    /// Asks the server as its owner.
+    /// Sends a request to the server with the secret key.
     @discardableResult
     nonisolated func server(
         _ method: String, _ path: String, _ body: [String: any Sendable]? = nil

@@ -27,7 +27,8 @@ extension Stories {
             }
         }
 
-        @Test func `6: after long offline the store's evidence counts, and the server's does not`()
+        @Test
+        func `6: after a long time offline, the store's evidence counts and the server's does not`()
             async throws
         {
             try await Stories.play { world in
@@ -75,7 +76,8 @@ extension Stories {
                 for rotations in [1, 2] {
                     await phone.stop(perennial)
                     for _ in 1...rotations { try await world.rotateTokenKey() }
-                    // The last token is valid for ten more days, and one of today for thirty.
+                    // The last token is valid for ten more days. A token of today would be valid
+                    // for thirty.
                     try await world.advance(.days(20))
                     let back = try await phone.launch()
                     try await back.refresh()
@@ -111,7 +113,8 @@ extension Stories {
             }
         }
 
-        @Test func `11: a subscription that ends while the server is down closes on a second look`()
+        @Test
+        func `11: a subscription that ends while the server is down closes after a second look`()
             async throws
         {
             try await Stories.play { world in

@@ -20,7 +20,7 @@ extension Stories {
                 await world.serverIs(.down)
                 try await phone.buyElsewhere("seeds.100")
                 await perennial.enterForeground()
-                // The purchase that the server cannot record at the moment is the last one of each
+                // The purchase that the server cannot record at the moment is listed last in every
                 // list.
                 try await world.faults(["devices": ["wrong_app": 1]])
                 await world.serverIs(.up)
@@ -47,7 +47,7 @@ extension Stories {
                 try await first.purchase("guide")
                 #expect(try await phone.finishesAll(first))
                 let pad = try await world.device(of: "anna")
-                // What the pad lists now is too old when it reaches the server.
+                // The pad's documents are too old when they reach the server.
                 await world.serverIs(.down)
                 let made = pad.perennial()
                 let engine = try #require(made.engine)
@@ -56,7 +56,8 @@ extension Stories {
                 await made.stop()
                 await world.serverIs(.up)
                 try await world.advance(.seconds(31 * Stories.day))
-                // Nobody has signed in on either device, so a new document gives it to both.
+                // Nobody has signed in on the pad or the phone, so a new document gives both
+                // devices access.
                 let perennial = Perennial(
                     await engine.configuration, store: StaleStore(pad.simulated, has: old),
                     clock: pad.clock)

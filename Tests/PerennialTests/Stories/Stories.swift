@@ -6,8 +6,8 @@ import Testing
 
 /// How much of each story is played.
 enum StoryScale {
-    /// Whether everything is played in full, which takes longer than a test may:
-    /// `PERENNIAL_STORIES=whole`.
+    /// Whether everything is played in full: `PERENNIAL_STORIES=whole`. That takes longer than a
+    /// test's time limit.
     static let isWhole =
         ProcessInfo.processInfo.environment["PERENNIAL_STORIES"] == "whole"
 }
@@ -21,8 +21,8 @@ enum Stories {
     /// The days of most periods here, in seconds.
     static let day = 86_400
 
-    /// Plays in a new world, which ends with the story, however that ends. At its end, no password
-    /// may have been requested, except by the customer.
+    /// Plays a story in a new world. The world ends with the story, even if the story fails. At the
+    /// end, no password may have been requested, except by the customer.
     ///
     /// - Parameter passwords: the number of passwords that the story asks for by restoring.
     static func play(

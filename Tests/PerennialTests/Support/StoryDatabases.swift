@@ -4,8 +4,9 @@ import Glibc
 /// A PostgreSQL of this process with a database for each story, if `PERENNIAL_STORIES_DATABASE` is
 /// `postgres`. Otherwise worlds have a file of SQLite.
 ///
-/// A shell starts it, creates and drops databases as its input lines say, and ends it together with
-/// this process. If we are root, which PostgreSQL refuses, it runs as `nobody`.
+/// A shell starts PostgreSQL, creates and drops databases as its input lines say, and ends
+/// PostgreSQL together with this process. PostgreSQL refuses to run as root, so then it runs as
+/// `nobody`.
 actor StoryDatabases {
     static let shared = StoryDatabases()
 
@@ -16,7 +17,7 @@ actor StoryDatabases {
         var description: String
     }
 
-    /// Nothing here has to survive a loss of power.
+    /// The data need not survive a loss of power.
     private static let script = """
         PATH="$PATH:$(ls -d /usr/lib/postgresql/*/bin 2>/dev/null | tail -n 1)"
         folder=$(mktemp -d -t stories-pg-XXXXXX); exec 2>"$folder/errors"

@@ -1,7 +1,7 @@
 import AppStoreFormats
 
 /// What the app reports about a purchase whose customer requests a refund ("ConsumptionRequest").
-/// Only for customers who have consented.
+/// May be sent only for customers who have consented.
 package struct Consumption: Hashable, Sendable {
     package enum Delivery: Hashable, Sendable {
         /// How much was used, in thousandths of a percent; nil for a subscription, which has no

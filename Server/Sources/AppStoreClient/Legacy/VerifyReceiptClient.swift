@@ -101,7 +101,7 @@ struct ReceiptVerdict: Hashable, Sendable {
         isRetryable = VerifyReceiptResponse(json: json)?.isRetryable
     }
 
-    /// The environment that the receipt is from, if it is not the one that was asked.
+    /// The environment that the receipt belongs to, if it is not the one that was asked.
     var otherStore: StoreEnvironment? {
         switch status {
         case .sandboxReceipt: .sandbox
@@ -124,7 +124,8 @@ struct ReceiptVerdict: Hashable, Sendable {
         case let other where VerifyReceiptStatus.internalRange.contains(other.rawValue):
             isRetryable == true
                 ? .unavailable("verifyReceipt says \(status)") : refusal("internal error")
-        // Also returned for temporary trouble: the caller retries for a while, less and less often.
+        // Apple also returns this status for temporary trouble, so the caller retries for a while,
+        // less and less often.
         case .malformed: refusal("the receipt is malformed, or there is temporary trouble")
         case .notAuthentic: refusal("the receipt is not authentic")
         case .unreadable: refusal("the request could not be read")

@@ -13,7 +13,7 @@ package enum ReportDownload: Hashable, Sendable {
     case notYet
     /// Apple no longer has it.
     case noLonger
-    /// Apple does not serve such a report with these parameters, whatever the day.
+    /// Apple does not serve such a report with these parameters, for any day.
     case refused(ReportRefusal)
 }
 
@@ -71,11 +71,11 @@ extension AppStoreClient {
                     sentence: "The App Store refused with \(response.status) \(error)",
                     version: error.latestVersion))
         }
-        // Apple says both with the same code.
+        // Apple has one code for both cases, so the text decides.
         return error.detail.contains("not available yet") ? .notYet : .noSales
     }
 
-    /// Names of queries have brackets, which RFC 3986 does not allow there.
+    /// Names of query parameters have brackets, which RFC 3986 does not allow there.
     private static func encodedName(_ name: String) -> String {
         name.reduce(into: "") { text, character in
             switch character {
@@ -93,7 +93,7 @@ private struct ConnectProblem: CustomStringConvertible {
     var title = ""
     var detail = ""
 
-    /// The maximum number of characters that are quoted.
+    /// The maximum number of characters of the error that are quoted.
     private static let quotedMax = 300
 
     init(_ response: AppStoreResponse) {

@@ -9,8 +9,8 @@ package struct NotificationPage: Hashable, Sendable {
 }
 
 extension AppStoreClient {
-    /// The earliest moment that may be queried: 180 days ago, or 30 days in the sandbox; an hour
-    /// less, because Apple's clock may be ahead of ours.
+    /// The earliest moment that may be queried. Apple stores 180 days, or 30 days in the sandbox;
+    /// this is an hour later, because Apple's clock may be ahead of ours.
     package func earliestNotification(in environment: StoreEnvironment) -> AppStoreDate {
         let days: Int64 = environment == .production ? 180 : 30
         return AppStoreDate(milliseconds: now().milliseconds - days * 86_400_000 + 3_600_000)
@@ -20,7 +20,7 @@ extension AppStoreClient {
     ///
     /// - Parameters:
     ///   - start: not before ``earliestNotification(in:)``.
-    ///   - onlyFailures: only those that did not reach us, or not yet.
+    ///   - onlyFailures: only those that have not reached us.
     ///   - transactionID: only those about this transaction's customer; nil for all.
     ///   - token: the token of the page before. All other parameters must then be the same as
     ///     before.
@@ -42,8 +42,8 @@ extension AppStoreClient {
         return try NotificationPage(answer, after: token)
     }
 
-    /// Checks whether the key is accepted, by querying the notifications of one second, which are
-    /// few or none.
+    /// Checks whether Apple accepts the key, by querying the notifications of one second. There are
+    /// few or none of them.
     ///
     /// - Throws: any failure that prevented Apple from checking the key. A refusal of the query
     ///   itself is not a failure here, because the key was checked before.
@@ -60,8 +60,8 @@ extension AppStoreClient {
 }
 
 extension NotificationPage {
-    /// Every page says whether there are more. If one does not, a new token means more, because
-    /// Apple provides one only then.
+    /// Every page says whether there are more pages. If a page does not say so, a new token means
+    /// that there are, because Apple provides one only then.
     ///
     /// - Parameter former: the token of the page before.
     fileprivate init(_ answer: JSON, after former: String?) throws(AppStoreFailure) {

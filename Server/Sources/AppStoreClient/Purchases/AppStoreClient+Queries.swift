@@ -48,8 +48,8 @@ extension AppStoreClient {
     /// The transactions of a transaction's account that changed after a revision, or all of them,
     /// up to twenty per page: "Get Transaction History". Revoked transactions are included.
     ///
-    /// Every page says whether there are more. If one does not, more are assumed as long as the
-    /// page has transactions and a new revision: so nothing is lost, and the list ends.
+    /// Every page says whether there are more pages. If a page does not say so, more are assumed as
+    /// long as it has transactions and a new revision. So nothing is lost, and the list ends.
     package func history(
         of id: String, in environment: StoreEnvironment, revision: String?
     ) async throws(AppStoreFailure) -> HistoryPage {
@@ -81,9 +81,10 @@ extension AppStoreClient {
     /// Finds the environment that knows a transaction: production is asked first, then the sandbox.
     /// The result never changes, so callers can store it.
     ///
-    /// Production responds with 401 for an app that was never released: then the sandbox decides.
+    /// Production responds with 401 for an app that was never released. Then the sandbox decides.
     ///
-    /// - Throws: ``AppStoreFailure/unknownID`` if neither environment knows it, which may change.
+    /// - Throws: ``AppStoreFailure/unknownID`` if neither environment knows the transaction. That
+    ///   may change later.
     package func findEnvironment(_ id: String) async throws(AppStoreFailure) -> StoreEnvironment {
         let refusal: AppStoreFailure
         do {

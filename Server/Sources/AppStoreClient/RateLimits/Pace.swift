@@ -10,11 +10,11 @@ import AppStoreFormats
 package struct Pace: Hashable, Sendable {
     package private(set) var fullAt: AppStoreDate
 
-    /// - Parameter fullAt: as it was stored; without it, the bucket is full.
+    /// - Parameter fullAt: the stored number; nil if the bucket is full.
     package init(fullAt: AppStoreDate = AppStoreDate(milliseconds: 0)) { self.fullAt = fullAt }
 
-    /// Consumes one call from the bucket. Returns nil if the call is allowed. Otherwise nothing is
-    /// consumed, and it returns when to try again.
+    /// Takes one call from the bucket and returns nil, or takes nothing and returns when to try
+    /// again.
     package mutating func consumeCall(_ budget: CallBudget, at now: AppStoreDate) -> AppStoreDate? {
         let before = fullAt
         let next = reserve(budget, at: now)
@@ -31,7 +31,7 @@ package struct Pace: Hashable, Sendable {
         return AppStoreDate(milliseconds: max(next, now.milliseconds))
     }
 
-    /// Allows no calls until a moment, and after it one call at a time.
+    /// Allows no calls until a moment, and one call at a time after it.
     package mutating func pause(_ budget: CallBudget, until: AppStoreDate) {
         let emptyUntil = until.milliseconds + (budget.burst - 1) * budget.millisecondsPerCall
         fullAt = AppStoreDate(milliseconds: max(fullAt.milliseconds, emptyUntil))

@@ -3,7 +3,7 @@ import Synchronization
 
 /// Limits the calls of an app: consulted before each call, and notified of each refusal.
 package struct RateLimiter: Sendable {
-    /// Consumes one call from a budget. Returns nil if the call is allowed, otherwise when to try
+    /// Takes one call from a budget and returns nil, or takes nothing and returns when to try
     /// again.
     package let turn:
         @Sendable (Endpoint, StoreEnvironment, AppStoreDate) async throws
@@ -21,17 +21,18 @@ package struct RateLimiter: Sendable {
         self.rest = rest
     }
 
-    /// Without limits, for a simulated app: its clock may stand still, and then no budget would
-    /// ever refill.
+    /// No limits, for a simulated app: its clock may stand still, and then no budget would ever
+    /// refill.
     package static let unlimited = Self(turn: { _, _, _ in nil }, rest: { _, _, _ in })
 
-    /// For an app whose calls are all made by this process.
+    /// Limits for an app whose calls are all made by this process.
     package static func inProcess() -> Self {
         let paces = ProcessPaces()
         return Self(turn: paces.consumeCall, rest: paces.pause)
     }
 
-    /// For callers that can wait: each call waits until it is allowed, in the order of arrival.
+    /// Limits for callers that can wait: each call waits until it is allowed, in the order of
+    /// arrival.
     package static func waiting(
         sleep: @escaping @Sendable (Duration) async throws -> Void = {
             try await Task.sleep(for: $0)
@@ -53,7 +54,7 @@ package struct RateLimiter: Sendable {
             }, rest: paces.pause)
     }
 
-    /// How many pauses one call waits for; after them it is refused.
+    /// The number of pauses that one call waits for. After them it is refused.
     private static let restsMax = 20
 }
 
@@ -95,7 +96,7 @@ private final class ProcessPaces: Sendable {
         rests.withLock { $0[place] = max($0[place] ?? until, until) }
     }
 
-    /// The end of the last pause that Apple requested; may be in the past.
+    /// The end of the last pause that Apple requested. May be in the past.
     func pauseEnd(_ endpoint: Endpoint, _ environment: StoreEnvironment) -> AppStoreDate? {
         rests.withLock { $0[BudgetKey(endpoint: endpoint, environment: environment)] }
     }

@@ -7,12 +7,13 @@ package struct SeatInventory: Hashable, Sendable {
     /// How many more claims Apple accepts.
     package var available: Int
     /// The ids of the open claims, in lower case. After a renewal with fewer seats there can be
-    /// more than seats.
+    /// more claims than seats.
     package var claims: [String]
 }
 
-// Apple provides these calls only in the sandbox, for a running subscription whose transaction says
-// that the app manages the invitations. Apple documents the names of their errors, not the numbers.
+// Calls about seats. Apple provides them only in the sandbox, for a running subscription whose
+// transaction says that the app manages the invitations. Apple documents the names of their errors,
+// not the numbers.
 
 extension AppStoreClient {
     /// Reports that a member has a seat: "Claim Seat". Idempotent: the same request has the same
@@ -84,17 +85,19 @@ package enum SeatError: String, Hashable, Sendable, CaseIterable {
     case noAvailableSeats = "NoAvailableSeatsError"
     case claimNotFound = "SeatClaimIdNotFoundError"
     case appTransactionNotFound = "AppTransactionIdNotFoundError"
-    /// The subscription does not run, or was not bought in seats, or Apple manages its invitations.
+    /// The subscription is not active, or was not bought in seats, or Apple manages its
+    /// invitations.
     case notManagedByApp = "TransactionNotDevManagedGroupError"
 
-    /// The name as letters, without “Error”: a message may write it as words.
+    /// The letters of the name without “Error”, because a message may write the name as several
+    /// words.
     fileprivate var letters: String {
         rawValue.dropLast("Error".count).lowercased()
     }
 }
 
 extension AppStoreFailure {
-    /// The error about seats that a message names. Nil for any other failure.
+    /// The error about seats that a failure's message names. Nil for any other failure.
     package var seatError: SeatError? {
         guard case .refused(_, let message) = self else { return nil }
         let letters = message.lowercased().filter(\.isLetter)

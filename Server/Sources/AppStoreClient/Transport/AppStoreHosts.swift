@@ -16,7 +16,7 @@ package struct AppStoreHosts: Hashable, Sendable {
     package static let apple = Self(
         production: "https://api.storekit.apple.com",
         sandbox: "https://api.storekit-sandbox.apple.com")
-    /// Apple's earlier host names, which still work: for a firewall that allows only them.
+    /// Apple's earlier host names, which still work. They are for firewalls that allow only them.
     package static let appleBefore2026 = Self(
         production: "https://api.storekit.itunes.apple.com",
         sandbox: "https://api.storekit-sandbox.itunes.apple.com")
@@ -30,7 +30,7 @@ package struct AppStoreHosts: Hashable, Sendable {
     package static let appleReceipts = Self(
         production: "https://buy.itunes.apple.com", sandbox: "https://sandbox.itunes.apple.com")
 
-    /// A simulator, which serves its sandbox under a path of its own.
+    /// The addresses of a simulator. It serves its sandbox under another path.
     package static func simulator(_ url: String) -> Self {
         let url = withoutSlash(url)
         return Self(production: url, sandbox: url + "/sandbox")

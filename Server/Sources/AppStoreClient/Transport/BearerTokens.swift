@@ -13,7 +13,7 @@ final class BearerTokens: Sendable {
     static let backdatedSeconds: Int64 = 60
     /// A token with less remaining lifetime is not used: it must still be valid on arrival.
     static let remainingSecondsMin: Int64 = 300
-    /// A refused token is used again until it is this old: a new one would be refused as well.
+    /// A refused token is used again until it is this old, because a new one would also be refused.
     static let reissueSecondsMin: Int64 = 60
     static let audience = "appstoreconnect-v1"
 
@@ -72,7 +72,7 @@ final class BearerTokens: Sendable {
             .init("iss", .string(credentials.issuerID)), .init("iat", .integer(issued)),
             .init("exp", .integer(expires)), .init("aud", .string(Self.audience)),
         ]
-        // A team key is not one of an app.
+        // A team key does not belong to one app, so its tokens name none.
         if let bundleID = credentials.bundleID { claims.append(.init("bid", .string(bundleID))) }
         let token = try credentials.jws(.object(claims))
         return Token(

@@ -1,12 +1,12 @@
 import AppStoreFormats
 import Synchronization
 
-/// Measures how far our clock is from the App Store's, by the `Date` header of its last response,
-/// whatever the response was.
+/// Measures how far our clock is from the App Store's, using the `Date` header of its last
+/// response, successful or not.
 ///
 /// That date is truncated to seconds, some servers update it only once a second, and it was written
-/// at any moment between request and response. Only a difference that none of these explains
-/// counts, so the true difference is at least as large.
+/// at any moment between request and response. Only a difference beyond these inaccuracies is
+/// reported, so the true difference is at least as large.
 package final class ClockOffset: Sendable {
     /// How much later than its `Date` a response may be written, in milliseconds.
     private static let dateAgeMax: Int64 = 2_000
@@ -15,8 +15,8 @@ package final class ClockOffset: Sendable {
 
     package init() {}
 
-    /// By how much our clock is ahead, at least; negative if it is behind. Nil if no response has
-    /// had a `Date` yet.
+    /// The least by which our clock is ahead; negative if it is behind. Nil if no response has had
+    /// a `Date` yet.
     package var ahead: Duration? { latest.withLock { $0 } }
 
     /// Wraps a sender and observes its responses.
@@ -37,7 +37,7 @@ package final class ClockOffset: Sendable {
     private func record(
         _ date: AppStoreDate, between asked: AppStoreDate, and answered: AppStoreDate
     ) {
-        // If the clock is set in the meantime, it may go back.
+        // If the clock was set back during the request, `answered` is earlier than `asked`.
         let first = min(asked, answered).milliseconds
         let last = max(asked, answered).milliseconds
         let (earliest, latest) = (date.milliseconds, date.milliseconds + Self.dateAgeMax)

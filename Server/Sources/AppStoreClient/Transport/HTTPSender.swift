@@ -2,8 +2,8 @@ import AppStoreFormats
 import AsyncHTTPClient
 import NIOCore
 
-/// From connecting to the last byte of a response. Apple usually responds within a tenth of a
-/// second, and rarely after four seconds.
+/// The time from connecting to the last byte of a response. Apple usually responds within a tenth
+/// of a second, and rarely after four seconds.
 package let appStoreTimeoutSeconds: Int64 = 20
 
 /// Sends requests to the App Store over HTTP.
@@ -30,8 +30,8 @@ package func httpSender(
 }
 
 extension HTTPClient.Configuration {
-    /// For requests to the App Store: fails quickly if nothing responds, and follows no redirects,
-    /// because a redirect would forward the token.
+    /// The configuration for requests to the App Store. It fails quickly if nothing responds, and
+    /// follows no redirects, because a redirect would forward the token.
     package static var appStore: Self {
         var configuration = Self(redirectConfiguration: .disallow)
         configuration.timeout.connect = .seconds(5)

@@ -1,6 +1,6 @@
 import AppStoreFormats
 
-// Required members of a response.
+// Reads the required members of a response.
 
 extension JSON {
     func required(_ key: String) throws(AppStoreFailure) -> String {

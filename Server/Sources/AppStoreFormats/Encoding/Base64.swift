@@ -2,8 +2,9 @@
 /// segments (RFC 4648 §5), standard with padding for the certificates in its header (§4). Decoding
 /// is strict: each value has exactly one accepted text.
 ///
-/// A notification is encoded or decoded several times, 10 kB each: so whole groups use lookup
-/// tables. An entry is either half a group of four characters, or one character's bits in position.
+/// A notification of 10 kB is encoded or decoded several times, so whole groups of four characters
+/// use lookup tables. An entry has either two characters of a group, or the bits of one character
+/// at their position.
 package enum Base64: Sendable {
     case url
     case standard
@@ -22,7 +23,7 @@ package enum Base64: Sendable {
         }
     }
 
-    /// The number of characters that a number of bytes makes.
+    /// The number of characters that encode a number of bytes.
     package func count(of bytes: Int) -> Int {
         self == .url ? (bytes * 4 + 2) / 3 : (bytes + 2) / 3 * 4
     }
@@ -37,7 +38,7 @@ package enum Base64: Sendable {
         let whole = bytes.count / 3 * 3
         var (from, end) = (0, 0)
         tables.pairs.withUnsafeBufferPointer { pairs in
-            // Six bytes at a time, as long as eight may be read.
+            // Encodes six bytes at a time, as long as eight may be read.
             while from + 8 <= bytes.count {
                 let bits = UInt64(
                     bigEndian: bytes.loadUnaligned(fromByteOffset: from, as: UInt64.self))
@@ -96,8 +97,9 @@ package enum Base64: Sendable {
         return tables.values.withUnsafeBufferPointer { Self.decode(text, count: count, values: $0) }
     }
 
-    /// Four characters make three bytes; two or three at the end make one or two. Whether all
-    /// characters are in the alphabet is checked once, at the end: others set a bit above the 24.
+    /// Four characters make three bytes; two or three characters at the end make one or two.
+    /// Whether all characters are in the alphabet is checked once, at the end: any other character
+    /// sets a bit above the lowest 24.
     private static func decode(
         _ text: UnsafeBufferPointer<UInt8>, count: Int, values: UnsafeBufferPointer<UInt32>
     ) -> [UInt8]? {
@@ -135,8 +137,8 @@ private struct Base64Tables: Sendable {
     let alphabet: [UInt8]
     /// The two characters for each twelve bits, the first one in the low byte.
     let pairs: [UInt16]
-    /// For each byte at each of four positions, its six bits in their position among 24, or a bit
-    /// above them if the byte is not in the alphabet.
+    /// For each byte value at each of four positions: its six bits at their position among 24, or a
+    /// higher bit if the character is not in the alphabet.
     let values: [UInt32]
 
     private static let common = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"

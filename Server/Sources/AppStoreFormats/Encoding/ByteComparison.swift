@@ -12,12 +12,12 @@ extension [UInt8] {
         }
     }
 
-    /// Whether the bytes are equal. The same result as `==`, but many times faster.
+    /// Whether the bytes are equal. Returns the same as `==`, but is many times faster.
     package func isSame(as other: [UInt8]) -> Bool { self[...].isSame(as: other[...]) }
 }
 
 extension ArraySlice<UInt8> {
-    /// Whether the bytes are equal. The same result as `==`, but many times faster.
+    /// Whether the bytes are equal. Returns the same as `==`, but is many times faster.
     package func isSame(as other: Self) -> Bool {
         guard count == other.count else { return false }
         return withUnsafeBytes { mine in

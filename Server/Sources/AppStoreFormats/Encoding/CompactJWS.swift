@@ -27,8 +27,8 @@ package struct CompactJWS: Hashable, Sendable {
     package var payload: [UInt8]? { Base64.url.decode(payloadSegment) }
     package var signature: [UInt8]? { Base64.url.decode(signatureSegment) }
 
-    /// Signs claims as a compact JWS with ES256, with the key id in the header. Apple's tokens and
-    /// customer tokens have this form.
+    /// Signs claims as a compact JWS with ES256, with the key id in the header. Tokens for Apple's
+    /// APIs and customer tokens have this form.
     ///
     /// - Parameter type: what is signed, the header's `typ` (RFC 8725 §3.11).
     /// - Parameter sign: returns the signature of bytes: its two numbers, of 32 bytes each (RFC

@@ -1,5 +1,5 @@
 /// One element of ASN.1 in its distinguished encoding (X.690): a tag of one byte, a definite
-/// length, and the content. The inside of a receipt contains nothing else.
+/// length, and the content. A receipt's content consists of such elements only.
 package struct DERElement: Sendable {
     package static let integer: UInt8 = 0x02
     package static let octets: UInt8 = 0x04

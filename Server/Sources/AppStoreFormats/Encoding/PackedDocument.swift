@@ -1,7 +1,7 @@
-/// A compact representation of a signed document. A notification is a JWS that contains two more;
-/// each has the same certificates in its header, and base64 within base64 makes the inner ones
-/// another third longer. When packed, each header is stored once, separately, and referred to;
-/// payloads and signatures are stored as the bytes that they encode.
+/// A compact representation of a signed document. A notification is a JWS that contains two more.
+/// Each has the same certificates in its header, and base64 within base64 makes the inner ones a
+/// third longer. When packed, each header is stored once, separately, and referred to; payloads and
+/// signatures are stored as the bytes that they encode.
 ///
 /// Packing is lossless: `unpacked` returns exactly the original bytes. Only text that ``Base64``
 /// decodes is replaced, and each value has only one such text; everything else is stored unchanged.
@@ -62,7 +62,7 @@ private struct Packer {
         out.append(UInt8(rest))
     }
 
-    /// Packs text that may be a JWS, or contain some in quotes. Each begins with `eyJ` (`{"` in
+    /// Packs text that may be a JWS, or contain some in quotes. Each JWS begins with `eyJ` (`{"` in
     /// base64).
     mutating func pack(_ bytes: [UInt8], depth: Int) -> [UInt8] {
         let outer = out

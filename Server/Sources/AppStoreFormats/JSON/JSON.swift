@@ -126,8 +126,8 @@ extension JSON {
         out.append(UInt8(ascii: "\""))
     }
 
-    /// Copies the bytes between two characters that must be escaped at once: in most texts that is
-    /// everything.
+    /// Copies all bytes up to the next one that must be escaped at once. In most texts that is the
+    /// whole text.
     private static func write(_ text: UnsafeBufferPointer<UInt8>, to out: inout [UInt8]) {
         var written = 0
         while let index = firstToEscape(of: text, from: written) {
@@ -142,7 +142,7 @@ extension JSON {
         out.append(contentsOf: UnsafeBufferPointer(rebasing: text[written...]))
     }
 
-    /// Checks eight bytes at a time, without SIMD types: those are many times slower if the
+    /// Checks eight bytes at a time, without SIMD types. Those are many times slower if the
     /// compiler cannot assume a recent processor.
     private static func firstToEscape(
         of text: UnsafeBufferPointer<UInt8>, from start: Int

@@ -177,8 +177,7 @@ extension JSONParser {
 // MARK: - Strings
 
 extension JSONParser {
-    /// Parses a string in quotes. Most of Apple's strings have no escapes and are copied in one
-    /// piece.
+    /// Parses a string in quotes. Most of Apple's strings have no escapes and are copied at once.
     private mutating func string() throws(JSONFailure) -> String {
         offset += 1
         let start = offset
@@ -196,8 +195,8 @@ extension JSONParser {
         return found.map { UnsafeRawPointer($0) - UnsafeRawPointer(start) }
     }
 
-    /// Whether there is neither an escape nor a control character. Without branches, so that the
-    /// compiler can vectorize it.
+    /// Whether there is neither an escape nor a control character. Written without branches, so
+    /// that the compiler can vectorize it.
     private static func isPlain(_ bytes: Slice<UnsafeBufferPointer<UInt8>>) -> Bool {
         var odd: UInt8 = 0
         for byte in UnsafeBufferPointer(rebasing: bytes) {
@@ -220,8 +219,8 @@ extension JSONParser {
         throw failure("a string without a closing quote")
     }
 
-    /// Decoding repairs invalid UTF-8, so the resulting text has other bytes. `validating` would
-    /// report it directly, but is not specialized and takes four times as long.
+    /// `String(decoding:)` repairs invalid UTF-8, so the resulting text has other bytes.
+    /// `validating` would report it directly, but is not specialized and takes four times as long.
     private func text(_ units: UnsafeBufferPointer<UInt8>) throws(JSONFailure) -> String {
         var text = String(decoding: units, as: UTF8.self)
         let isWhole = text.withUTF8 { bytes in
@@ -252,7 +251,7 @@ extension JSONParser {
         }
     }
 
-    /// The scalar after `\u`; of two escapes if the first is a high surrogate.
+    /// The scalar after `\u`. If the first escape is a high surrogate, the scalar of two escapes.
     private mutating func unicodeEscape() throws(JSONFailure) -> Unicode.Scalar {
         let first = try fourHexDigits()
         if let scalar = Unicode.Scalar(first) { return scalar }

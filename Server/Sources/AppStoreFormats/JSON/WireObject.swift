@@ -1,5 +1,5 @@
-/// One of Apple's JSON objects as a Swift value. One function names every field, once, for reading
-/// and for writing.
+/// One of Apple's JSON objects as a Swift value. One function names every field once, for both
+/// reading and writing.
 ///
 /// Nothing is lost: unknown keys, and known keys whose value does not have the documented type,
 /// remain in `unknown` and are written again. So a field that Apple adds, or changes, never makes a
@@ -19,7 +19,7 @@ package protocol WireValue: Hashable, Sendable {
     /// Returns nil if the JSON does not have the documented type.
     init?(json: JSON)
     var json: JSON { get }
-    /// Appends the text of ``json``, without creating that value if that is faster.
+    /// Appends the text of ``json``. May do so without creating that value, if that is faster.
     func write(to text: inout [UInt8])
 }
 
@@ -58,7 +58,7 @@ private struct FieldReader: FieldVisitor {
         isRead[index] = true
     }
 
-    /// Nearly all other keys have another length, so they are skipped without comparing their text.
+    /// Most keys have another length, so they are skipped without comparing their text.
     private func lastIndex(of key: String, length: Int) -> Int? {
         members.indices.last {
             !isRead[$0] && members[$0].key.utf8.count == length && members[$0].key == key
@@ -106,8 +106,8 @@ extension WireObject {
         var copy = self
         var writing = FieldWriter()
         copy.walk(&writing)
-        // Unknown members come first: if a key is repeated, the last one is valid, and that must be
-        // the one that was read.
+        // Unknown members come first. If a key is repeated, the last member is valid, and that must
+        // be the one that was read.
         return .object(unknown + writing.members)
     }
 
@@ -204,8 +204,8 @@ extension Array: WireValue where Element: WireValue {
     package var json: JSON { .array(map(\.json)) }
 }
 
-/// One of Apple's enumerations, which may grow without notice: an unknown value is retained and
-/// written again.
+/// One of Apple's enumerations, which may grow without notice. An unknown value is kept and written
+/// again.
 package protocol OpenEnumeration: WireValue, RawRepresentable, CustomStringConvertible
 where RawValue: WireValue {
     init(rawValue: RawValue)

@@ -2,15 +2,16 @@
 /// only proof of origin in a version 1 notification. Its description never contains the secret, so
 /// that it cannot be logged.
 package struct AppSecret: Hashable, Sendable, CustomStringConvertible {
-    /// Only to be sent to Apple.
+    /// The secret itself. It may only be sent to Apple.
     package let text: String
 
     package init(_ text: String) { self.text = text }
 
     package var description: String { "a shared secret" }
 
-    /// Whether another text equals the secret. The time that it takes depends only on the other
-    /// text, so that nobody can guess the secret piece by piece. An empty secret matches nothing.
+    /// Whether another text equals the secret. The time that the comparison takes depends only on
+    /// the other text, so that nobody can guess the secret character by character. An empty secret
+    /// matches nothing.
     package func matches(_ other: String) -> Bool {
         let (mine, others) = (Array(text.utf8), Array(other.utf8))
         guard !mine.isEmpty else { return false }

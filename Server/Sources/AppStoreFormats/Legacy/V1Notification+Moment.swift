@@ -1,6 +1,6 @@
 extension V1Notification {
     /// The latest past moment that the notification contains: of a purchase, a cancellation, or a
-    /// change of the renewal switch. It is the same in every copy of a notification. Nil if there
+    /// change of the renewal status. It is the same in every copy of a notification. Nil if there
     /// is none.
     package var latestMoment: AppStoreDate? {
         let shown = [latest, latestExpired].compactMap { $0 }
@@ -16,39 +16,40 @@ extension V1Notification {
         return (shown + (unifiedReceipt?.latestRows ?? []).compactMap(\.purchased)).max()
     }
 
-    /// When the transactions that it contains were in the state it describes. The event of some
-    /// types is unrelated to them: such notifications may be retried two days later, and then do
-    /// not contain a refund made in between.
+    /// When the transactions that the notification contains were in the state that it describes.
+    /// For some types the moment of the event says nothing about the transactions: such
+    /// notifications may be retried two days later, and then do not contain a refund made in
+    /// between.
     package func rowsMoment(receivedAt: AppStoreDate) -> AppStoreDate {
         eventMoment.map { min($0, receivedAt) } ?? latestMoment.map { min($0, receivedAt) }
             ?? receivedAt
     }
 
-    /// When its content was true. Some types contain the moment of their event, and a failed
-    /// payment failed when the period ended. For other types it is only known that they were
-    /// written after everything they contain, so they count as of that moment. They may be retried
-    /// for three days, and must not override statements about those days.
+    /// When the notification's content was true. Some types contain the moment of their event, and
+    /// a failed payment failed when the period ended. A notification of any other type was
+    /// certainly written after everything that it contains, so it counts as of that moment. It may
+    /// be retried for three days, and must not override statements about those days.
     ///
     /// - Parameter receivedAt: the upper limit, because a notification reports only past events,
     ///   except for a renewal that is charged ahead. It is also the result for a notification
     ///   without any date.
     package func moment(receivedAt: AppStoreDate) -> AppStoreDate {
-        // A renewal that was charged ahead begins after it was reported.
+        // A renewal that was charged ahead begins only after it was reported.
         if let ownMoment { return min(ownMoment, receivedAt) }
         guard let latestMoment, latestMoment < receivedAt else { return receivedAt }
         return AppStoreDate(milliseconds: latestMoment.milliseconds + 1)
     }
 
-    /// Whether it contains the moment when its content was true. Notifications about a change of
-    /// product or a price consent do not.
+    /// Whether the notification contains the moment when its content was true. Notifications about
+    /// a change of product or a price consent do not.
     package var namesItsMoment: Bool { ownMoment != nil }
 
     private var ownMoment: AppStoreDate? { eventMoment ?? failedAt }
 
-    /// When the payment that it reports failed: at the end of the subscription's last period, but
-    /// not before any other moment in the notification. It may be retried for three days, with a
-    /// new receipt, and then still says that renewal is on, whatever the customer has done in
-    /// between.
+    /// When the payment that the notification reports failed: at the end of the subscription's last
+    /// period, but not before any other moment in the notification. The notification may be retried
+    /// for three days, with a new receipt. It then still says that renewal is on, whatever the
+    /// customer has done in between.
     private var failedAt: AppStoreDate? {
         guard notificationType == .didFailToRenew else { return nil }
         let shown = [latest, latestExpired].compactMap { $0 }
@@ -70,8 +71,8 @@ extension V1Notification {
         }
     }
 
-    /// The part that is the same in every copy of a notification: Apple creates new receipts for
-    /// each delivery attempt, and gives it no id. The secret is left out.
+    /// The part that is the same in every copy of a notification. Apple creates new receipts for
+    /// each delivery attempt, and gives a notification no id. The secret is left out.
     package static func identity(of json: JSON) -> [UInt8] {
         let changing: Set = ["password", "latest_receipt", "latest_expired_receipt"]
         func plain(_ json: JSON) -> JSON {

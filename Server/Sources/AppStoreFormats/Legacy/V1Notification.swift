@@ -27,7 +27,7 @@ package struct V1Notification: WireObject {
     package var bundleVersion: String?
     /// Since 2021.
     package var originalTransactionID: UnquotedNumber?
-    /// Since when version 1 is deprecated, as an HTTP date.
+    /// When version 1 was deprecated, as an HTTP date.
     package var deprecation: String?
     package var unknown: [JSON.Member] = []
 

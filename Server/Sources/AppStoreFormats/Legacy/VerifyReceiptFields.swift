@@ -73,7 +73,7 @@ extension FieldVisitor {
             &value, greenwich: key, milliseconds: key + "_ms", pacific: key + "_pst")
     }
 
-    /// A date in three formats with the keys of transaction receipts, where the plain key contains
+    /// A date in three formats with the keys of transaction receipts. There the plain key contains
     /// the milliseconds.
     mutating func formattedDates(_ key: String, _ value: inout AppStoreDate?) {
         dates(

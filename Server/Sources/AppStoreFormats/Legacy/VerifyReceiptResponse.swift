@@ -42,7 +42,7 @@ package struct VerifyReceiptStatus: OpenEnumeration {
     package let rawValue: Int64
     package init(rawValue: Int64) { self.rawValue = rawValue }
 
-    /// Says nothing about whether a subscription has expired.
+    /// The receipt is valid. Says nothing about whether a subscription has expired.
     package static let valid = Self(rawValue: 0)
     /// Not a POST, or not JSON.
     package static let unreadable = Self(rawValue: 21000)
@@ -51,12 +51,12 @@ package struct VerifyReceiptStatus: OpenEnumeration {
     package static let notAuthentic = Self(rawValue: 21003)
     package static let wrongSecret = Self(rawValue: 21004)
     package static let unavailable = Self(rawValue: 21005)
-    /// Only for transaction receipts; the response is complete nevertheless.
+    /// Returned only for transaction receipts. The response is complete nevertheless.
     package static let expired = Self(rawValue: 21006)
     package static let sandboxReceipt = Self(rawValue: 21007)
     package static let productionReceipt = Self(rawValue: 21008)
     package static let internalError = Self(rawValue: 21009)
-    /// There is no such account, or no longer.
+    /// The account does not exist, or no longer exists.
     package static let unknownAccount = Self(rawValue: 21010)
 
     /// All of Apple's error statuses.

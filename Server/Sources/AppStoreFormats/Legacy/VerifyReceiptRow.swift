@@ -48,8 +48,8 @@ package struct VerifyReceiptRow: WireObject {
 }
 
 extension VerifyReceiptRow {
-    /// The row that Apple returns for a purchase in a receipt, as far as the receipt contains it:
-    /// derived by comparing receipts with Apple's recorded responses.
+    /// The row that Apple returns for a purchase in a receipt, with the fields that the receipt
+    /// contains. Derived by comparing receipts with Apple's recorded responses.
     package init(_ purchase: InAppReceipt) {
         self.init()
         quantity = purchase[.quantity]?.integer

@@ -137,7 +137,8 @@ package struct NotificationAppData: WireObject {
 }
 
 /// The part of `UNCLAIM_SEATS`: Apple has ended claims on seats of a group whose invitations our
-/// server manages. Apple always sends the ids; which other fields it always sends is not known.
+/// server manages. Apple always sends the ids. Apple does not document which other fields are
+/// always sent.
 package struct UnclaimInfo: WireObject {
     package var environment: StoreEnvironment?
     package var appAppleId: Int64?
@@ -180,8 +181,8 @@ extension NotificationBody {
         else { return nil }
         let payload = UnsafeRawBufferPointer(
             rebasing: body[head.count..<body.count - tail.count])
-        // Without branches, so that the compiler can vectorize it. No byte between the quotes may
-        // need an escape or end the text.
+        // Written without branches, so that the compiler can vectorize it. No byte between the
+        // quotes may need an escape or end the text.
         var odd: UInt8 = 0
         for byte in payload {
             odd |= (byte == UInt8(ascii: "\"") ? 1 : 0) | (byte == UInt8(ascii: "\\") ? 1 : 0)

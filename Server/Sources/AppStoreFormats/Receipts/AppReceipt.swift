@@ -41,7 +41,7 @@ package struct AppReceipt: ReceiptAttributes {
         case bundleID = 2
         /// `CFBundleVersion`; on the Mac, the short version.
         case applicationVersion = 3
-        /// Random bytes, one part of the device hash.
+        /// Random bytes, which are one part of the device hash.
         case opaqueValue = 4
         /// The SHA-1 of ``AppReceipt/hashedBytes(guid:)``.
         case deviceHash = 5
@@ -74,7 +74,8 @@ package struct AppReceipt: ReceiptAttributes {
     }
 
     /// The bytes whose SHA-1 is in the receipt: the device's identifier, the opaque value, and the
-    /// bundle id with its tag and length as in the receipt. Returns nil if one is missing.
+    /// bundle id, encoded with its tag and length as in the receipt. Returns nil if one of them is
+    /// missing.
     package func hashedBytes(guid: [UInt8]) -> [UInt8]? {
         guard let opaque = self[.opaqueValue]?.value, let bundleID = self[.bundleID]?.value else {
             return nil
@@ -105,6 +106,6 @@ package struct ReceiptType: OpenEnumeration {
     package static let sandbox = Self(rawValue: "ProductionSandbox")
     package static let volume = Self(rawValue: "ProductionVPP")
     package static let volumeSandbox = Self(rawValue: "ProductionVPPSandbox")
-    /// Signed by Xcode with a certificate of its own, so it proves nothing.
+    /// Signed by Xcode with its own certificate, so it proves nothing.
     package static let xcode = Self(rawValue: "Xcode")
 }

@@ -32,11 +32,11 @@ package struct InAppReceipt: ReceiptAttributes {
         case empty1716 = 1716
         case empty1717 = 1717
         case empty1718 = 1718
-        /// Absent for what does not renew, and before 2017.
+        /// Absent for purchases that do not renew, and before 2017.
         case isIntroductory = 1719
         case cancellationReason = 1720
         case promotionalOfferID = 1721
-        /// 1 if a family shares it; inferred from few receipts.
+        /// 1 if the purchase is shared by a family; inferred from few receipts.
         case isFamilyShared = 1722
     }
 }

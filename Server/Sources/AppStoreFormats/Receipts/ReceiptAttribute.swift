@@ -89,8 +89,8 @@ extension ReceiptAttribute {
         return attributes
     }
 
-    /// The SET as Apple writes it: sorted by encoding (X.690 §11.6). Shorter ones come first, so
-    /// the order of a receipt's purchases says nothing about their age.
+    /// The SET as Apple writes it: sorted by encoding (X.690 §11.6). Shorter encodings come first,
+    /// so the order of a receipt's purchases says nothing about their age.
     static func bytes(_ attributes: [Self]) -> [UInt8] {
         let encoded = attributes.map(\.bytes).sorted { $0.lexicographicallyPrecedes($1) }
         return DERElement.bytes(DERElement.set, encoded.flatMap { $0 })

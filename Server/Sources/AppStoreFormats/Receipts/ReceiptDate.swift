@@ -22,15 +22,15 @@ package enum ReceiptDate {
         return "\(day) \(time) America/Los_Angeles"
     }
 
-    /// Parses all of these formats except bare milliseconds, and Xcode's: an offset with or without
-    /// a colon. Returns nil for anything else.
+    /// Parses all of these formats except bare milliseconds, and Xcode's format, an offset with or
+    /// without a colon. Returns nil for anything else.
     package static func moment(_ text: String) -> AppStoreDate? {
         var text = text
         return text.withUTF8 { moment($0) }
     }
 
-    /// Byte by byte: a receipt has several dates for each purchase, and a format pattern takes a
-    /// hundred times as long.
+    /// Parses byte by byte. A receipt has several dates for each purchase, and a format pattern
+    /// takes a hundred times as long.
     private static func moment(_ text: UnsafeBufferPointer<UInt8>) -> AppStoreDate? {
         let (dash, colon) = (UInt8(ascii: "-"), UInt8(ascii: ":"))
         guard text.count > 19, text[4] == dash, text[7] == dash, text[13] == colon,
@@ -118,8 +118,8 @@ package enum ReceiptDate {
             return AppStoreDate(milliseconds: local)
         }
         if zone.elementsEqual(" America/Los_Angeles".utf8) {
-            // Interpreted as PST first. This is correct on either side of a change; of the hour
-            // that occurs twice, it yields the second.
+            // Interprets the time as PST first. This is correct on either side of a change between
+            // PST and PDT. Of the hour that occurs twice, it yields the second.
             let asStandard = AppStoreDate(milliseconds: local + 8 * 3_600_000)
             return AppStoreDate(milliseconds: local - offset(at: asStandard))
         }

@@ -8,7 +8,7 @@ package enum ReceiptText {
         return bytes.flatMap { $0.isEmpty ? nil : $0 }
     }
 
-    /// Decodes a text that is not valid Base64 as it is.
+    /// Corrects a text that is not valid Base64, and decodes it.
     private static func repairedBytes(of text: String) -> [UInt8]? {
         let whole = text.utf8.filter { byte in
             byte != UInt8(ascii: "\n") && byte != UInt8(ascii: "\r") && byte != UInt8(ascii: "\t")

@@ -88,7 +88,7 @@ package struct AppleFiscalMonth: Hashable, Comparable, Sendable, CustomStringCon
         return Self.start(of: year) + Int64(7 * weeks)
     }
 
-    /// The first day of a fiscal year, in days since 1970: the one after the last Saturday of
+    /// The first day of a fiscal year, in days since 1970: the day after the last Saturday of
     /// September. 1970-01-03 was a Saturday.
     private static func start(of year: Int) -> Int64 {
         let end = CivilDate(year: year - 1, month: 9, day: 30).daysSince1970

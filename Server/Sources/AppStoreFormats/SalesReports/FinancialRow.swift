@@ -9,9 +9,9 @@ package struct FinancialRow: SalesReportRow {
     package var vendorIdentifier = ""
     /// Negative for refunds.
     package var quantity: Int64 = 0
-    /// For one unit.
+    /// The amount for one unit.
     package var partnerShare: Int64 = 0
-    /// For all units.
+    /// The amount for all units.
     package var extendedPartnerShare: Int64 = 0
     package var partnerShareCurrency = ""
     package var direction = SalesReportDirection.sale
@@ -34,7 +34,7 @@ package struct FinancialRow: SalesReportRow {
     /// What the developer is paid for the row, in thousandths of ``partnerShareCurrency``.
     package var proceeds: Int64 { extendedPartnerShare }
 
-    /// How many partial refunds the row stands for: they have no quantity, and equal ones are
+    /// How many partial refunds the row stands for. They have no quantity, and equal ones are
     /// combined in one row. 0 if the row is about whole units.
     package var partialRefunds: Int64 {
         quantity == 0 && partnerShare != 0 ? abs(extendedPartnerShare / partnerShare) : 0
@@ -47,7 +47,7 @@ package struct FinancialRow: SalesReportRow {
         return isCountable ? nil : "Customer Price"
     }
 
-    /// Whether nothing was paid for it: Apple lists free units, too.
+    /// Whether nothing was paid for the row's units: Apple lists free units, too.
     package var isFree: Bool {
         customerPrice == 0 && partnerShare == 0 && extendedPartnerShare == 0
     }

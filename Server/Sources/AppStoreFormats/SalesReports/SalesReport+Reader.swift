@@ -31,7 +31,7 @@ extension SalesReport {
 /// Reads rows, and after them totals.
 private struct SalesReportReader<Row: SalesReportRow> {
     let header: SalesReportHeader
-    /// Nil for a column that has no meaning here.
+    /// Nil for a column that this reader has no meaning for.
     let columns: [SalesReportColumn<Row>?]
     var rows: [Row] = []
     var additional: [SalesReportAddition]
@@ -105,7 +105,7 @@ private struct SalesReportReader<Row: SalesReportRow> {
     }
 
     /// Compares the totals of the file with its rows: every total must be there, and nothing else.
-    /// Returns the kind of the file's ending.
+    /// Returns how the file ends.
     func finish() throws(SalesReportFailure) -> SalesReportEnding {
         if totals.count > 1, SalesReportCountrySums.isHeader(totals[1]) {
             try finishByCountry()
@@ -138,7 +138,8 @@ private struct SalesReportReader<Row: SalesReportRow> {
         try sums.check(totals[2...], after: totals[1].number)
     }
 
-    /// Checks that a total is a name and a number. Editors may fill up the line with blank cells.
+    /// Checks that a total is a name and a number. Editors may add blank cells at the end of the
+    /// line.
     private func check(
         _ line: SalesReportLine, _ total: SalesReportTotal
     ) throws(SalesReportFailure) {

@@ -9,8 +9,8 @@ package struct SalesReport<Row: SalesReportRow>: Hashable, Sendable {
     /// The columns in the order and spelling of the file.
     package let header: [String]
     package let rows: [Row]
-    /// Columns that have no meaning here, as texts: those that data loaders add, and those of a
-    /// newer version.
+    /// Columns that this module does not interpret, as texts: those that data loaders add, and
+    /// those of a newer version.
     package let additional: [SalesReportAddition]
     package let ending: SalesReportEnding
 
@@ -47,7 +47,7 @@ package enum SalesReportEnding: Hashable, Sendable {
     /// The sums of all rows; none if the report has no totals.
     case totals
     /// The number of rows, and the sums of each country and currency. A financial report of all
-    /// regions ends like this, because amounts in several currencies have no sum.
+    /// regions ends with them, because amounts in several currencies have no common sum.
     case countries
 }
 
@@ -60,7 +60,7 @@ package enum SalesReportNewerColumns: Hashable, Sendable {
     case atEnd
 }
 
-/// A column that has no meaning here.
+/// A column that this module does not interpret.
 package struct SalesReportAddition: Hashable, Sendable {
     package let name: String
     /// One cell for each row; blank cells are empty.

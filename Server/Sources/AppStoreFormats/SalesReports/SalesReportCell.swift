@@ -2,7 +2,8 @@
 enum SalesReportCell {
     /// The maximum number of digits before the decimal point of an amount.
     static let wholeDigitsMax = 12
-    /// The maximum number of digits after it. Only the first three may be other than zero.
+    /// The maximum number of digits after the decimal point. Only the first three may be other than
+    /// zero.
     static let decimalsMax = 6
     /// The maximum number of digits before the decimal point of a count times an amount.
     static let productDigitsMax = 14
@@ -73,7 +74,7 @@ enum SalesReportCell {
         number(cell, digitsMax: identifierDigitsMax)
     }
 
-    /// A number of digits only, without leading zeros, so that a number has one spelling.
+    /// A number of digits only, without leading zeros, so that each number has only one spelling.
     private static func number(_ digits: ArraySlice<UInt8>, digitsMax: Int) -> Int64? {
         guard (1...digitsMax).contains(digits.count), digits.count == 1 || digits.first != zero
         else { return nil }
@@ -87,13 +88,13 @@ enum SalesReportCell {
 
     private static func isDigit(_ byte: UInt8) -> Bool { (zero...zero + 9).contains(byte) }
 
-    /// With two decimals, or three if the third is not zero.
+    /// The amount with two decimals, or three if the third is not zero.
     static func text(amount: Int64) -> String {
         let decimals = decimals(amount)
         return whole(amount) + "." + (decimals.hasSuffix("0") ? decimals.dropLast() : decimals[...])
     }
 
-    /// With as few decimals as possible.
+    /// The amount with as few decimals as possible.
     static func text(quantity: Int64) -> String {
         var decimals = decimals(quantity)
         while decimals.hasSuffix("0") { decimals.removeLast() }

@@ -1,8 +1,8 @@
 /// One column of a report: its name, and how its cells are read into a row and written from it.
 package struct SalesReportColumn<Row>: Sendable {
     package let name: String
-    /// The names under which it is found, in the form in which names are compared. Versions spell a
-    /// column differently.
+    /// The names under which the column is found, in the form in which names are compared. Versions
+    /// spell a column differently.
     private(set) var keys: [String]
     /// How Apple writes a blank cell: as one space, or as nothing.
     private(set) var blank = ""
@@ -27,7 +27,7 @@ package struct SalesReportColumn<Row>: Sendable {
 }
 
 extension SalesReportColumn {
-    /// The same column, but Apple writes its blank cells as one space.
+    /// Returns the same column, except that Apple writes its blank cells as one space.
     var spaced: Self {
         var column = self
         column.blank = " "

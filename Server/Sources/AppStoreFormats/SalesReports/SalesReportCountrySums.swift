@@ -1,5 +1,5 @@
-/// The end of a file of all regions, after the number of its rows: a header of its own, and the
-/// sums of each country and currency.
+/// The end of a file of all regions, after the number of its rows: a separate header, and the sums
+/// of each country and currency.
 package struct SalesReportCountrySums: Hashable, Sendable {
     /// The names of its columns in Apple's order.
     static let header = [
@@ -34,7 +34,7 @@ package struct SalesReportCountrySums: Hashable, Sendable {
         let (total, isOver) = sum.amount.addingReportingOverflow(amount)
         guard !areUnitsOver, !isOver else { return false }
         (sum.quantity, sum.amount) = (units, total)
-        // This is part of the total sum, so it cannot exceed 64 bits.
+        // This sum is part of the total sum, so it cannot exceed 64 bits.
         if isFree { sum.freeQuantity &+= quantity }
         sums[key] = sum
         return true

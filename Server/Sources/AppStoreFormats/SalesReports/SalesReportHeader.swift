@@ -7,7 +7,8 @@ struct SalesReportHeader {
     let keys: [String]
 
     /// The minimum share of a report's columns, in percent, by which its kind is recognised. If one
-    /// tab is missing, two of the smallest report's nine columns are lost.
+    /// tab is missing, two column names become one, so two of the smallest report's nine columns
+    /// are lost.
     static let recognisedPercentMin = 75
 
     init(removingFrom lines: inout SalesReportLines) throws(SalesReportFailure) {
@@ -74,8 +75,8 @@ struct SalesReportHeader {
     /// The meaning of each column of the file (nil for one without meaning), and the version that
     /// follows from them.
     ///
-    /// Of the known versions, the one with the fewest missing and foreign columns is chosen; of
-    /// equal ones, the one whose spellings are used; of those, the newest.
+    /// The known version with the fewest missing and foreign columns is chosen. Among equal ones it
+    /// is the one whose spellings are used, and among those the newest.
     func columns<Row: SalesReportRow>(
         for _: Row.Type
     ) throws(SalesReportFailure) -> (
@@ -148,8 +149,8 @@ private struct ReportColumns<Row: SalesReportRow> {
         indices = header.keys.map { places[$0] }
     }
 
-    /// The names of the version's columns that the header lacks, except those that files of earlier
-    /// years lack at their end.
+    /// The names of the version's columns that the header lacks, except those at the end that files
+    /// of earlier years do not have.
     func missing(in layout: SalesReportLayout) -> [String] {
         let absent = layout.keys.indices.filter { !hasColumn(layout.keys[$0]) }
         var end = layout.keys.count

@@ -92,7 +92,7 @@ package struct SalesReportLayout: Hashable, Sendable {
         keys = header.map(Self.key)
     }
 
-    /// These columns, and more at the end.
+    /// Returns these columns with more columns at the end.
     func adding(_ names: String, version: SalesReportVersion) -> Self {
         let header = header + names.split(separator: ", ").map(String.init)
         return Self(version, header: header, requiredCount: header.count)

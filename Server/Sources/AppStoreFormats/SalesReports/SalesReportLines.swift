@@ -7,7 +7,7 @@ struct SalesReportLine {
 
 /// Splits the bytes of a report file into lines and cells. It does not interpret the cells.
 ///
-/// Every line ends in LF or CRLF, including the last one: otherwise a file that was cut within its
+/// Every line ends in LF or CRLF, including the last one. Otherwise a file that was cut within its
 /// last cell would look complete. Refuses invalid UTF-8, and control characters within a cell,
 /// which result from another encoding or other line ends.
 struct SalesReportLines {

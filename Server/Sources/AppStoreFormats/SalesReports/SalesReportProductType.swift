@@ -26,7 +26,7 @@ package struct SalesReportProductType: OpenEnumeration {
     /// On the Mac, Apple adds `-M` to the identifiers of in-app purchases.
     package var isAutoRenewable: Bool { ["IAY", "IAY-M"].contains(rawValue) }
 
-    /// Whether it was sold within an app, and not only restored.
+    /// Whether the product was sold within an app, and not only restored.
     package var isInAppPurchase: Bool {
         let bare = rawValue.hasSuffix("-M") ? String(rawValue.dropLast(2)) : rawValue
         return ["IA1", "FI1", "IA9", "IAY", "IAC"].contains(bare)

@@ -1,7 +1,7 @@
 /// The contents of an Xcode `.storekit` file, of versions 1 to 6.
 ///
-/// Apple does not document the format. Unknown keys are ignored and absent sections are empty; but
-/// a price that is not a plain number, and a recurring product outside a group, are errors:
+/// Apple does not document the format. Unknown keys are ignored, and absent sections are empty. But
+/// a price that is not a plain number, and a recurring product outside a group, are errors, because
 /// ignoring them would sell a product for nothing, or with the wrong terms.
 package struct StoreKitFile: Hashable, Sendable {
     /// Consumables, non-consumables, and non-renewing subscriptions, in the order of the file.

@@ -25,7 +25,7 @@ package struct StoreKitOffer: Hashable, Sendable {
     package var price: Int64
     /// The billing plan that the offer is for; nil before version 5 of the file.
     package var billingPlan: BillingPlanType?
-    /// Only codes restrict it.
+    /// Who may use the offer. Only codes restrict this.
     package var customers = Customers.all
     /// For codes: whether it follows an introductory offer instead of replacing it.
     package var isStackable = false

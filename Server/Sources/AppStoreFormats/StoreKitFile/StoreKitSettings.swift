@@ -31,7 +31,7 @@ package struct StoreKitSettings: Hashable, Sendable {
         renewalsFail = json["_renewalBillingIssuesEnabled"]?.bool
         interruptsPurchases = json["_billingIssuesEnabled"]?.bool
         failsPurchases = json["_failTransactionsEnabled"]?.bool
-        // Since version 3 each API has an error of its own.
+        // Since version 3 each API has a separate error.
         let armed = json["_storeKitErrors"]?.array?.contains {
             $0["name"] == "Purchase" && $0["enabled"] == true
         }

@@ -1,6 +1,6 @@
-/// The payload of a signed app transaction: which app, bought when, at which version.
+/// The payload of a signed app transaction: which app was bought, when, and at which version.
 package struct AppTransactionPayload: WireObject {
-    /// The environment, under another name.
+    /// The environment. Other documents have another name for this field.
     package var receiptType: StoreEnvironment?
     /// Absent in the sandbox and from Xcode.
     package var appAppleId: Int64?

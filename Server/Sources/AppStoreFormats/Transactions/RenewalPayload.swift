@@ -34,7 +34,7 @@ package struct RenewalPayload: WireObject {
     package var renewalBillingPlanType: BillingPlanType?
     package var commitmentInfo: RenewalCommitment?
     package var advancedCommerceInfo: AdvancedCommerceRenewal?
-    /// Like the nonce, only in documents that are made for a device.
+    /// Like the nonce, present only in documents that are made for a device.
     package var deviceVerification: String?
     package var deviceVerificationNonce: String?
     package var unknown: [JSON.Member] = []

@@ -9,11 +9,11 @@ import Synchronization
 /// verification of the document itself; the chain of a receipt costs parsing three certificates and
 /// two RSA verifications.
 ///
-/// Entries do not expire: we ask no server about revocation, so the only thing that can change
-/// about a chain is its validity in time, and that is compared with the signing time at every use.
-/// A chain is added only after its leaf's key has verified a document, so an attacker, who can copy
-/// Apple's certificates but not sign, cannot displace others. A receipt's chain is added only if
-/// the receipt contained no other certificates, because no signature covers them.
+/// Entries do not expire. We ask no server about revocation, so only a chain's validity in time can
+/// change, and that is compared with the signing time at every use. A chain is added only after its
+/// leaf's key has verified a document. So an attacker, who can copy Apple's certificates but not
+/// sign, cannot displace other chains. A receipt's chain is added only if the receipt contained no
+/// other certificates, because no signature covers them.
 final class ChainCache<Chain: Sendable>: Sendable {
     // Oldest first. An array instead of a dictionary: hashing the bytes costs more than comparing
     // them with the few entries, which differ early.

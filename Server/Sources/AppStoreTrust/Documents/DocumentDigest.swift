@@ -44,7 +44,7 @@ package struct DocumentDigest: Hashable, Sendable {
 
     private static let dot = [UInt8(ascii: ".")]
 
-    /// The digest of an app receipt. Returns nil if the file is none.
+    /// The digest of an app receipt. Returns nil if the file is not an app receipt.
     package init?(appReceipt file: [UInt8]) {
         if let xcode = XcodeReceipt(file), xcode.isFromXcode {
             self.init(xcode, file)
@@ -55,7 +55,7 @@ package struct DocumentDigest: Hashable, Sendable {
         }
     }
 
-    /// The digest of a transaction receipt. Returns nil if the file is none.
+    /// The digest of a transaction receipt. Returns nil if the file is not a transaction receipt.
     package init?(transactionReceipt file: [UInt8]) {
         guard let parts = try? TransactionReceiptParts(reading: file),
             let signer = try? RSACertificate(parsing: parts.signature.certificate)
@@ -73,7 +73,7 @@ package struct DocumentDigest: Hashable, Sendable {
         self.init(signed: [receipt.certificate, receipt.content[...]], file)
     }
 
-    /// The environment is outside of what is signed, but decides what the receipt is valid for, so
+    /// The environment is outside of the signed part, but decides what the receipt is valid for, so
     /// it is included.
     init(_ parts: TransactionReceiptParts, by signer: RSACertificate, _ file: [UInt8]) {
         let environment = parts.storeEnvironment.rawValue + "\n"

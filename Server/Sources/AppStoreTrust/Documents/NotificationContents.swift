@@ -5,19 +5,19 @@ package struct NotificationContents: Hashable, Sendable {
     package let notification: Verified<NotificationPayload>
     package let transaction: Verified<TransactionPayload>?
     /// Nil if there is none, or if it describes another chain of renewals than the transaction
-    /// beside it. Renewal info names no bundle, so that chain alone shows which app it is for; and
-    /// a contradiction by Apple must not cost us the rest of the notification.
+    /// beside it. Renewal info names no bundle, so only the chain shows which app it is for. If
+    /// Apple contradicts itself here, the rest of the notification must remain usable.
     package let renewal: Verified<RenewalPayload>?
     package let appTransaction: Verified<AppTransactionPayload>?
-    /// The documents inside that this version cannot read, and what it expected of each. They are
+    /// The documents inside that this version cannot read, and what was expected of each. They are
     /// genuine, because the notification is.
     package let unread: [Refusal]
 }
 
 extension NotificationContents {
-    /// The documents inside have signatures of their own, which are not verified again: they are
-    /// text within the notification's payload, so its signature covers every byte of them. The
-    /// bundle and environment that they name are compared all the same.
+    /// The documents inside are also signed. Their signatures are not verified again: the documents
+    /// are text within the notification's payload, so its signature covers every byte of them. The
+    /// bundle and environment that they name are compared nevertheless.
     init(
         of notification: Verified<NotificationPayload>, for app: AppIdentity
     ) throws(Refusal) {

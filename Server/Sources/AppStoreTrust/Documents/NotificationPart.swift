@@ -5,7 +5,7 @@ struct NotificationPart {
     var bundleID: String?
     var appAppleID: Int64?
     var environment: StoreEnvironment?
-    /// Whether all fields are required, because Apple documents them. For other parts only the
+    /// Whether all fields are required. They are if Apple documents them. For other parts only the
     /// fields that exist are compared.
     var isDocumented = true
 }
@@ -88,7 +88,7 @@ extension NotificationPart {
             isDocumented: isDocumented)
     }
 
-    /// The environments whose names are the same everywhere.
+    /// The environments that have the same name in all documents.
     private static let environments: Set<StoreEnvironment> = [
         .production, .sandbox, .xcode, .localTesting,
     ]

@@ -53,7 +53,8 @@ extension _RSA.Signing.PublicKey {
 
 extension ChainVerifier {
     /// Finds a path over one of the other certificates. Tries one at a time, and only those that
-    /// can be between the leaf and a root: given all of them, the library would try every order.
+    /// can be between the leaf and a root. If the library got all of them at once, it would try
+    /// every order.
     private func path(
         from leaf: Certificate, overOneOf others: [Certificate]
     ) async throws(Refusal) -> [Certificate] {

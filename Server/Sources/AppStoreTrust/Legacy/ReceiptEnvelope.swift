@@ -5,13 +5,13 @@ import SwiftASN1
 ///
 /// Parsed strictly as DER, and only in the form that Apple writes: one signer and no signed
 /// attributes, so that the signature covers the content bytes themselves. Only the elements on the
-/// way to the parts are visited, so a file of a million small elements costs no more than its
-/// bytes. The certificates are a SET that Apple does not sort as DER requires; that is the only
-/// deviation accepted.
+/// way to the parts are visited, so a file of a million small elements costs no more time than any
+/// file of its size. The certificates are a SET that Apple does not sort as DER requires. That is
+/// the only deviation that is accepted.
 struct ReceiptEnvelope: Hashable, Sendable {
     /// The maximum size of a file in bytes: see ``Verifier/receiptBytesMax``.
     static let bytesMax = Verifier.receiptBytesMax
-    /// Apple sends three.
+    /// The maximum number of certificates. Apple sends three.
     static let certificatesMax = 10
 
     let digest: ReceiptDigest

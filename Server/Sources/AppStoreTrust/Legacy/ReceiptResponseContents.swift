@@ -1,7 +1,7 @@
 import AppStoreFormats
 
 /// The response of verifyReceipt to our own request, in the style of the receipt that was sent.
-/// `signedAt` is when it was requested.
+/// `signedAt` is the time of the request.
 package enum ReceiptResponseContents: Hashable, Sendable {
     /// With the new receipt that it contained, if any.
     case app(Verified<VerifyReceiptResponse>, receipt: Verified<AppReceipt>?)
@@ -17,7 +17,7 @@ package enum ReceiptResponseOutcome: Hashable, Sendable {
 extension Verifier {
     /// Checks a response of verifyReceipt. Responses are not signed: only the connection shows that
     /// one comes from Apple, so pass only responses to our own requests. The app and environment
-    /// that it names are compared all the same.
+    /// that the response names are compared nevertheless.
     ///
     /// - Parameter environment: the environment that was asked.
     package func receiptResponse(

@@ -20,16 +20,17 @@ package enum V1NotificationOutcome: Hashable, Sendable {
 }
 
 extension Verifier {
-    /// How a version 1 notification is recognized as Apple's.
+    /// How a version 1 notification is recognized as one from Apple.
     package enum V1Proof: Sendable {
         /// It must contain this secret. Nil if the app has no secret configured.
         case secret(AppSecret?)
-        /// It was verified when it was stored; the secret may have changed since.
+        /// It was verified when it was stored. The secret may have changed since.
         case previouslyVerified
     }
 
-    /// Checks a version 1 notification. Refused without the app's secret, and if it names another
-    /// app. Signed documents within it are verified as if they had been received separately.
+    /// Checks a version 1 notification. It is refused if it lacks the app's secret, or if it names
+    /// another app. Signed documents within it are verified as if they had been received
+    /// separately.
     package func notification(
         v1 json: JSON, for app: AppIdentity, _ proof: V1Proof, at now: AppStoreDate
     ) async -> V1NotificationOutcome {

@@ -8,7 +8,7 @@ extension Verifier {
     ///
     /// The steps in order: the file is parsed; its signer's certificates must lead to a root; the
     /// signature must match; then the payload is read. The certificates must have been valid when
-    /// the receipt was created; the receipt must be for the app and from an accepted environment
+    /// the receipt was created. The receipt must be for the app and from an accepted environment
     /// and, if the device's identifier is given, for that device.
     ///
     /// - Parameter guid: 16 bytes (`identifierForVendor`), or 6 on a Mac (its network address).
@@ -50,7 +50,8 @@ extension Verifier {
         }
     }
 
-    /// Receipts signed by Xcode get an error of their own, so that the sender knows what is wrong.
+    /// For receipts signed by Xcode there is a separate error, so that the sender knows what is
+    /// wrong.
     private static func envelope(of file: [UInt8]) throws(Refusal) -> ReceiptEnvelope {
         do throws(Refusal) { return try ReceiptEnvelope(parsing: file) } catch {
             guard XcodeReceipt.isXcodeReceipt(file) else { throw error }
@@ -139,11 +140,13 @@ extension Verifier {
         return (try? AppReceipt(reading: envelope.content))?[.bundleID]?.text
     }
 
-    /// The maximum number of bytes besides the content in an uploaded receipt: they are not signed,
-    /// so anybody could make a large file from a small receipt. Apple's receipts have about 4,500.
+    /// The maximum number of bytes besides the content in an uploaded receipt. They are not signed,
+    /// so anybody could make a large file from a small receipt. Apple's receipts have about 4,500
+    /// such bytes.
     package static let unsignedReceiptBytesMax = 65_536
 
-    /// How many bytes of an app receipt's file are not signed. Returns nil if the file is none.
+    /// How many bytes of an app receipt's file are not signed. Returns nil if the file is not an
+    /// app receipt.
     package static func unsignedBytes(inReceipt file: [UInt8]) -> Int? {
         (try? ReceiptEnvelope(parsing: file)).map { file.count - $0.content.count }
     }

@@ -6,9 +6,10 @@ import _CryptoExtras
 extension Verifier {
     /// Verifies a transaction receipt, as apps before iOS 7 received them.
     ///
-    /// It says when the purchase was made, but not when it was signed, which may be years later. So
-    /// its signer's certificate must not have expired before the purchase, and the receipt counts
-    /// as signed then: everything else known about the purchase is newer.
+    /// The receipt says when the purchase was made, but not when it was signed, which may be years
+    /// later. So its signer's certificate must not have expired before the purchase. The receipt
+    /// counts as signed at the time of the purchase, so that everything else known about the
+    /// purchase is newer.
     package func transactionReceipt(
         _ file: [UInt8], for app: AppIdentity, at now: AppStoreDate
     ) async -> VerificationOutcome<TransactionReceipt> {
@@ -54,7 +55,7 @@ extension Verifier {
 }
 
 extension TransactionReceipt {
-    /// The file names its environment outside of what is signed, so anybody could remove the word
+    /// The file names its environment outside of the signed part, so anybody could remove the word
     /// Sandbox from it. Only production receipts contain the app's Apple id in the signed part.
     fileprivate func requireSignedApp(
         _ app: AppIdentity, in environment: StoreEnvironment

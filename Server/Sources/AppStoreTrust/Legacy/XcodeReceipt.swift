@@ -4,7 +4,7 @@ import SwiftASN1
 /// A receipt of Xcode's local StoreKit testing, for development, parsed but not trusted. It uses
 /// BER with indefinite lengths and content in pieces, and a self-signed certificate.
 struct XcodeReceipt {
-    /// The maximum size of a file in bytes. Published ones have up to 1748.
+    /// The maximum size of a file in bytes. The largest published receipt has 1748.
     private static let bytesMax = 65_536
 
     let content: [UInt8]
@@ -29,7 +29,7 @@ struct XcodeReceipt {
         self.signature = signature.bytes
     }
 
-    /// What it says. It is evidence only in development.
+    /// What the receipt says. It is evidence only in development.
     var payload: AppReceipt? { try? AppReceipt(parsing: content) }
 
     var isFromXcode: Bool { payload?[.receiptType]?.text == ReceiptType.xcode.rawValue }

@@ -49,8 +49,8 @@ extension FaultFamily {
 }
 
 extension FaultFamily {
-    /// The maximum odds of a failing response. An App Store that never responds is modelled by an
-    /// outage; here it responds now and then, or a trial would do little but retry.
+    /// The maximum odds of a failing response. An outage models an App Store that never responds;
+    /// here it must respond now and then, or a trial would only retry.
     fileprivate var maximumOdds: Double { self == .expiredPageTokens ? 0.6 : 0.3 }
 }
 
@@ -99,8 +99,8 @@ extension Plan {
         return settings
     }
 
-    /// Sells the shop's products in seats. The random numbers are of their own, so that the rest of
-    /// a world is the same without.
+    /// Sells the shop's products in seats. Uses separate random numbers, so that the rest of a
+    /// world is the same as without seats.
     private func sellSeats(in settings: inout SimulatorSettings) {
         var lots = random("seats")
         settings.rules.seats = FullShop.seats
@@ -108,8 +108,9 @@ extension Plan {
         settings.quirks.formUnion(seatHabits)
     }
 
-    /// What Apple may do about seats. Claims are made in stories only; and what nothing reports of
-    /// members is played there, too, because answers about it cannot be the truth.
+    /// The unusual behaviours of the App Store about seats. Behaviours about claims, and those that
+    /// nothing reports about members, are played only in Stories, because a trial could not expect
+    /// true answers.
     var seatHabits: Set<Quirk> {
         guard sellsSeats, has(.habits) else { return [] }
         var lots = random("seat habits")
@@ -124,7 +125,7 @@ extension Plan {
     func arm(_ faults: inout Faults) {
         var lots = random("odds")
         for family in FaultFamily.allCases where !FaultFamily.withoutOdds.contains(family) {
-            // The same number of random values is drawn whether the family is included or not.
+            // Draws the same number of random values whether or not the family is included.
             let odds = lots.choice(0.1, 0.3, 0.6, 1)
             let mild = lots.choice(0.05, 0.2, 0.4)
             guard has(family) else { continue }

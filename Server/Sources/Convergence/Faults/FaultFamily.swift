@@ -33,7 +33,7 @@ package enum FaultFamily: String, Hashable, Sendable, Comparable, CaseIterable {
     case skew
     case secondServer = "second-server"
     case races
-    // Added later. They stand last, so that other random values of a seed do not change.
+    // These were added later. They stand last, so that other random values of a seed do not change.
     case bothEnvironments = "both-environments"
     case erasures
     case swallowedNotifications = "swallowed-notifications"
@@ -43,7 +43,7 @@ package enum FaultFamily: String, Hashable, Sendable, Comparable, CaseIterable {
     case unlistedProducts = "unlisted-products"
     case groups
 
-    /// Families added later that have no odds of their own in ``Plan/arm(_:)``.
+    /// Families added later that ``Plan/arm(_:)`` has no odds for.
     static let withoutOdds: Set<Self> = [
         .swallowedNotifications, .intents, .anonymousDevices, .thieves,
         .unlistedProducts, .groups,

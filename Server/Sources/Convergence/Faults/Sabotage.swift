@@ -3,11 +3,11 @@ import AppStoreFormats
 import Simulator
 import Synchronization
 
-/// A bug planted on purpose. A proof that does not find it proves nothing.
+/// A bug planted on purpose. A proof must find it, or it proves nothing.
 ///
-/// None is in the server's program. Each is planted at the server's border, where the trial alters
-/// what the server receives, so that a correct server answers as one with the bug would: documents
-/// are changed and signed again. Only a lost event is deleted from the database.
+/// No such bug is in the server's program. Each is planted at the server's border, where the trial
+/// alters what the server receives, so that a correct server answers as one with the bug would:
+/// documents are changed and signed again. Only a lost event is deleted from the database.
 package enum SabotageKind: String, Hashable, Sendable, CaseIterable {
     case ignoredOrderIDs = "ignored-order-ids"
     case lastArrivedRenewal = "last-arrived-renewal"
@@ -82,7 +82,8 @@ final class Sabotage: Sendable {
 
     /// A signed document as a server with the bug would read it; other text is returned unchanged.
     func altered(document text: String, at now: Int64) -> String {
-        // A document that the App Store did not sign must not become valid by signing it again.
+        // A document that the App Store did not sign must not become valid because it is signed
+        // again.
         guard text.utf8.count > 200, let bytes = CompactJWS(text)?.payload,
             let payload = try? JSON(parsing: bytes), (try? authority.sign(payload)) == text
         else { return text }
@@ -114,7 +115,7 @@ final class Sabotage: Sendable {
     /// The number of attempts to get a good response despite faults.
     private static let attemptsMax = 30
 
-    /// What a server receives that treats 404 as the end of a subscription.
+    /// The response that a server would act on if it treated 404 as the end of a subscription.
     func expired(
         _ request: AppStoreRequest, _ environment: SimulatedEnvironment,
         _ simulator: AppStoreSimulator

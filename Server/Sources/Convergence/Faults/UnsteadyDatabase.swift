@@ -65,7 +65,7 @@ private struct TimedConnection: Connection {
     }
 }
 
-/// Counts commits, so that what was read before need not be read again if nothing was written.
+/// Counts commits. While the count is the same, values that were read need not be read again.
 final class CommitCounter: Sendable {
     private let number = Atomic(0)
 
@@ -103,7 +103,7 @@ final class ServerProcess: Sendable {
     var isOn: Bool { state.withLock(\.isOn) }
     var crashedAt: Step? { state.withLock(\.crashedAt) }
 
-    /// From now on the process no longer crashes by itself.
+    /// From now on the process no longer crashes at random.
     func stopCrashing() { state.withLock { $0.odds = 0 } }
 
     func turnOff() { state.withLock { $0.isOn = false } }

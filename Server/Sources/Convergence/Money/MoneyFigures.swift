@@ -4,7 +4,7 @@ import Ledger
 import Reports
 import Simulator
 
-/// The numbers of each day: what reports say, or what the simulator's books say.
+/// The numbers of each day, as the reports or the simulator's books have them.
 struct MoneyFigures: Hashable, Sendable {
     struct Key: Hashable, Sendable {
         var day: Int64
@@ -13,12 +13,13 @@ struct MoneyFigures: Hashable, Sendable {
         var name: String
     }
 
-    /// Zero is left out.
+    /// Zeros are left out.
     private var numbers: [Key: Int64] = [:]
-    /// Sentences about movements that do not close, or do not open where the day before closed.
+    /// Sentences about days whose movements do not add up to the state at the end, or that do not
+    /// begin with the state at the end of the day before.
     private(set) var openParts: [String] = []
 
-    /// The days that a report shows: those of a trial of the longest time.
+    /// The number of days that a report shows, enough for the longest trial.
     private static let reportDays: Int64 = 1150
     private static let counts = [
         ("active", "active", "active"), ("active", "grace", "grace"),
@@ -32,8 +33,8 @@ struct MoneyFigures: Hashable, Sendable {
     /// What reports say at a moment.
     ///
     /// - Parameters:
-    ///   - isAsKnown: as it was known at that moment.
-    ///   - isRestated: without refunds that were reversed.
+    ///   - isAsKnown: whether to report what was known at that moment.
+    ///   - isRestated: whether to leave out refunds that were reversed.
     init(
         _ engine: Engine, _ app: AppID, at moment: Instant, isAsKnown: Bool = false,
         isRestated: Bool = false
@@ -79,7 +80,7 @@ struct MoneyFigures: Hashable, Sendable {
 
     /// What the simulator's books say.
     ///
-    /// - Parameter isRestated: without refunds that were reversed.
+    /// - Parameter isRestated: whether to leave out refunds that were reversed.
     init(
         _ store: AppStoreSimulator, _ days: ClosedRange<Int64>, isRestated: Bool
     ) async throws {
@@ -100,7 +101,7 @@ struct MoneyFigures: Hashable, Sendable {
                 }
             }
             let counts = day.counts
-            // A grace period after a free one counts as free.
+            // A grace period after a free period counts as free.
             for (name, count) in [
                 ("active", counts.active - counts.freeGrace),
                 ("grace", counts.grace - counts.freeGrace),
@@ -113,7 +114,7 @@ struct MoneyFigures: Hashable, Sendable {
         numbers = numbers.filter { $0.value != 0 }
     }
 
-    /// The numbers that were compared, and what differs, in sentences.
+    /// The number of compared numbers, and the differences as sentences.
     func differences(
         from books: MoneyFigures, in days: ClosedRange<Int64>
     ) -> (compared: Int, found: [String]) {

@@ -8,7 +8,7 @@ import Synchronization
 /// One app of a ``MoneyTrial``: its simulated App Store, and its customers.
 struct MoneyStall: Sendable {
     static let names = ["birds", "fish"]
-    /// The app that sells in seats. The other one plays as before there were any.
+    /// The app that sells in seats. The other app sells without them.
     private static let seated: AppID = "fish"
     /// Customers of one population.
     private static let populationMax = 10_000
@@ -87,11 +87,11 @@ struct MoneyStall: Sendable {
         }
     }
 
-    /// Notifications arrive in time again.
+    /// Ends the delays of notifications.
     func calm() async { await store.setFaults { $0.notifications.odds = [:] } }
 
-    /// Every app posts all transactions, as StoreKit signs them now: no notification says what an
-    /// upgrade gives back.
+    /// Every app posts all transactions, as StoreKit signs them now. This is necessary because no
+    /// notification reports the amount that an upgrade gives back.
     func postAll() async throws {
         for name in names.all {
             let texts = (try? await store.transactions(on: name + "-1")) ?? []
@@ -122,7 +122,7 @@ struct MoneyAgreement: Sendable {
     let rules: MoneyRules
     let reports: ReportRules
 
-    /// The developer is a member of the small business program in the third quarter of the time.
+    /// The developer is a member of the Small Business Program in the third quarter of the time.
     init(months: Int) {
         let month: Int64 = 30 * 86_400_000
         let from = Plan.start.milliseconds + Int64(months) * month / 2
@@ -150,7 +150,7 @@ private final class MoneyNames: Sendable {
     func add(_ more: [String]) { names.withLock { $0 += more } }
 }
 
-/// The time of the app whose turn it is.
+/// The time in the world of the app that acts at present.
 final class MoneyClock: Sendable {
     private let clock = Mutex<VirtualClock?>(nil)
 

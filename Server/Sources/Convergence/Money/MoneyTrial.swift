@@ -14,21 +14,22 @@ package struct MoneyTrial: Sendable {
     package struct Report: Sendable {
         package internal(set) var accounts = 0
         package internal(set) var notifications = 0
-        /// Numbers that were compared with the books: of a day and currency, or of a day.
+        /// How many numbers were compared with the books. A number is of a day and currency, or of
+        /// a day.
         package internal(set) var compared = 0
-        /// Of those: numbers that differ between what happened and what is known now.
+        /// How many of those differ between what happened and what is known now.
         package internal(set) var restated = 0
-        /// Purchases that were paid in more than one currency.
+        /// How many purchases were paid in more than one currency.
         package internal(set) var mixed = 0
-        /// Payments for several seats.
+        /// How many payments were for several seats.
         package internal(set) var groupCharges = 0
-        /// Amounts of the files that were compared, and how many had to be explained.
+        /// How many amounts of the files were compared, and how many had to be explained.
         package internal(set) var reconciled = 0
         package internal(set) var explained = 0
         package internal(set) var files = 0
-        /// Moments at which reports were made, and made again at the end.
+        /// How many moments had reports that were made again at the end.
         package internal(set) var moments = 0
-        /// What differs, in sentences. Empty if nothing does.
+        /// The differences, as sentences. Empty if there are none.
         package internal(set) var differences: [String] = []
         package internal(set) var differencesCount = 0
 
@@ -37,13 +38,13 @@ package struct MoneyTrial: Sendable {
             differences += found.prefix(max(0, Self.differencesMax - differences.count))
         }
 
-        /// Sentences that are kept.
+        /// The maximum number of sentences that are kept.
         static let differencesMax = 100
     }
 
-    /// Moments at which reports are made, and made again as they were known then.
+    /// The number of moments at which reports are made. At the end they are made again as of then.
     private static let moments = 10
-    /// After the last act, for what is late to arrive.
+    /// The time after the last act in which late documents can arrive.
     private static let calmHours: Int64 = 72
     private static let hour: Int64 = 3_600_000
 
@@ -100,7 +101,7 @@ package struct MoneyTrial: Sendable {
         var shown: [(at: Instant, figures: [MoneyFigures])] = []
         let step = Int64(months) * 30 * 24 * Self.hour / Int64(Self.moments)
         for moment in 1...Self.moments {
-            // Any time of a day.
+            // A random time of a day.
             shown.append(try await advance(by: step + Int64(moment) * 3_599_317))
             progress("\(moment) of \(Self.moments): \(await notificationsCount) notifications")
         }
@@ -129,7 +130,7 @@ package struct MoneyTrial: Sendable {
         }
     }
 
-    /// Lets time pass in every app, and makes the reports of that moment.
+    /// Lets time pass in every app, and then makes the reports.
     private func advance(by milliseconds: Int64) async throws -> (Instant, [MoneyFigures]) {
         var figures: [MoneyFigures] = []
         for stall in stalls {
@@ -169,7 +170,7 @@ package struct MoneyTrial: Sendable {
             .reconciliation
         report.reconciled += sales.comparedCount
         report.explained += sales.differences.count
-        // How Apple's files report single seats that are refunded is unknown.
+        // It is unknown how Apple's files report refunds of single seats.
         let seatRefunds = await stall.store.seatRefundRows
         let unexplained = sales.differences.filter { one in
             (one.cause.isResidual || one.cause == .fileMissing)
@@ -215,7 +216,7 @@ package struct MoneyTrial: Sendable {
 }
 
 extension SeatRefundRow {
-    /// The row that a figure is made of. Nil if its country is not known.
+    /// The row that results from a figure. Nil if its country is not known.
     fileprivate init?(_ key: SalesFigure.Key) {
         guard let country = key.country else { return nil }
         self.init(productID: key.product.rawValue, country: country, day: key.day)

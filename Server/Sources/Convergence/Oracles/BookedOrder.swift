@@ -1,21 +1,21 @@
 import Ledger
 import Simulator
 
-/// One order, and what was refunded of it.
+/// One order, and how much of it was refunded.
 struct BookedOrder: Hashable, CustomStringConvertible {
     let order: String
     private(set) var amount: Int64
     let currency: String
     var refunded: Int64
 
-    /// Whether it is of several seats: then only what is left is compared. What came back for
-    /// single seats is not known to the thousandth once the rest is refunded, too.
+    /// Whether the order is for several seats. Then only the remaining amount is compared: once the
+    /// rest is refunded too, the earlier refunds of single seats are not known to the thousandth.
     private var isOfSeats = false
 
     var description: String { "\(order): \(amount) \(currency), \(refunded) given back" }
 
-    /// What was given back of single seats counts as if it had not been charged: our price is the
-    /// rest.
+    /// Refunds of single seats count as if those seats had not been charged, because our price is
+    /// that of the remaining seats.
     init(_ charge: TrueCharge) {
         order =
             charge.webOrderLineItemID.map { Self.order($0, charge.at.milliseconds) }
@@ -26,15 +26,15 @@ struct BookedOrder: Hashable, CustomStringConvertible {
         isOfSeats = charge.seats.map { $0 > 1 } ?? false
     }
 
-    /// Seats that were added may have the line item of their period. They begin later.
+    /// Added seats may have the same line item as their period, but they begin later.
     private static func order(_ line: String, _ from: Int64) -> String { "\(line) \(from)" }
 
     static func order(of payment: Payment) -> String {
         payment.line.map { order($0, payment.from.milliseconds) } ?? payment.transaction.rawValue
     }
 
-    /// Returns nil if somebody else has paid, or no price was reported. Perhaps only a restored
-    /// transaction of what was bought once is known.
+    /// Returns nil if somebody else has paid, or if no price was reported. Of a one-time purchase
+    /// perhaps only a restored transaction is known.
     init?(_ payment: Payment, of purchase: PurchaseID) {
         guard payment.ownership == .purchased, let price = payment.price else { return nil }
         let isOnce = payment.kind == .nonConsumable
@@ -46,7 +46,7 @@ struct BookedOrder: Hashable, CustomStringConvertible {
         isOfSeats = payment.seats != nil && payment.quantity > 1
     }
 
-    /// What can be compared of it.
+    /// The part that can be compared.
     var comparable: Self {
         guard isOfSeats else { return self }
         var copy = self
@@ -55,7 +55,7 @@ struct BookedOrder: Hashable, CustomStringConvertible {
     }
 
     /// A copy without the refund. An upgrade's refund is reported by the old transaction, which
-    /// some of Apple's documents do not contain: then it is unknown.
+    /// some of Apple's documents do not contain. Then the refund is unknown.
     func withoutRefund() -> Self {
         var copy = self
         copy.refunded = 0

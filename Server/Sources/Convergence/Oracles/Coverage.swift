@@ -1,6 +1,6 @@
 import Simulator
 
-/// What a proof must have reached at least once; otherwise it says nothing about it.
+/// What a proof must have reached at least once; otherwise it says nothing about that.
 package enum Coverage {
     /// From this many seeds on, everything must be reached.
     package static let fullCoverageSeeds = 500
@@ -9,7 +9,7 @@ package enum Coverage {
     package static let expected: [String] =
         LifecycleRow.allCases.map { "row \($0.rawValue)" } + faults + ours + eras
 
-    /// Each client era, and in each the milestones of a subscription.
+    /// Each client era, and the milestones of a subscription in each era.
     private static let eras: [String] =
         ClientEra.allCases.map { "speech \($0.rawValue)" }
         + ClientEra.allCases.flatMap { speech in
@@ -72,8 +72,8 @@ extension Coverage {
         required(of: narrowing).filter { tally[$0] == 0 }
     }
 
-    /// A scripted customer covers its row without other customers and without acts. All other rows
-    /// occur to customers at random.
+    /// A scripted customer covers its row even in a trial without other customers and acts. All
+    /// other rows occur to customers at random.
     private static func rows(of narrowing: Proof.PlanOverrides) -> [String] {
         guard narrowing.families == nil, hasModernStorms(narrowing) else { return [] }
         var rows = ScriptedCase.rows
@@ -84,8 +84,8 @@ extension Coverage {
         return rows.map { "row \($0.rawValue)" }
     }
 
-    /// Faults occur however many customers there are; some need a scripted customer. If faults were
-    /// chosen by hand, it is only certain that they were switched on.
+    /// Faults occur with any number of customers, but some need a scripted customer. If faults were
+    /// chosen by options, it is only certain that they were switched on.
     private static func faultNames(of narrowing: Proof.PlanOverrides) -> [String] {
         let families = narrowing.families ?? Set(FaultFamily.allCases)
         guard narrowing.families == nil, narrowing.turn == nil, hasModernStorms(narrowing) else {
@@ -95,7 +95,8 @@ extension Coverage {
         return isAsDrawn ? faults + ours : faults
     }
 
-    /// Whether all or most worlds use the modern APIs, and last as long as derived from the seed.
+    /// Whether all or most worlds use the modern APIs and have the length that their seed gives
+    /// them.
     private static func hasModernStorms(_ narrowing: Proof.PlanOverrides) -> Bool {
         narrowing.days == nil && (narrowing.clientEra == nil || narrowing.clientEra == .modern)
     }

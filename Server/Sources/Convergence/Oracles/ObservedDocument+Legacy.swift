@@ -19,7 +19,7 @@ extension ObservedDocument {
         for renewal in unified?.renewals ?? [] {
             letters.append(ObservedDocument(renewal: renewal, in: type.rawValue, moment))
         }
-        // Before there were lists of renewals, a single one was at the top level.
+        // Before responses had lists of renewals, they had a single renewal at the top level.
         if unified == nil, let isOn = notification.autoRenewStatus, let latest = shown.first {
             var renewal = VerifyReceiptRenewal()
             renewal.originalTransactionID = latest.originalTransactionID
@@ -52,7 +52,7 @@ extension ObservedDocument {
             + (answer.renewals ?? []).map { ObservedDocument(renewal: $0, in: "an answer", moment) }
     }
 
-    /// One purchase of a receipt, of a response or of a notification.
+    /// One purchase that a receipt, a response or a notification contains.
     init(row: VerifyReceiptRow, in words: String, _ moment: AppStoreDate?) {
         var transaction = TransactionPayload()
         transaction.transactionId = row.transactionID

@@ -7,17 +7,17 @@ import Simulator
 struct ObservedDocument: Sendable, CustomStringConvertible {
     /// The notification's UUID; nil for other documents.
     var uuid: String?
-    /// The kind of document, for a reader.
+    /// The kind of document, for people.
     var label: String
-    /// The signed text.
+    /// The signed text. Empty for a part of an older document.
     var payload: String
     var signedAt: Int64?
     var transaction: TransactionPayload?
     var renewal: RenewalPayload?
-    /// The document does not say when each of its statements was true, or only as a whole.
+    /// Whether it is an older document, which has no signing time for each of its statements.
     var isLegacy = false
 
-    /// A part of an older document, which has no text of its own.
+    /// Creates a part of an older document, which has no signed text of its own.
     init(
         legacy words: String, transaction: TransactionPayload? = nil,
         renewal: RenewalPayload? = nil
@@ -122,14 +122,14 @@ struct Evidence: Sendable {
     }
 
     private var periods: [Period: TransactionPayload] = [:]
-    /// When each period was signed first. A period can be bought long before it begins.
+    /// When each period was first signed. A period can be bought long before it begins.
     private var firstSigned: [Period: Int64] = [:]
     private var renewals: [String: RenewalPayload] = [:]
-    /// Renewal infos that may have arrived since: any of those may be the latest that did.
+    /// Renewal infos that may have arrived after the accepted one: any of them may be the latest.
     private var possibleRenewals: [String: [RenewalPayload]] = [:]
     private var possiblePeriods: [Period: [TransactionPayload]] = [:]
-    /// Periods that older documents may have ended: it cannot be determined which of those
-    /// documents is the later one.
+    /// Periods that older documents may have ended. It cannot be determined which of those
+    /// documents is the latest.
     private var ambiguousPeriods: Set<Period> = []
     private var ambiguousRenewals: Set<String> = []
     private var horizons: [String: Int64] = [:]
@@ -143,7 +143,7 @@ struct Evidence: Sendable {
     /// Transactions that were reported as shared with a family member.
     private(set) var shared: Set<String> = []
 
-    /// Records a document that was in transit and may have arrived.
+    /// Records a document that was sent and may have arrived.
     mutating func recordPossible(_ letter: ObservedDocument, at now: Int64) {
         guard let original = letter.original else { return }
         lastHeardAt[original] = now
@@ -185,20 +185,20 @@ struct Evidence: Sendable {
         }
     }
 
-    /// Whether a document that was signed later was in transit before.
+    /// Whether a document that was signed later was sent before this one.
     func isOlder(_ letter: ObservedDocument) -> Bool {
         guard let signed = letter.signedAt, let last = letter.original.flatMap({ lastSigned[$0] })
         else { return false }
         return signed < last
     }
 
-    /// The server may know that a purchase lasts until this moment.
+    /// Records that the server may know that a purchase lasts until this moment.
     mutating func extendHorizon(_ original: String, to horizon: Int64, at now: Int64) {
         lastHeardAt[original] = now
         horizons[original] = max(horizons[original] ?? horizon, horizon)
     }
 
-    /// The server may know everything that the ground truth contains about a purchase.
+    /// Records that the server may know everything that the ground truth contains about a purchase.
     mutating func extendHorizon(_ booked: TruePurchase, at now: Int64) {
         let moments = [booked.until, booked.graceUntil, booked.period?.upperBound]
         guard let last = moments.compactMap(\.self).map(\.milliseconds).max() else { return }
@@ -254,7 +254,8 @@ struct Evidence: Sendable {
 
     func renewal(of original: String) -> RenewalPayload? { renewals[original] }
 
-    /// Whether no refund or revocation of a period was reported, nor can have been.
+    /// Whether neither an accepted document nor one that may have arrived reports a refund or
+    /// revocation of a period.
     func isUnrevoked(_ told: TransactionPayload) -> Bool {
         guard let original = told.originalTransactionId, let from = told.purchaseDate else {
             return true
@@ -266,8 +267,8 @@ struct Evidence: Sendable {
         }
     }
 
-    /// Whether it was not reported, and cannot have been, that a purchase is not renewed after a
-    /// period.
+    /// Whether no accepted document, and none that may have arrived, reports that a purchase does
+    /// not renew after a period.
     func isRenewing(after last: TransactionPayload) -> Bool {
         guard let original = last.originalTransactionId, !ambiguousRenewals.contains(original)
         else { return false }
@@ -290,8 +291,8 @@ struct Evidence: Sendable {
         return told.expirationIntent == .billingError && signed < charged
     }
 
-    /// When the period of a payment began. Seats that were added to it say nothing about whether it
-    /// renews.
+    /// When the period of a payment began. The begin of added seats is left out, because they do
+    /// not begin a period.
     private func start(of last: TransactionPayload) -> Int64? {
         let from = last.purchaseDate?.milliseconds
         guard last.additionalTransactionReason == .seatAddition else { return from }

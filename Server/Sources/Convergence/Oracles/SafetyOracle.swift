@@ -8,8 +8,7 @@ struct SafetyOracle: Sendable {
     /// In milliseconds since 1970.
     let now: Int64
 
-    /// How long an answer may stay open past the end of a period if nothing was reported about what
-    /// follows.
+    /// How long an answer may stay open after the end of a period if nothing later was reported.
     static let hold = AccessRules.unconfirmedHoldDefault.wholeMilliseconds
     private static let skew = Timeline.clockSkewMax.wholeMilliseconds
 
@@ -42,8 +41,7 @@ struct SafetyOracle: Sendable {
         return isWithinHold(original) ? "nothing was reported since its period" : nil
     }
 
-    /// Whether the latest report is a period that ended less than a hold ago and would be followed
-    /// by another.
+    /// Whether the latest report is about a renewing period that ended less than a hold ago.
     private func isWithinHold(_ original: String) -> Bool {
         guard let last = evidence.lastPeriod(of: original), evidence.isUnrevoked(last),
             let end = last.expiresDate?.milliseconds,

@@ -7,7 +7,8 @@ import Simulator
 
 extension Trial {
     private static let besideOdds = 0.4
-    /// The odds of a comparison at one check before the end: it reads two customers per account.
+    /// The odds that a check before the end compares the devices: that reads two customers per
+    /// account.
     private static let comparisonOdds = 0.1
 
     /// The anonymous id of a device of an account. The second device posts after the first.
@@ -16,7 +17,7 @@ extension Trial {
         return CustomerID(rawValue: CustomerID.anonymousPrefix + filled)
     }
 
-    /// Sometimes the second device of the account finds the same purchases by itself.
+    /// Sometimes lets the second device of the account find and post the same purchases.
     func postBeside(_ posted: PurchaseEvidence, of name: String, at server: Server) async throws {
         guard plan.has(.anonymousDevices), sabotage == nil,
             await customer(of: name).isAnonymous, intentRandom.happens(Self.besideOdds)
@@ -35,9 +36,9 @@ extension Trial {
             // Consumables are credited once, to the first device.
             case .another(.usedUp), .another(.needsRestore): continue
             // The receipt of one transaction only says when it was bought. Later the app posts its
-            // whole receipt, which says when it was made.
+            // whole receipt, which says when the receipt was made.
             case .another(.documentTooOld) where posted.transactionReceipt != nil: continue
-            // Somebody has taken it by a copy: the buyer will ask for it.
+            // A thief has taken the purchase with a copy. The buyer will ask for it.
             case .another where taken[name]?.contains(one.purchase) == true: continue
             case .another, .refused, .moved:
                 throw violation("ownership", "a second device got \(one)")
@@ -46,8 +47,8 @@ extension Trial {
         report.tally.add("second device posted")
     }
 
-    /// Expects that the second device of each account has what it has posted, and what it knows of
-    /// it is what the first one knows.
+    /// Expects that the second device of each account has the purchases that it posted, with the
+    /// same access as the first device.
     func expectSecondDevicesHaveAccess() async throws {
         guard !besidePosted.isEmpty,
             hasConverged || intentRandom.happens(Self.comparisonOdds)

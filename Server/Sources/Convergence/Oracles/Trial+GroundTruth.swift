@@ -15,10 +15,10 @@ extension Trial {
     /// The limit if notifications were lost after a 200 response: a day, since the whole history is
     /// read twice a day.
     private static let walkIntervalMinutes: Int64 = 1_440
-    /// The time between two checks whether the history is to be read.
+    /// The time between two checks whether a server should read the history.
     private static let walkCheckMinutes = 180
-    /// With an incomplete history, the trial waits this long for the sweep. Purchases that are not
-    /// due before that are excluded: a yearly subscription is checked once a year.
+    /// With an incomplete history, the trial waits at most this long for the sweep. Purchases that
+    /// are not due before that are excluded: a yearly subscription is checked once a year.
     private static let sweepDaysMax = 40
 
     // MARK: - Convergence
@@ -48,7 +48,7 @@ extension Trial {
         try await checkAnswers()
     }
 
-    /// Lets time pass until everything has been checked once more that is due by then.
+    /// Lets time pass until every purchase that is due by then has been checked once more.
     private func sweep(since end: Int64) async throws {
         for _ in 0..<Self.sweepDaysMax {
             uncheckedPurchases = try await uncheckedPurchases(since: end)
@@ -130,7 +130,8 @@ extension Trial {
         plan.has(.unlistedProducts) && booked.productID == TrialFixture.unlisted.rawValue
     }
 
-    /// What was bought and gives nothing, because the configuration does not list it, is named.
+    /// Expects that the answer names open purchases that give nothing, because the configuration
+    /// does not list their products.
     private func expectUnlistedNamed(
         of name: String, _ books: [TruePurchase], _ state: CustomerState
     ) throws {
@@ -150,7 +151,7 @@ extension Trial {
         of name: String, _ books: [TruePurchase], _ state: CustomerState
     ) throws {
         let open = books.filter { $0.isOpen && $0.renewsTo != nil }
-        // A payment ahead of time that no document has reported yet cannot be expected to be known.
+        // If no document has reported a payment ahead of time yet, the server cannot know it.
         guard open.allSatisfy({ $0.isInGrace || state.knowsItsEnd(of: $0) }) else { return }
         let paid = open.compactMap { $0.until?.milliseconds }.max()
         let right = state.entitlements[TrialFixture.membership].flatMap { $0.isOpen ? $0 : nil }
@@ -169,14 +170,14 @@ extension Trial {
             || isPending(booked) || usedUp.contains(booked.originalTransactionID)
     }
 
-    /// A purchase of this moment, which its app has had no time to post.
+    /// Whether the purchase was made at this moment, so that its app has had no time to post it.
     private func isNew(_ booked: TruePurchase) -> Bool {
         !linked.contains(booked.originalTransactionID)
             && booked.charges.allSatisfy { $0.at.milliseconds >= now }
     }
 
-    /// Refunded, and ended a moment ago: an App Store that does not report ends is queried once its
-    /// notification has had time to arrive.
+    /// Whether the purchase was refunded and ended a moment ago. If the App Store does not report
+    /// ends, the server asks about it only after a notification would have had time to arrive.
     private func isPending(_ booked: TruePurchase) -> Bool {
         guard plan.has(.habits), booked.isRevoked, let end = booked.period?.upperBound else {
             return false
@@ -222,8 +223,8 @@ extension Trial {
         try expectBoundedWork()
     }
 
-    /// The log must have no gaps; each event must begin with the state in which the previous event
-    /// of its purchase ended; the last must end with the current state; and the sum of all money
+    /// The log must have no gaps. Each event must begin with the state in which the previous event
+    /// of its purchase ended. The last event must end with the current state. The sum of all money
     /// must equal the timelines' money.
     private func expectLog() async throws {
         while try await auditor.events.emitTimeBased() > 0 {}
@@ -241,7 +242,7 @@ extension Trial {
     /// Requests that may come together in a few days are averaged over at least this many.
     private static let daysMin = 10
 
-    /// Called not only at the end, because endless requests would prevent a trial from ending.
+    /// Called not only at the end, because endless requests could keep a trial from ending.
     func expectBoundedWork() throws {
         let days = max(Self.daysMin, Int((now - Plan.start.milliseconds) / Self.day) + 1)
         let most = max(1, checkedPurchases.count) * days * Self.requestsPerDayMax
@@ -272,7 +273,8 @@ extension Trial {
             guard Set(ours).count == ours.count else {
                 throw violation("money", "\(name): an order is counted twice")
             }
-            // What was lost and is in no history was never reported: the rest must be correct.
+            // An order whose documents were lost, and that is in no history, was never reported.
+            // All other orders must be correct.
             var missing = Set(theirs).subtracting(ours)
             var wrong = Set(ours).subtracting(theirs)
             BookedOrder.removeRounded(
@@ -338,7 +340,7 @@ extension Trial {
 }
 
 extension CustomerState {
-    /// Whether a period is known that ends when the ground truth says that the paid time ends.
+    /// Whether a period is known that ends when the paid time of the ground truth ends.
     fileprivate func knowsItsEnd(of booked: TruePurchase) -> Bool {
         purchases.contains { state in
             state.timeline.purchase.original.rawValue == booked.originalTransactionID
@@ -350,7 +352,8 @@ extension CustomerState {
 }
 
 extension TruePurchase {
-    /// Consumables credit wallets, and the length of non-renewing terms is configured by the app.
+    /// Whether the purchase gives access. Consumables credit wallets instead, and the app
+    /// configures the length of non-renewing terms.
     fileprivate var opensSomething: Bool {
         isOpen && (period != nil || productID == "atlas")
     }

@@ -9,8 +9,8 @@ import StorageSQLite
 extension Trial {
     private static let documentsMax = 20_000
 
-    /// Reads all documents again: mostly to compare with the current rows, otherwise in another
-    /// order.
+    /// Derives all rows again from the documents: mostly to compare with the current rows,
+    /// otherwise in another order.
     func expectReplay() async throws {
         var lots = plan.random("documents")
         if lots.happens(0.3) { return try await expectAnyOrderOfDocuments(&lots) }
@@ -69,10 +69,10 @@ extension Trial {
 }
 
 extension CustomerState {
-    /// Without what documents do not determine: the ids of a customer, and who shares what.
+    /// Removes what documents do not determine: the ids of a customer, and who shares a purchase.
     ///
-    /// - Parameter shared: purchases of others. How many people they are for is told to their owner
-    ///   only, and they come last.
+    /// - Parameter shared: purchases of other customers. Only their owner sees their number of
+    ///   seats. They are put last, in a fixed order.
     fileprivate func asDocumentsSay(_ shared: Set<PurchaseID>) -> CustomerState {
         var state = self
         (state.aliases, state.accountTokens, state.accountToken) = ([], [], nil)

@@ -20,7 +20,7 @@ extension Trial {
             try expectSafety(of: books, state)
             recordMilestones(in: state)
             if plan.clientEra != .modern, hasConverged { try await excuseUnchecked(books, state) }
-            // A server that has received everything must know everything, in whatever order it
+            // A server that has received all documents must know everything, in whatever order they
             // came. Version 1 notifications do not report everything.
             let heardAll =
                 plan.clientEra == .modern && !hasUntoldRefunds(books)
@@ -32,8 +32,8 @@ extension Trial {
         }
     }
 
-    /// Whether the App Store may have refunded seats of a purchase and have reported it of one
-    /// transaction only.
+    /// Whether the App Store may have refunded seats of several transactions and reported the
+    /// refund in only one of them.
     private func hasUntoldRefunds(_ books: [TruePurchase]) -> Bool {
         plan.seatHabits.contains(.seatRefundToldOnce) && books.contains { $0.seats != nil }
     }

@@ -5,8 +5,8 @@ import Simulator
 // Checks that a purchase belongs to the customer it names, even if another one posts it first.
 
 extension Trial {
-    /// The customer id of the owner of an account: the account token of its devices if they have
-    /// one, as for an app whose tokens are its customers' ids.
+    /// The customer id of the owner of an account. If the devices of the account have an account
+    /// token, it is that token, as for an app that uses its customers' ids as tokens.
     func customer(of name: String) async -> CustomerID {
         if let known = customers[name] { return known }
         guard let token = await simulator.accountToken(on: name + "-1") else {
@@ -20,7 +20,7 @@ extension Trial {
     private static let thefts = 0.1
     private static let thief: CustomerID = "thief"
 
-    /// Expects that nothing that was rejected ever belongs to the thief.
+    /// Expects that the thief has neither purchases nor entitlements.
     func expectThiefOwnsNothing() async throws {
         for environment in Ledger.Environment.allCases {
             let state = try await auditor.customers.find(
@@ -31,8 +31,8 @@ extension Trial {
         }
     }
 
-    /// Sometimes somebody else has copies of the transactions and posts them before their owner
-    /// does. If each names its owner, all are rejected; what they attest is recorded.
+    /// Sometimes lets somebody else post copies of the transactions before their owner does. If
+    /// each transaction names its owner, all are rejected, but the facts in them are recorded.
     func attemptTheft(
         _ posted: PurchaseEvidence, saying letters: [ObservedDocument], at server: Server
     ) async throws {

@@ -7,8 +7,8 @@ import Storage
 import StorageSQLite
 import Synchronization
 
-/// Many customers of one world and one server, through a long disruption: this shows what a trial
-/// of few customers cannot.
+/// Many customers of one world and one server, through a long disruption. This shows what a trial
+/// of few customers cannot show.
 package actor PopulationTrial {
     /// What is disrupted.
     package enum Disruption: String, Hashable, Sendable, CaseIterable {
@@ -25,8 +25,8 @@ package actor PopulationTrial {
             }
         }
 
-        /// The minutes after which all answers must be correct: counted from the end of the
-        /// disruption, or at all times if the other channel works.
+        /// The minutes after which all answers must be correct. They count from the end of the
+        /// disruption, or from each change if the other channel works.
         var intervalMinutes: Int64 { self == .neither ? 60 : Trial.intervalMinutes }
     }
 
@@ -35,7 +35,8 @@ package actor PopulationTrial {
         package let trouble: Disruption
         package let accounts: Int
         package internal(set) var violation: Violation?
-        /// The server's explanation of the affected customer at that time: lines of text.
+        /// The server's explanation of the affected customer at the time of the violation: lines of
+        /// text.
         package internal(set) var explanation: [String] = []
         package internal(set) var purchases = 0
         /// Answers that were compared with the ground truth.
@@ -157,7 +158,7 @@ package actor PopulationTrial {
         isCut = false
         try await play(
             until: end + report.trouble.intervalMinutes * Self.minute, every: Self.minute)
-        // What changed a moment ago may still be in transit.
+        // The last changes may still be in transit.
         try await expectTruth(within: 6)
     }
 
@@ -178,7 +179,7 @@ package actor PopulationTrial {
         }
     }
 
-    /// The apps of customers who have bought something new post it once. Everything after that must
+    /// The apps of customers who have bought something new post it once. All later documents must
     /// come from the App Store.
     private func postNewPurchases() async throws {
         let (sent, next) = await simulator.notifications(from: seen)
@@ -231,8 +232,8 @@ package actor PopulationTrial {
             status: answer.status, retryAfter: answer.retryAfter, body: answer.body)
     }
 
-    /// After a successful response the server may know everything that the ground truth contains
-    /// about the purchase.
+    /// Records that after a successful response the server may know everything that the ground
+    /// truth contains about the purchase.
     private func extendHorizon(_ purchase: String) async {
         guard let booked = await simulator.truePurchase(purchase) else { return }
         evidence.extendHorizon(booked, at: now)
@@ -240,8 +241,8 @@ package actor PopulationTrial {
 
     // MARK: - Checks
 
-    /// Checks the answer for every customer. None may be open or shut in contradiction to what was
-    /// reported.
+    /// Checks the answer for every customer. No answer may be open or shut in contradiction to what
+    /// was reported.
     private func checkAnswers(_ take: (Snapshot) -> Void) async throws {
         let names = names.sorted()
         let books = await simulator.groundTruths(of: names)
@@ -306,7 +307,8 @@ package actor PopulationTrial {
     }
 }
 
-/// Connects the simulator and the client, which are created first, to the population trial.
+/// Connects the simulator and the server's client to the population trial. They are created before
+/// it.
 private final class PopulationConnection: Sendable {
     private let crowd = Mutex<PopulationTrial?>(nil)
 

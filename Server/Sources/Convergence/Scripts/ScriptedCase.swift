@@ -24,14 +24,14 @@ struct ScriptedCase: Sendable {
 
     let row: LifecycleRow
     let stages: [Stage]
-    /// The faults without which this case is of no interest.
+    /// The faults that this case needs to be of interest.
     let families: Set<FaultFamily>
     /// Whether a relative shares the purchase.
     let isShared: Bool
     /// Whether every notification is lost.
     let losesAllNotifications: Bool
 
-    /// The days from the first step to the last, plus two for its consequences.
+    /// The days from the first step to the last, plus two days in which its consequences show.
     var days: Int { stages.reduce(0) { $0 + $1.hours } / 24 + 2 }
 
     private init(
@@ -84,18 +84,19 @@ extension ScriptedCase {
 
     private static let beginnings = [
         ScriptedCase(.firstPurchasePayUpFront, [buyWithOffer(bronze, nil)]),
-        // 44 renewals, so that the history has two pages; some notifications are lost.
+        // There are 44 renewals, so that the history has two pages. Some notifications are lost.
         ScriptedCase(
             .renewal, with: [.lostNotifications, .lostPosts, .expiredPageTokens], isUntold: true,
             [buy(weekly)] + Array(repeating: act(.renewNow, 1), count: 44)),
-        // Somebody hesitates: two renewal infos that differ and may arrive in either order.
+        // The customer switches renewal off and on again, so that two different renewal infos may
+        // arrive in either order.
         ScriptedCase(
             .renewalOn, with: [.reorderedNotifications],
             [buy(silver), act(.cancel, 30), act(.resume, 0), act(.cancel, 60), act(.resume, 0)]),
     ]
 
     private static let failures = [
-        // The renewal info of a failed payment says nothing about the period after it.
+        // The renewal info of a failed payment says nothing about the next period.
         ScriptedCase(
             .recoveredInGrace, with: [.lostNotifications, .apiOutage],
             [buy(weekly), act(.failBilling, 5 * day), act(.recoverBilling, 4 * day), wait(9)]),
@@ -172,7 +173,7 @@ extension ScriptedCase {
 
     private static let others = [
         ScriptedCase(.familySharingBegan, isShared: true, [buy("family.monthly")]),
-        // Replaced by a higher product that cannot be shared.
+        // The subscription is replaced by a higher product that cannot be shared.
         ScriptedCase(
             .familySharingEnded, isShared: true,
             [buy("family.monthly"), act(.changeProduct("family.alone"), 30)]),

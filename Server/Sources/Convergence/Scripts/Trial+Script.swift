@@ -20,8 +20,8 @@ extension Trial {
         let spare = max(1, (plan.days - calling.days) * 24)
         var at = Plan.start.milliseconds + Int64(lots.number(in: 0...spare - 1)) * 3_600_000
         for (number, stage) in calling.stages.enumerated() {
-            // At a random time within half an hour, so that steps are not always at the same
-            // distance from the end of a period.
+            // Steps are taken at a random time within half an hour, so that their distance from the
+            // end of a period varies.
             at += Int64(stage.hours) * 3_600_000
             schedule.add(
                 .step(number), at: plan.moment(at + Int64(lots.fraction() * 1_800_000)))

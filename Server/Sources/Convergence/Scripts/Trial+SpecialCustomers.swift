@@ -12,7 +12,7 @@ extension Trial {
     private static let both = "both"
     private static let tester = "tester"
 
-    /// What they buy.
+    /// The products that they buy.
     private static let products = ["seeds", "seeds", "atlas", "weeks.one", "tiers.silver"]
     private static let purchasesMax = 5
     private static let erasuresMax = 3
@@ -30,7 +30,7 @@ extension Trial {
         }
     }
 
-    /// Schedules what these customers do.
+    /// Schedules the acts of these customers.
     func scheduleSpecialCustomers(_ start: Int64, _ length: Int64) {
         var lots = plan.random("people")
         func moment() -> Int64 { plan.moment(start + Int64(lots.fraction() * Double(length))) }
@@ -98,8 +98,9 @@ extension Trial {
         books.filter { !usedUp.contains($0.originalTransactionID) }
     }
 
-    /// Whether the permanent rejection of purchases is allowed: they contain a consumable of an
-    /// erased customer, or what was taken by a copy. Everything else in the request was recorded.
+    /// Whether purchases may be rejected permanently. They may if they contain a consumable of an
+    /// erased customer, or a purchase that was taken with a copy. Everything else in the request
+    /// was recorded.
     func isExcused(_ failure: EngineFailure, of name: String) async -> Bool {
         if case .belongsToAnotherCustomer(let purchase, _) = failure,
             taken[name]?.contains(purchase) == true

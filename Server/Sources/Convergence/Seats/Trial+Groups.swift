@@ -3,14 +3,14 @@ import Engine
 import Ledger
 import Simulator
 
-// A group: somebody who buys several seats, and two colleagues who get one, by invitation or from
-// an organization. Random customers do the same, but too seldom to meet every fault.
+// A group: somebody who buys several seats, and two colleagues who each get one, by invitation or
+// from an organization. Random customers do the same, but too seldom to meet every fault.
 
 extension Trial {
     private static let purchaser = "purchaser"
     private static let colleagues = ["colleague", "trainee"]
     private static let organization = "acme"
-    /// What is sold in seats here.
+    /// The products that are sold in seats here.
     private static let products = ["tiers.silver", "tiers.gold", "weeks.one", "family.monthly"]
     private static let actsMost = 16
     /// The odds that one more act follows at the same moment.
@@ -36,8 +36,8 @@ extension Trial {
 
     // MARK: - What they do
 
-    /// Does something about the group. It is not a failure if the App Store rejects it: all seats
-    /// may be taken, or the period over.
+    /// Makes a random change to the group. It is not a failure if the App Store rejects it: all
+    /// seats may be taken, or the period over.
     func actInGroup() async {
         let number = groupRandom.number(in: 0...17)
         let count = Int64(groupRandom.number(in: 1...4))
@@ -84,13 +84,13 @@ extension Trial {
 
     // MARK: - Expectations
 
-    /// The seats that are paid for are those of the books. In grace none is paid for.
+    /// Expects the number of paid seats of the books. In grace no seats are paid for.
     func expectSeats(of name: String, _ books: [TruePurchase], _ state: CustomerState) throws {
         let present = Instant(milliseconds: now)
         for booked in books where booked.renewsTo != nil && !booked.isInGrace {
             let ours = state.purchases.first { $0.timeline.purchase == booked.purchase }
             guard let ours else { continue }
-            // After a refund was reversed, two periods can run at once.
+            // After a refund is reversed, two periods can run at the same time.
             guard ours.timeline.runningPeriods(at: present) < 2 else { continue }
             let isOwn = booked.ownership == .purchased && booked.isOpen
             let expected = isOwn ? booked.seats?.count ?? 1 : 0
@@ -109,8 +109,8 @@ extension Trial {
         }
     }
 
-    /// The seats of the next period are those of the books. Of a single one nothing is said, unless
-    /// there were several before.
+    /// Expects the planned seats of the books. A plan of one seat is named only if there were
+    /// several seats before.
     private func expectPlannedSeats(
         of booked: TruePurchase, _ ours: PurchaseState, of name: String
     ) throws {
@@ -127,8 +127,8 @@ extension Trial {
 }
 
 extension Timeline {
-    /// How many periods run at a moment. Seats that were added belong to the period before them,
-    /// even if nothing else is left of it.
+    /// How many periods run at a moment. Added seats belong to the period before them, even if no
+    /// other seats of it are left.
     fileprivate func runningPeriods(at moment: Instant) -> Int {
         var running: Set<Instant> = []
         var begin: Instant?

@@ -24,8 +24,8 @@ package enum ClientEra: String, Hashable, Sendable, CaseIterable {
 }
 
 /// Whether the app has been updated. Before the update it posts receipts, and no API key is
-/// configured. This models what an operator would change in the configuration, and what a new
-/// version of an app brings.
+/// configured. This models that the operator changes the configuration when the app's new version
+/// is released.
 final class AppUpdate: Sendable {
     private let isUpdated: Mutex<Bool>
 
@@ -38,10 +38,11 @@ final class AppUpdate: Sendable {
 }
 
 extension Plan {
-    /// One world in this many uses only the older APIs, and as many change to the modern ones.
+    /// One of this many worlds uses only the older APIs. The same share changes to the modern ones
+    /// during the trial.
     private static let legacyOneIn = 10
 
-    /// Has its own random values, so that no others of a seed change.
+    /// Uses separate random values, so that the other values of a seed do not change.
     static func clientEra(of seed: UInt64) -> ClientEra {
         var lots = TrialRandom(seed: seed, part: "speech")
         return switch lots.number(in: 1...legacyOneIn) {
@@ -58,8 +59,8 @@ extension Plan {
         return (Self.start.milliseconds + Int64((0.2 + 0.6 * lots.fraction()) * length)).wholeSecond
     }
 
-    /// Configures the App Store of a legacy world. Receipts are precise to the second, and so is
-    /// everything that happens there, as with Apple.
+    /// Configures the App Store of a legacy world. As with Apple, receipts are precise to the
+    /// second, so everything in such a world happens on whole seconds.
     func configureEra(in settings: inout SimulatorSettings) {
         guard clientEra != .modern else { return }
         var lots = random("eras")
@@ -68,13 +69,13 @@ extension Plan {
         settings.v1Era = lots.choice(.year2021, .year2021, .year2020, .year2018)
         settings.receiptDigest = lots.choice(.sha256, .sha1)
         settings.actsOnWholeSeconds = true
-        // A purchase would have two original ids then, and nothing would connect them.
+        // With this quirk a purchase would have two original ids, and nothing would connect them.
         settings.quirks.remove(.sandboxReceiptsShiftOriginalID)
     }
 
     static let address = "direct"
 
-    /// The time at which something is bought or changed: in legacy worlds rounded up to a whole
+    /// The time at which a purchase or a change is made: in legacy worlds rounded up to a whole
     /// second.
     func moment(_ milliseconds: Int64) -> Int64 {
         clientEra == .modern ? milliseconds : milliseconds.wholeSecond

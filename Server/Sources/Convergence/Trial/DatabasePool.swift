@@ -18,8 +18,8 @@ final class DatabasePool: Sendable {
     func checkIn(_ database: SQLiteDriver) async throws {
         try await database.write { connection in
             // A table is created after those that its rows refer to, so tables are emptied in
-            // reverse order. Deferring the foreign key checks would take a pragma, which discards
-            // all prepared statements.
+            // reverse order. Deferring the foreign key checks instead would need a pragma, which
+            // discards all prepared statements.
             let tables = try connection.texts(
                 "SELECT name FROM sqlite_schema WHERE type = 'table' AND name <> 'schema_versions'"
                     + " ORDER BY rowid DESC")

@@ -26,13 +26,13 @@ struct Schedule: Sendable {
         case update
         case buy(account: Int, product: String)
         case erase(account: Int)
-        /// Somebody with the app key uses copies of documents.
+        /// A thief with the app key uses copies of documents.
         case rob
         /// Somebody signs in on the device on which they have bought.
         case signIn(account: Int)
-        /// A buyer asks for what was taken from them.
+        /// A buyer asks for purchases that were taken from them.
         case winBack(account: Int)
-        /// Something is done about the seats of the group.
+        /// A random change is made to the seats of the group.
         case group
     }
 

@@ -39,7 +39,7 @@ extension Trial {
         scheduleGroup(start, length)
     }
 
-    /// A real server checks all the time whether it should read the history; here it does so now
+    /// A real server checks all the time whether it should read the history. Here it does so now
     /// and then.
     private func scheduleWalks(_ start: Int64, _ length: Int64) {
         guard plan.has(.swallowedNotifications) else { return }
@@ -69,8 +69,8 @@ extension Trial {
 
     // MARK: - Apps
 
-    /// Finds what is new on each account: its app will post it, and answers are checked just before
-    /// and at each end.
+    /// Finds the new transactions of each account. Its app will post them, and answers are checked
+    /// just before and at each end.
     func watchAccounts() async throws {
         if let breach = report.violation { throw breach }
         for (number, books) in await simulator.groundTruths(of: accounts).enumerated() {
@@ -104,8 +104,8 @@ extension Trial {
         }
     }
 
-    /// The app starts: it posts everything that the device has, and requests what its customer may
-    /// use.
+    /// Lets the app start: it posts everything that the device has, and requests what its customer
+    /// may use.
     func open(_ name: String) async throws {
         if isStormy { _ = try? await simulator.introductoryOffers(on: name + "-1") }
         guard !(await groundTruth(of: name)).isEmpty else { return }
@@ -125,7 +125,7 @@ extension Trial {
         await scheduleRestarts()
     }
 
-    /// What StoreKit shows an app as it starts: everything, or the subset that the app reads
+    /// What StoreKit shows an app at its start: everything, or the subset that the app reads
     /// instead.
     private func shown(
         to name: String
@@ -149,14 +149,14 @@ extension Trial {
         }
     }
 
-    /// The app posts every transaction that has ever existed.
+    /// Lets the app post every transaction that has ever existed.
     func postAll(of name: String) async throws {
         guard !(await groundTruth(of: name)).isEmpty else { return }
         guard appUpdate.isModern else { return try await postReceipt(of: name) }
         try await post(simulator.transactions(on: name + "-1"), [], of: name)
     }
 
-    /// The app has seen a transaction and posts the last one.
+    /// Lets the app see a transaction and post the last one.
     func postLatest(of name: String) async throws {
         guard isModern() else { return try await postReceipt(of: name) }
         try await post(simulator.transactions(on: name + "-1", last: 1), [], of: name)
@@ -216,7 +216,7 @@ extension Trial {
     // MARK: - Acts
 
     /// Makes a change to a random purchase. It is not a failure if the App Store rejects it: near
-    /// the ends of periods much comes too late.
+    /// the ends of periods many changes come too late.
     func act() async {
         guard let name = actRandom.pick(accounts) else { return }
         let purchase = actRandom.pick(await groundTruth(of: name))
@@ -257,7 +257,7 @@ extension Trial {
         }
     }
 
-    /// The products that one can change to.
+    /// The products that a customer can change to.
     private func neighbours(of product: String?) -> [String] {
         let groups = fixture.catalogue.groups.map { $0.subscriptions.map(\.id) }
         return groups.first { group in product.map(group.contains) ?? false } ?? []

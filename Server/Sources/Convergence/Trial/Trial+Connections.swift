@@ -7,7 +7,7 @@ import Simulator
 // The connections between the App Store and the servers.
 
 extension Trial {
-    /// A request of a server.
+    /// A request that a server sends.
     struct AppStoreCall: Sendable {
         let server: Int
         let power: ServerProcess
@@ -45,8 +45,8 @@ extension Trial {
         return answer
     }
 
-    /// Whether something in front of the servers loses the notification: the App Store gets a 200,
-    /// and no server gets the notification.
+    /// Whether something in front of the servers loses the notification. Then the App Store gets a
+    /// 200, and no server gets the notification.
     private func isSwallowed() -> Bool {
         guard isStormy, plan.has(.swallowedNotifications), swallowRandom.happens(swallowOdds) else {
             return false
@@ -118,7 +118,7 @@ extension Trial {
         return await slowResponseCount()
     }
 
-    /// Drops a response that came late: in real time the client would have timed out.
+    /// Throws if the response came late, because in real time the client would have timed out.
     func requireOnTime(since late: Int?) async throws {
         guard let late, await slowResponseCount() > late else { return }
         report.tally.add("response came too late")
@@ -129,17 +129,18 @@ extension Trial {
         await simulator.setFaults { $0.api.struck[.slow] ?? 0 }
     }
 
-    /// The first request about a purchase reads its whole past; each further one counts.
+    /// Counts a request. The first one about a purchase reads its whole history and is not counted
+    /// as a check.
     private func count(_ request: AppStoreRequest) {
         guard let id = request.purchase else { return }
-        // The status request counts as the check; the history request belongs to it.
+        // The status request is counted as the check; a history request is part of the same check.
         if request.path.isOf("history") { return report.tally.add("whole history read") }
         guard !checkedPurchases.insert(id).inserted else { return }
         report.statistics.questions += 1
     }
 
-    /// After a successful response the server may know everything that the ground truth contains
-    /// about the accounts.
+    /// Records that after a successful response the server may know everything that the ground
+    /// truth contains about the accounts.
     func extendHorizons(accountsOf purchases: Set<String>) async {
         for name in accounts {
             let books = await groundTruth(of: name)
@@ -152,7 +153,7 @@ extension Trial {
 
     func extendHorizon(_ booked: TruePurchase) { evidence.extendHorizon(booked, at: now) }
 
-    /// The ground truth of an account; empty for one that does not exist yet.
+    /// The ground truth of an account. Empty for an account that does not exist yet.
     func groundTruth(of name: String) async -> [TruePurchase] {
         (try? await simulator.groundTruth(of: name).purchases) ?? []
     }

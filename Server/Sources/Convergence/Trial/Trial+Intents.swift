@@ -3,7 +3,8 @@ import Engine
 import Ledger
 import Simulator
 
-// Apps that say why they post. A forged document among those posted keeps nothing else out.
+// Apps that name the intent with which they post. A forged document among the posted ones must not
+// keep the others from being recorded.
 
 extension Trial {
     private static let forgeryOdds = 0.3
@@ -63,7 +64,7 @@ extension Trial {
                     throw violation("trust", "a forged document was recorded")
                 }
             case .refused(let failure):
-                // As a whole posting is rejected for any of its documents.
+                // Any other document that is refused fails the whole posting.
                 guard isForged else { throw failure }
             }
         }

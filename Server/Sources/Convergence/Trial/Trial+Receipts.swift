@@ -5,7 +5,7 @@ import Ledger
 import Simulator
 import Storage
 
-// Worlds that use receipts, and worlds that stop doing so.
+// Worlds whose apps post receipts, for the whole trial or until an update.
 
 extension Trial {
     /// The odds that a request after the update comes from a customer who has not updated.
@@ -21,14 +21,14 @@ extension Trial {
         return appUpdate.isModern && !(isOld && isStormy)
     }
 
-    /// The app's new version is released, and the operator configures an API key.
+    /// Releases the app's new version, and configures an API key.
     func update() async {
         appUpdate.update()
         await simulator.setNotificationURLs(signed: Plan.address, v1: nil)
     }
 
-    /// The notifications of a list that were signed since the update: the App Store made none of
-    /// version 2 before.
+    /// The notifications of a list that were signed since the update. The App Store made no version
+    /// 2 notifications before.
     func sinceUpdate(_ body: [UInt8]) -> [UInt8] {
         guard let json = try? JSON(parsing: body), let members = json.members,
             json["notificationHistory"] != nil
@@ -50,7 +50,8 @@ extension Trial {
 
     // MARK: - Devices
 
-    /// The app posts its receipt; sometimes the receipt of its last transaction as before iOS 7.
+    /// Lets the app post its receipt, or sometimes only the receipt of its last transaction, as
+    /// before iOS 7.
     func postReceipt(of name: String) async throws {
         let device = name + "-1"
         let isOfOne = eraRandom.happens(Self.transactionReceiptOdds)
@@ -61,7 +62,8 @@ extension Trial {
         guard let last = rows.last, let id = last.transactionID else { return }
         if appUpdate.isModern { report.tally.add("receipt posted after the update") }
         let moment = AppStoreDate(milliseconds: now)
-        // A device without a network may list what was used up on another device.
+        // There is no receipt of a consumable that was finished on another device. A device that is
+        // offline may still list it.
         if isOfOne, isStormy, let text = try? await simulator.transactionReceipt(of: id) {
             report.tally.add("transaction receipt posted")
             return try await post(
@@ -101,7 +103,7 @@ extension Trial {
 
     // MARK: - Notifications
 
-    /// Before a version 1 notification sends a copy with another secret, which must be rejected.
+    /// Before a version 1 notification, sends a copy with another secret, which must be rejected.
     func sendForgery(of body: [UInt8], _ server: Server) async -> Violation? {
         guard plan.has(.forgeries), plan.clientEra != .modern, isStormy,
             eraRandom.happens(0.3), var json = try? JSON(parsing: body), json["password"] != nil
@@ -154,9 +156,9 @@ extension Trial {
     // MARK: - Ground truth
 
     /// In a world that only uses receipts, answers cannot be correct at every moment: version 1
-    /// notifications do not report everything, and lost ones cannot be requested. What must hold is
-    /// that an answer is correct once the purchase was checked. So differences are recorded, and
-    /// excused until then.
+    /// notifications do not report everything, and lost ones cannot be requested. But an answer
+    /// must be correct once the purchase was checked. So differences are recorded, and excused
+    /// until then.
     func excuseUnchecked(_ books: [TruePurchase], _ state: CustomerState) async throws {
         guard plan.clientEra == .legacy else { return }
         let present = Instant(milliseconds: now)
@@ -178,8 +180,9 @@ extension Trial {
         }
     }
 
-    /// Older documents do not know commitments, whose payments the App Store tries to collect for
-    /// longer. Both sides are shut then, but report different states.
+    /// Older documents do not contain commitments, whose payments the App Store tries to collect
+    /// for longer. Access is closed in both the answer and the ground truth, but they report
+    /// different states.
     func isNotExpressible(_ booked: TruePurchase) -> Bool {
         plan.clientEra != .modern && booked.commitment != nil && booked.isInRetry
     }
@@ -191,7 +194,7 @@ extension Trial {
         }
     }
 
-    /// Checks everything, due or not: after that no difference is excused.
+    /// Checks every purchase, even if it is not due. After that no difference is excused.
     func reconcileAll() async throws {
         guard let server = anyServer() else { return }
         for name in accounts {
@@ -246,7 +249,7 @@ extension Trial {
     }
 
     /// Whether a payment of a family member was reported only by transaction receipts and responses
-    /// about them: these do not say who has paid, so the named customer counts as the payer.
+    /// about them. These do not say who has paid, so the named customer counts as the payer.
     private func hasUnknownPayer(
         _ payment: Payment, of purchase: PurchaseState, in books: [TruePurchase]
     ) -> Bool {
@@ -293,7 +296,7 @@ extension PurchaseState {
 }
 
 extension Payment {
-    /// How the payment differs from the ground truth's charge. Returns nil if it does not.
+    /// How the payment differs from the ground truth's charge. Returns nil if they are equal.
     fileprivate func differs(from charge: TrueCharge) -> String? {
         if let price, price.milliunits != charge.amount || price.currency != charge.currency {
             return "the ground truth has \(charge.amount) \(charge.currency), the answer \(price)"

@@ -4,9 +4,9 @@ import Ledger
 import Simulator
 import Storage
 
-// Somebody has the public app key, and copies of what the apps of others have posted. They may have
-// what docs/identity.md says, and nothing else; and whoever bought gets it back with a document
-// that is signed now.
+// Thieves have the public app key, and copies of documents that the apps of others have posted.
+// They may get only the access that docs/identity.md describes. A buyer gets a taken purchase back
+// with a document that is signed now.
 
 /// A copy of a transaction that somebody else's app has posted.
 struct CopiedDocument: Sendable {
@@ -15,7 +15,7 @@ struct CopiedDocument: Sendable {
     var signedAt: Instant
     var purchase: PurchaseID
 
-    /// Returns nil if it is no signed transaction of which a copy would be of use.
+    /// Returns nil if the document is not a signed transaction, because other copies are useless.
     init?(_ letter: ObservedDocument, of account: String) {
         guard let transaction = letter.transaction, !letter.isLegacy, letter.uuid == nil,
             let signed = transaction.signedDate, let original = letter.original
@@ -40,7 +40,7 @@ extension Trial {
     private static let devicesAtOnceMax = 5
     private static let triesAgainMax = 4
     private static let signInOdds = 0.4
-    /// Servers' clocks differ.
+    /// The clocks of servers differ by at most this much.
     private static let tolerance = Duration.seconds(600)
     private static let hour: Int64 = 3_600_000
 
@@ -48,7 +48,7 @@ extension Trial {
         plan.has(.thieves) && plan.clientEra == .modern && sabotage == nil
     }
 
-    /// The id of a robber's device on which nobody has signed in.
+    /// The id of a thief's device on which nobody has signed in.
     private static func device(_ number: Int) -> CustomerID {
         let filled =
             "robber" + String(repeating: "\(number)", count: CustomerID.anonymousCharactersMin)
@@ -68,7 +68,7 @@ extension Trial {
         }
     }
 
-    /// Copies what the server has taken from an app.
+    /// Copies the documents that the server has accepted from an app.
     func copy(_ letters: [ObservedDocument], of account: String) {
         guard hasRobbers, isStormy else { return }
         copies += letters.compactMap { CopiedDocument($0, of: account) }
@@ -87,15 +87,15 @@ extension Trial {
         await scheduleRestarts()
     }
 
-    /// Makes an id of theirs one customer with the account token of a purchase, or with the id of
-    /// somebody who may only come later.
+    /// Tries to join an id of the thieves with the account token of a purchase, or with an id that
+    /// its customer may only use later.
     private func robByAlias(at server: Server) async throws {
         guard let name = robberRandom.pick(accounts) else { return }
         let buyer = await customer(of: name)
         guard !erased.contains(buyer) else { return }
         var victim = buyer
         if buyer.isAnonymous {
-            // Every purchase carries it that the app lets its customer make.
+            // The token is in every purchase that the app makes for this customer.
             guard
                 let token = try await auditor.ownership.accountToken(
                     for: buyer, app: TrialFixture.app, isByApp: true)
@@ -129,7 +129,7 @@ extension Trial {
         throw violation("ownership", "a thief joined \(other) with \(id)")
     }
 
-    /// Shows a copy on devices on which nobody has signed in.
+    /// Posts a copy from devices on which nobody has signed in.
     private func robAsDevices(at server: Server) async throws {
         guard let copy = robberRandom.pick(copies), copy.signedAt.milliseconds < now,
             let owner = try await link(of: copy.purchase)
@@ -156,8 +156,8 @@ extension Trial {
         try await postBesideAgain(copy.account)
     }
 
-    /// The second device of the account shows what the store signs now, and has its purchases,
-    /// however many copies were shown.
+    /// Posts from the second device of the account what the store signs now. The device must then
+    /// have its purchases, however many copies were posted.
     private func postBesideAgain(_ name: String) async throws {
         guard let posted = besidePosted[name], !posted.isEmpty else { return }
         let signed = try await simulator.restore(on: name + "-1").signedTransactions
@@ -181,12 +181,12 @@ extension Trial {
         }
     }
 
-    /// Shows a copy as a person.
+    /// Posts a copy as a person.
     private func robAsPerson(at server: Server) async throws {
         guard let copy = robberRandom.pick(copies), copy.signedAt.milliseconds < now,
             let robber = robberRandom.pick(Self.robbers)
         else { return }
-        // Whoever first shows what names nobody gets it.
+        // If a purchase has no owner and names none, the first customer who posts it gets it.
         let owner = try await link(of: copy.purchase)
         let buyer = await customer(of: copy.account)
         let isNamed = copy.namesSomebody && !erased.contains(buyer)
@@ -226,7 +226,7 @@ extension Trial {
         schedule.add(.winBack(account: account), at: now + pause)
     }
 
-    /// Posts a copy. What a server that crashes has done is read afterwards.
+    /// Posts a copy. If the server crashes, the caller reads afterwards whether it was recorded.
     private func post(
         _ copy: CopiedDocument, as thief: CustomerID, _ intent: OwnershipClaim.Intent?,
         to server: Server
@@ -243,7 +243,7 @@ extension Trial {
 
     // MARK: - What buyers do
 
-    /// The buyer asks for what was taken, with documents that are signed now.
+    /// Lets the buyer ask for what was taken, with documents that are signed now.
     func winBack(account: Int) async throws {
         let name = accounts[account]
         guard let missing = taken[name], !missing.isEmpty else { return }
@@ -282,7 +282,8 @@ extension Trial {
         await scheduleRestarts()
     }
 
-    /// Whatever was copied before takes nothing from whoever has shown a document of now.
+    /// Expects that earlier copies take nothing from a buyer who has posted a document that is
+    /// signed now.
     private func expectCopiesTakeNothing(
         _ purchases: Set<PurchaseID>, from buyer: CustomerID
     ) async throws {
@@ -299,11 +300,11 @@ extension Trial {
         }
     }
 
-    /// Somebody signs in on the device on which they have bought before.
+    /// Signs a customer in on the device on which they have bought before.
     func signIn(account: Int) async throws {
         let name = accounts[account]
         let anonymous = await customer(of: name)
-        // Which token an account uses is known once it has bought something.
+        // It is only known which token an account uses once it has bought something.
         guard anonymous.isAnonymous, !(await groundTruth(of: name)).isEmpty,
             !erased.contains(anonymous), let server = anyServer()
         else { return }
@@ -324,7 +325,7 @@ extension Trial {
 
     // MARK: - Expectations
 
-    /// Expects that nothing belongs to robbers once everybody has shown a document.
+    /// Expects that no purchase belongs to a thief once every buyer has posted a new document.
     func expectRobbersOwnNothing() async throws {
         guard hasRobbers, hasConverged else { return }
         for robber in Self.robbers {

@@ -13,9 +13,9 @@ struct Server: Sendable {
     var process: ServerProcess
     var engine: Engine
     let skew: ClockSkew
-    /// It was stopped on purpose, and will be started again.
+    /// The server was stopped on purpose, and will be started again.
     var isStopped = false
-    /// Its crash was noticed, and its restart is scheduled.
+    /// The server's crash was noticed, and its restart is scheduled.
     var isRestartScheduled = false
 }
 
@@ -176,11 +176,12 @@ extension Trial {
         } catch { try requireCrashed(error, server) }
         await scheduleRestarts()
         try expectNoBurst(after: report.statistics.questions - before)
-        // A check is due and yet none may run: another server has leased it, or the clocks differ.
+        // A check is due, but no server may run it: another server has leased it, or the clocks
+        // differ.
         nextCheckAt = report.statistics.questions == before ? now + Self.minute : now
     }
 
-    /// Fails if requests are repeated without end at one moment.
+    /// Fails if a server sends endless requests at one moment.
     private func expectNoBurst(after questions: Int) throws {
         if requestBurst.at != now { requestBurst = (now, 0) }
         requestBurst.questions += questions
@@ -258,7 +259,7 @@ extension Trial {
             default: _ = try await other.engine.reconciliation.reconcileDue(limit: 1)
             }
         } catch {
-            // What it was to do can be rejected, or fail because the server crashes; neither
+            // The other server's work can be rejected, or fail because that server crashes. Neither
             // affects this step.
             report.tally.add("race lost")
         }
@@ -267,8 +268,8 @@ extension Trial {
 }
 
 extension Plan {
-    /// Whether only the sweep finds what was lost: with an incomplete history, and before version
-    /// 2, which has no history.
+    /// Whether only the sweep finds lost notifications. That is so with an incomplete history, and
+    /// before version 2, which has no history.
     var waitsForSweep: Bool { has(.incompleteHistory) || clientEra != .modern }
 
     /// The sweep runs more often if trials depend on it, so that a trial need not last a year.

@@ -23,28 +23,28 @@ package actor Trial {
     nonisolated let simulator: AppStoreSimulator
     nonisolated let database: SQLiteDriver
     let switchboard: Switchboard
-    /// Answers the checks of the trial: it has the correct time, and does nothing else.
+    /// The engine that the trial's own checks use. Its clock is correct, and it does no other work.
     let auditor: Engine
     var servers: [Server] = []
     var accounts: [String] = []
-    /// The customer that the app of an account speaks for.
+    /// The customer id that the app of an account uses.
     var customers: [String: CustomerID] = [:]
     /// Customers who were erased.
     var erased: Set<CustomerID> = []
-    /// Consumables of erased customers: they have no owner for good.
+    /// Consumables of erased customers. They never get an owner again.
     var usedUp: Set<String> = []
     var schedule = Schedule()
     var evidence = Evidence()
     var report: TrialReport
     /// Purchases that were linked to their customer.
     var linked: Set<String> = []
-    /// Transactions that the app of an account knows of.
+    /// Transactions that the app of an account knows.
     var seen: Set<String> = []
     var isStormy = true
-    /// From then on every answer must be correct at every moment.
+    /// Once this is true, every answer must be correct at every moment.
     var hasConverged = false
     var isRacing = false
-    /// Purchases that were checked before.
+    /// Purchases that were checked at least once.
     var checkedPurchases: Set<String> = []
     /// With an incomplete history: purchases that the sweep has not reached.
     var uncheckedPurchases: Set<String> = []
@@ -66,28 +66,27 @@ package actor Trial {
     var groupRandom: TrialRandom
     /// For each store account, the purchases that its second device has posted.
     var besidePosted: [String: Set<PurchaseID>] = [:]
-    /// Copies of what apps have posted, in the hands of robbers.
+    /// Copies of documents that apps have posted, in the hands of thieves.
     var copies: [CopiedDocument] = []
-    /// For each store account, the purchases that a robber has taken, until the buyer asks for
-    /// them.
+    /// For each store account, the purchases that a thief has taken, until the buyer asks for them.
     var taken: [String: Set<PurchaseID>] = [:]
     /// The odds that a notification is lost after a 200 response.
     let swallowOdds: Double
     /// In a legacy world: the ground truth at the time when an answer was first seen to differ from
     /// it.
     var differences: [String: (truth: PurchaseView, at: Int64)] = [:]
-    /// Purchases whose answer may differ, because they were not checked since.
+    /// Purchases whose answer may differ, because they were not checked since the difference arose.
     var excused: Set<String> = []
     /// The milestones that were seen.
     var milestones: Set<String> = []
     /// The notification that was posted last.
     var lastBody: [UInt8]?
-    /// A document arrived after one that was signed later: a server that used the last one would
-    /// answer incorrectly now.
+    /// Whether a document arrived after one that was signed later. A server that used the last one
+    /// to arrive would answer incorrectly now.
     var isLookDue = false
-    /// When the next check is due, as of a number of commits.
+    /// When the next check is due, and the number of commits at which that was read.
     var knownDue: (commits: Int, due: Int64?)?
-    /// The commits of all servers.
+    /// Counts the commits of all servers.
     let commits = CommitCounter()
 
     /// Plays a plan to its end, or to the first violation.
@@ -144,7 +143,7 @@ package actor Trial {
             now: { Instant(milliseconds: clock.milliseconds) }, logger: logger)
     }
 
-    /// An auditor on another database.
+    /// An engine for checks on another database.
     func auditor(of database: SQLiteDriver) -> Engine {
         Self.auditor(of: database, fixture.apps(of: plan), fixture, simulator.clock)
     }
@@ -264,8 +263,8 @@ extension CustomerService {
     /// The maximum number of lines of an explanation.
     private static let explanationMax = 80
 
-    /// What the engine answers about a customer, and the documents it is based on, cut to the
-    /// maximum number of lines.
+    /// The engine's answer about a customer, and the documents it is based on, cut to the maximum
+    /// number of lines.
     func explanation(
         of customer: CustomerID, in environment: Ledger.Environment
     ) async throws -> [String] {
@@ -274,7 +273,7 @@ extension CustomerService {
     }
 }
 
-/// Connects objects that are created before the trial to it.
+/// Connects objects that are created before the trial to the trial.
 final class Switchboard: Sendable {
     private let trial = Mutex<Trial?>(nil)
 

@@ -5,14 +5,16 @@ import Engine
 import Ledger
 import Simulator
 
-/// What all trials of a process share. Nothing in it affects an answer.
+/// Objects that all trials of a process share. They do not affect any answer.
 package struct TrialFixture: Sendable {
     static let app: AppID = "birds"
-    /// The entitlement that every subscription gives, so that it spans changes of product.
+    /// The entitlement that every subscription gives, so that it stays open across changes of
+    /// product.
     static let membership: EntitlementID = "membership"
-    /// What the configuration does not list in trials with ``FaultFamily/unlistedProducts``.
+    /// The product that the configuration does not list in trials with
+    /// ``FaultFamily/unlistedProducts``.
     static let unlisted: ProductID = "atlas"
-    /// So few places that copies fill them.
+    /// The number of shares is small, so that copies use up all of them.
     static let shareRules = OwnershipClaim.ShareRules(anonymousMost: 3)
     static let secret = AppSecret(SimulatorSettings.wellKnownSecret)
 
@@ -36,7 +38,7 @@ package struct TrialFixture: Sendable {
         credentials = AppStoreCredentials(
             keyID: APIKey.wellKnown.id, issuerID: APIKey.wellKnown.issuerID,
             bundleID: ExampleShop.bundleID, sign: APIKey.wellKnownSignature)
-        // Each product gives an entitlement of its own name.
+        // Each product gives an entitlement with the product's name.
         var entitlements = Dictionary(
             uniqueKeysWithValues: catalogue.products.map {
                 (EntitlementID(rawValue: $0.id), Set([ProductID(rawValue: $0.id)]))

@@ -41,7 +41,7 @@ package struct Statistics: Hashable, Sendable {
     package var notifications = 0
     package var documents = 0
     package var events = 0
-    /// Requests about purchases, excluding the first about each.
+    /// The number of requests about purchases, without the first about each.
     package var questions = 0
     /// Requests in trials without faults, and the periods paid in those trials.
     package var calmQuestions = 0
@@ -68,7 +68,7 @@ package struct TrialReport: Sendable {
     package let plan: Plan
     /// The first promise that was not kept.
     package var violation: Violation?
-    /// The server's explanation of its answers at that time: lines of text.
+    /// The server's explanation of its answers at the time of the violation: lines of text.
     package var explanation: [String] = []
     package var tally = Tally()
     package var statistics = Statistics()

@@ -157,7 +157,8 @@ import Testing
             var changed = file
             changed[offset] ^= 0x55
             let outcome = try await outcome(changed)
-            // The root within the file and the list of digests before the content are not verified.
+            // The root certificate in the file and the list of digests before the content are not
+            // verified.
             #expect(outcome.verified.map { $0.payload == genuine } ?? true, "changed at \(offset)")
             if outcome.refusal != nil { refused += 1 }
             let short = try await self.outcome(Array(file[..<offset]))
@@ -166,7 +167,8 @@ import Testing
         #expect(refused > offsets.count / 2)
     }
 
-    @Test func `a receipt for another app, store or device is refused, and so is one without them`()
+    @Test
+    func `a receipt is refused if its app, store or date is missing, or its app or store is wrong`()
         async throws
     {
         let cases: [(AppReceipt, Refusal.Reason)] = [

@@ -261,7 +261,8 @@ struct ReceiptVectorTests {
             #expect(DocumentDigest(transactionReceipt: changed) == verified.digest)
         }
         #expect(digests.count == 1)
-        // The environment is outside of the signed bytes; without it the document is another claim.
+        // The environment is outside of the signed bytes, but a document without it has another
+        // digest, because it claims to be from production.
         var other = receipt
         other.environment = nil
         let claimed = try #require(DocumentDigest(transactionReceipt: other.bytes))

@@ -191,12 +191,13 @@ private struct Row {
             withdrawnAt: end + .days(2))
         let status = EntitlementStatus.strongest(access, [grant], at: now)
         #expect(status?.state == .retry && status?.purchase == purchase)
-        // Open access takes precedence, as always.
+        // As always, open access takes precedence.
         let open = Grant(id: "h", entitlement: "premium", from: end, until: nil, reason: "")
         #expect(EntitlementStatus.strongest(access, [grant, open], at: now)?.state == .granted)
     }
 
-    @Test func `the end of grace is known until the next payment`() throws {
+    @Test func `once the next payment is known, the end of the earlier grace period is not`() throws
+    {
         let timeline = Timeline(
             of: purchase, [period(), news(inGrace, on: end), news(inRetry, on: grace)])
         let failed = try #require(timeline.periods.last)

@@ -44,7 +44,8 @@ import Testing
         #expect(timeline.convertsFreePeriod(timeline.periods[1]))
     }
 
-    @Test func `a renewal charged ahead counts at its charge, even if it never begins`() {
+    @Test
+    func `a renewal charged ahead is a conversion when it is charged, even if it never begins`() {
         func paid(
             _ id: String, _ product: ProductID, days: Range<Int>, terms: Terms = .full,
             isRenewal: Bool = false, isUpgraded: Bool = false

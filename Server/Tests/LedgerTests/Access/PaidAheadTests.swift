@@ -7,7 +7,7 @@ private let purchase = PurchaseID("1000", in: .production)
 
 /// A change of product that is paid before the present period ends.
 @Suite struct PaidAheadTests {
-    /// A month, and a year of other products that is paid before the month ends.
+    /// A month, and then a year of another product that is paid before the month ends.
     private func changing(to product: ProductID, from: Instant = end) -> [Timeline] {
         let month = Payment(
             transaction: "1", line: "a", product: "pro.monthly", from: start, until: end)

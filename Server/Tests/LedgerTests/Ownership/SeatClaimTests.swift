@@ -43,7 +43,7 @@ private func standings(
             ([month("1", seats: 5)], 10, [.held, .held, .held, .held]),
             ([month("1", seats: 4)], 10, [.held, .held, .held, .waiting]),
             ([month("1", seats: 1)], 10, [.waiting, .waiting, .waiting, .waiting]),
-            // Refunded seats, added seats, and added seats that were refunded.
+            // Some seats were refunded; seats were added; the added seats were refunded.
             ([month("1", seats: 5, refunded: 2)], 10, [.held, .held, .waiting, .waiting]),
             (
                 [
@@ -59,7 +59,7 @@ private func standings(
                         isPart: true, until: end),
                 ], 10, [.held, .held, .waiting, .waiting]
             ),
-            // Fewer seats at the renewal, and all of them again at the next one.
+            // There are fewer seats after the renewal, and as many as before after the next one.
             (
                 [month("1", seats: 5), month("2", seats: 2, from: end, isRenewal: true)], 40,
                 [.held, .waiting, .waiting, .waiting]
@@ -70,9 +70,9 @@ private func standings(
                     month("3", seats: 5, from: end + .days(30), isRenewal: true),
                 ], 70, [.held, .held, .held, .held]
             ),
-            // The period is over, and nothing is known yet: the seats at its last moment count.
+            // The period is over, and no renewal is known yet: the seats at its last moment count.
             ([month("1", seats: 4)], 30, [.held, .held, .held, .waiting]),
-            // Bought again: the former members do not belong to the new group.
+            // The subscription was bought again: the former members do not belong to the new group.
             (
                 [month("1", seats: 5), month("2", seats: 5, from: end + .days(40))], 75,
                 [.ended, .ended, .ended, .ended]

@@ -61,7 +61,8 @@ private func permutations(of facts: [Fact]) -> [[Fact]] {
         #expect(try timeline([Self.restored]).periods[0].payment.transaction == "3000002")
     }
 
-    /// The hours after the purchase at which documents were signed, and the expected result.
+    /// Each row has a name, the facts about a purchase and its refund, and whether access is open.
+    /// Times are in hours after the purchase.
     private static let refunds: [(String, [Fact], isOpen: Bool)] = [
         (
             "the refund names the first number",

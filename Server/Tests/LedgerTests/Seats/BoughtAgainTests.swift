@@ -23,15 +23,15 @@ private func fact(_ payment: Payment, at: Instant) -> Fact {
 
 /// Subscriptions with several seats that were bought again before their time was over.
 @Suite struct BoughtAgainTests {
-    /// All seats were refunded, as many were bought again, and the refund was reversed. Then more
-    /// were added, so that what was bought again is one of several payments, too.
+    /// All seats were refunded, the same number was bought again, and the refund was reversed. Then
+    /// seats were added to the second purchase, so that it also has several payments.
     @Test(
         arguments: [
             (.hours(3), false), (.hours(22), false), (.days(7), true),
             (.days(7) + .hours(1), true), (.days(7) - .hours(1), true),
             (.days(7) + .hours(4), false),
         ] as [(Duration, Bool)])
-    func `seats whose end no extension explains were not added`(
+    func `seats that end at another moment were added only if an extension explains it`(
         difference: Duration, isAddition: Bool
     ) {
         let again = start + .hours(3)
@@ -53,7 +53,7 @@ private func fact(_ payment: Payment, at: Instant) -> Fact {
         #expect(timeline.access(at: end)?.state == .paid)
     }
 
-    /// An extension of accelerated periods has no whole days.
+    /// An extension of the sandbox's shortened periods is not a whole number of days.
     @Test func `in the sandbox an extension can be short`() {
         let end = start + .seconds(300)
         let longer = end + .seconds(70)
@@ -66,7 +66,8 @@ private func fact(_ payment: Payment, at: Instant) -> Fact {
         #expect(Timeline(of: purchase, facts).periods.map(\.isAddition) == [false, true])
     }
 
-    @Test func `seats that were added to the last purchase count before what was given back`() {
+    @Test func `seats that were added to the last purchase take precedence over an earlier period`()
+    {
         let again = start + .hours(3)
         let until = end + .hours(3)
         let now = start + .days(4)
@@ -133,7 +134,7 @@ private func fact(_ payment: Payment, at: Instant) -> Fact {
         let three = timeline([next])
         #expect(three.periods[2].end == end + .days(30))
         #expect(three.period(at: over)?.payment.transaction == "1003")
-        // Refunded, it is not what ended last.
+        // A refunded renewal does not count as the period that ended last.
         let renewalIsOff = Fact(
             about: purchase, attestedAt: over,
             .renewal(Renewal(willRenew: false, ending: .cancelled)))
@@ -142,7 +143,7 @@ private func fact(_ payment: Payment, at: Instant) -> Fact {
         #expect(refunded.access(at: over + .days(1))?.until == over)
     }
 
-    @Test func `the seats of the next period are those charged, whatever the charge is called`() {
+    @Test func `the seats of the next period are those charged, even if not marked as a renewal`() {
         let charged = end - .days(1)
         let facts = [
             fact(payment("1000"), at: start),

@@ -7,7 +7,7 @@ private let end = start + .days(30)
 private let purchase = PurchaseID("1000", in: .production)
 
 /// A month with four seats and two added ones, which share a line item, as documents of all kinds
-/// report it. Older documents do not know seats, and have no milliseconds.
+/// report it. Older documents have no field for seats, and no milliseconds.
 private enum Reported {
     private static func payment(
         _ transaction: TransactionID, from: Instant, seats count: Int? = nil, isPart: Bool = false,

@@ -35,7 +35,7 @@ private func claim(
         end: isOpen ? nil : SeatClaim.End(.left, at: now), report: report)
 }
 
-/// What we report to the App Store about a claim, and what follows from its responses.
+/// The steps of reporting a claim to the App Store, and what follows from its responses.
 @Suite struct StoreSeatTests {
     @Test(arguments: [
         (report(.due, asked: false), true, SeatReport.Step.claim),
@@ -43,7 +43,7 @@ private func claim(
         (report(.off, asked: false), true, .claim),
         (report(.refused, asked: false), true, .claim),
         (report(.reported, "s"), true, .nothing),
-        // A request may be on its way, so the claim is sent again, to learn its id.
+        // A request may still be on its way. The claim is sent again, to learn its id.
         (report(.due), false, .claim),
         (report(.due, asked: false), false, .nothing),
         (report(.off, asked: false), false, .nothing),
@@ -136,7 +136,7 @@ private func claim(
         #expect(comparison([], ended, open, refunded: 1).missing == [open])
     }
 
-    @Test func `a claim that ended here but is still listed there is left over`() {
+    @Test func `a claim that ended here but is listed by the App Store is left over`() {
         let ended = claim("a", report(.ended, "s1", since: Self.long), isOpen: false)
         let refused = claim("b", report(.refused, "s2", since: Self.long), isOpen: false)
         let silent = claim("c", report(.reported, "s3", since: Self.long), isOpen: false)
@@ -156,7 +156,7 @@ private func claim(
         #expect(comparison([], told, unanswered).foreign == 0)
     }
 
-    @Test func `foreign claims keep new members out and take no member's seat`() {
+    @Test func `foreign claims take seats from new members, but not from present ones`() {
         let claims = ["a", "b", "c"].map { claim($0, report(.reported)) }
         let roster = SeatRoster(claims, of: group(), takenByOthers: 4, at: now)
         #expect(roster.capacity == 8 && roster.waiting == 0 && roster.available == 1)

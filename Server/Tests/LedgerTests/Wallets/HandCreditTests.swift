@@ -66,7 +66,7 @@ import Testing
         }
     }
 
-    @Test func `a refund debits what is left of purchases, up to its own, and no manual credit`() {
+    @Test func `a refund debits at most its own credit, and only what is left of purchases`() {
         var refunds = 0
         playAll { act, before, story in
             guard act == .refund else { return }
@@ -88,7 +88,7 @@ import Testing
         }
     }
 
-    @Test func `each debit is taken from purchases or manual credits, and only once`() {
+    @Test func `each debit is taken from purchases or from manual credits, and only once`() {
         playAll { _, _, story in
             let wallet = story.wallet
             #expect(wallet.given >= 0 && wallet.given <= wallet.balance)

@@ -7,8 +7,8 @@ import Testing
 /// Random interleavings of the events of an app: purchases, restores, log-ins and log-outs,
 /// launches, late answers, and lost requests.
 ///
-/// Meanwhile no part of the engine may contradict its tasks or another part. Once everything
-/// answers, all parts are at rest, and nothing waits any more.
+/// At any moment, the state of each part agrees with the running tasks and with the other parts.
+/// Once everything has answered, all parts are at rest, and nothing waits.
 @Suite struct InterleavingTests {
     private static let acts = 24
 
@@ -17,7 +17,7 @@ import Testing
         case enterForeground, launch, lose, loseCustomer, answerAgain, answerLate, passTime
     }
 
-    /// Found with seed 475: an answer was dropped after the purchase that brought it.
+    /// Seed 475 found this: an answer was dropped after the purchase that brought it.
     @Test(arguments: [475] + Array(1...20))
     func `no interleaving leaves a part stuck`(seed: UInt64) async throws {
         var dice = SeededDice(seed: seed)
@@ -108,7 +108,7 @@ import Testing
 }
 
 extension Engine {
-    /// Lists the parts that are not as they were at first, and what waits. Empty at rest.
+    /// Lists the parts that differ from their initial state, and what still waits. Empty at rest.
     fileprivate var unrest: [String] {
         get async {
             var found: [String] = []

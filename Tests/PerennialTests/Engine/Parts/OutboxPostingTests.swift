@@ -112,7 +112,7 @@ import Testing
             OutboxPosting().batch(of: [Self.document("b"), apart]) == [Self.document("b")])
     }
 
-    @Test func `the document of a running purchase is left to that purchase`() {
+    @Test func `the document of a running purchase is left for that purchase to post`() {
         var posting = OutboxPosting()
         var later = Self.document("b")
         later.nextTry = Self.now

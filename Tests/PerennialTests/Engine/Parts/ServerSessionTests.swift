@@ -77,7 +77,7 @@ import Testing
         #expect(session.state == after)
     }
 
-    @Test func `the latest wait that the server asked for counts`() {
+    @Test func `the wait that the server asked for last counts`() {
         var session = ServerSession()
         session.recordFailure(isTemporary: true, retryAfter: 60, at: 1_000)
         session.recordFailure(isTemporary: true, retryAfter: 2, at: 5_000)
@@ -98,7 +98,7 @@ import Testing
     }
 
     @Test(arguments: ServerSession.Need.allCases)
-    func `a need stays until it is satisfied`(need: ServerSession.Need) {
+    func `a needed request stays needed until it succeeds`(need: ServerSession.Need) {
         var session = ServerSession()
         #expect(session.needs == [])
         session.require(need)
@@ -122,7 +122,7 @@ import Testing
         #expect(session.requires(.offerings))
     }
 
-    /// An event that may change the tag of the last answer.
+    /// An event that may change the stored tag of the server's last answer.
     enum TagEvent: Sendable {
         case tagged(String?)
         case untagged

@@ -70,7 +70,7 @@ import Testing
         #expect(reader.next()?.isEmpty == true, "The store is read without an announcement, too.")
     }
 
-    @Test func `a second look is planned once, and taken once`() {
+    @Test func `planning a second look twice leads to one second look`() {
         var reader = StoreReader()
         #expect(reader.beginSecondLook(at: 1_000) == false)
         reader.planSecondLook(at: 1_000)
