@@ -4,7 +4,7 @@ import Ledger
 /// Translates Apple's documents into facts. This is the only module that knows both vocabularies.
 ///
 /// Pure. The caller has verified the document first. The other content of a notification (its type,
-/// its status) follows from its transaction and renewal info, and makes no fact of its own: a fact
+/// its status) follows from its transaction and renewal info, and makes no separate fact: a fact
 /// must not depend on which of several notifications happened to arrive. There is one exception,
 /// see ``graceLengths``.
 package enum Intake {
@@ -51,8 +51,8 @@ package enum Intake {
     /// The facts in signed renewal info about the purchase that it names.
     ///
     /// - Parameters:
-    ///   - notification: the notification that contains it.
-    ///   - answered: the status beside it in a response.
+    ///   - notification: the notification that contains the renewal info.
+    ///   - answered: the status beside the renewal info in a response.
     /// - Throws: ``IntakeFailure`` if a field is missing that a renewal needs.
     package static func fact(
         of renewal: RenewalPayload, in notification: NotificationPayload? = nil,
@@ -116,7 +116,7 @@ extension Intake {
     }
 }
 
-/// A verified document lacks a field that a fact needs. The document is stored all the same.
+/// A verified document lacks a field that a fact needs. The document is stored nevertheless.
 package struct IntakeFailure: Error, Hashable, Sendable, CustomStringConvertible {
     package var field: String
     package var found: String
@@ -149,7 +149,8 @@ extension Intake {
         }
     }
 
-    /// The years 1 to 9999. A date beyond them is clamped to the nearest of these.
+    /// The range of years from 1 to 9999. A date beyond them is clamped to the nearest of these
+    /// years.
     private static let dates: ClosedRange<Int64> = -62_135_596_800_000...253_402_300_799_999
 
     static func instant(_ date: AppStoreDate) -> Instant {
@@ -158,8 +159,9 @@ extension Intake {
     }
 
     /// Whether a fact contains everything that the App Store has said, including the unsigned
-    /// status beside it. It does not if that status is grace and the renewal info contains no end
-    /// of it: by itself, such a fact says that the App Store tries to collect, without grace.
+    /// status beside it. The fact is incomplete if that status is grace and the renewal info does
+    /// not contain the end of grace: such a fact alone says that the App Store tries to collect,
+    /// without grace.
     package static func isComplete(_ fact: Fact, beside status: SubscriptionStatus) -> Bool {
         guard status == .gracePeriod, case .renewal(let renewal) = fact.statement else {
             return true
@@ -188,7 +190,7 @@ extension Intake {
     }
 
     /// Whether an offer of any kind makes the period free. If the document does not say how the
-    /// offer is paid, its price decides. What is bought once has no period.
+    /// offer is paid, its price decides. A one-time purchase has no period.
     private static func isFree(_ transaction: TransactionPayload) -> Bool {
         guard transaction.expiresDate != nil else { return false }
         switch transaction.offerDiscountType {
@@ -224,7 +226,7 @@ extension Intake {
     /// Apple: `int32`.
     static let quantityMax = Int64(Int32.max)
 
-    /// Returns one if the App Store gives no quantity, or an invalid one. A member also has one
+    /// Returns one if the App Store gives no quantity or an invalid one. A member also has one
     /// seat, although the member's transaction repeats the purchaser's number.
     static func quantity(of transaction: TransactionPayload) -> Int {
         guard transaction.inAppOwnershipType != .assigned else { return 1 }
@@ -248,8 +250,8 @@ extension Intake {
         }
     }
 
-    /// - Parameter refunds: the refunds of a purchase that stays open although money was refunded;
-    ///   its price is the remainder.
+    /// - Parameter refunds: the refunds of a purchase that stays open although money was refunded.
+    ///   Its price is then the remainder.
     private static func price(
         _ total: Int64?, _ seats: SeatPurchase?, _ refunds: ItemRefunds?, _ revocation: Revocation?
     ) -> Int64? {
@@ -288,7 +290,7 @@ extension Intake {
 }
 
 extension NotificationPayload {
-    /// Whether it reports that access continues although nothing was paid.
+    /// Whether the notification reports that access continues although nothing was paid.
     fileprivate var reportsGrace: Bool {
         guard notificationType != .gracePeriodExpired else { return false }
         return subtype == .gracePeriod || data?.status == .gracePeriod

@@ -1,9 +1,10 @@
 import Ledger
 
-/// When something was bought, and when a restore made the transaction that reports it.
+/// When a product was bought, and when a restore made the transaction that reports it.
 ///
-/// A restore has a purchase date of its own. For what is bought once, the first date counts:
-/// non-consumables can be restored under their own number, the others only under another one.
+/// A restored transaction has its own purchase date. For one-time purchases the first date counts:
+/// non-consumables can be restored under the same transaction id, the others only under another
+/// one.
 struct PurchaseDates {
     var from: Instant
     var restoredAt: Instant?

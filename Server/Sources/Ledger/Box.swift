@@ -1,4 +1,4 @@
-/// Stores a value with many fields once, however often it is copied.
+/// Stores a value with many fields on the heap, so that copies share it.
 struct Box<Value: Hashable & Sendable>: Hashable, Sendable {
     private final class Storage: Sendable {
         let value: Value

@@ -1,6 +1,6 @@
 /// What a document attests about one purchase, as of the moment its signer wrote it.
 ///
-/// A fact is a snapshot: of two facts about the same thing, the one attested later wins, whichever
+/// A fact is a snapshot. Of two facts about the same thing, the one attested later wins, whichever
 /// arrived first.
 package struct Fact: Hashable, Sendable {
     package var purchase: PurchaseID
@@ -25,16 +25,17 @@ package struct Fact: Hashable, Sendable {
     }
 }
 
-/// How well a fact is attested.
+/// The kind of document that attests a fact.
 package enum Grade: String, Hashable, Sendable, CaseIterable {
-    /// By a document that is signed and dated for this statement alone and has all fields.
+    /// A document that is signed and dated for this statement alone and has all fields.
     case signed
-    /// By a receipt, or by a legacy response or notification. Such a document is dated as a whole
-    /// or not at all, and lacks prices and other fields.
+    /// A receipt, or a legacy response or notification. Such a document is dated as a whole or not
+    /// at all, and lacks prices and other fields.
     case legacy
 }
 
-/// One transaction: what was bought, for which stretch of time, and whether it was revoked.
+/// One transaction: which product was bought, for which stretch of time, and whether it was
+/// revoked.
 package struct Payment: Hashable, Sendable {
     package var transaction: TransactionID
     /// The App Store's identifier of the period itself (Apple: `webOrderLineItemId`). One renewal
@@ -43,7 +44,7 @@ package struct Payment: Hashable, Sendable {
     package var product: ProductID
     package var kind: ProductKind
     package var from: Instant
-    /// Nil if it does not end by itself.
+    /// Nil if the payment's time has no end.
     package var until: Instant?
     package var terms: Terms
     package var offer: Offer?
@@ -52,21 +53,20 @@ package struct Payment: Hashable, Sendable {
     /// The number of units bought at once: more than one only for consumables, and for
     /// subscriptions that were bought with several seats.
     package var quantity: Int
-    /// Of all units together, without what was refunded of a period that goes on.
+    /// The price of all units together, without what was refunded of a period that continues.
     package var price: Money?
-    /// Set if it was bought with several seats, or together with others as seats of one period.
+    /// Set if the payment is for several seats, or if its period has several payments for seats.
     package var seats: Seats?
     package var ownership: Ownership
     package var isRenewal: Bool
-    /// A later payment of the same chain, for a higher product, has replaced this one.
+    /// Whether a later payment of the same chain, for a higher product, has replaced this one.
     package var isUpgraded: Bool
     package var revocation: Revocation?
     /// The account that the app named at the purchase (Apple: `appAccountToken`), in lower case.
     package var accountToken: String?
     package var group: String?
     package var storefront: String?
-    /// When a restore made this transaction of what had been bought before. Only for what is bought
-    /// once.
+    /// When a restore made this transaction. Only for one-time purchases.
     package var restoredAt: Instant?
 
     package init(
@@ -152,13 +152,13 @@ package struct Renewal: Hashable, Sendable {
     package var willRenew: Bool
     /// The product of the next period.
     package var renewsTo: ProductID?
-    /// The App Store could not collect the payment and keeps trying.
+    /// Whether the App Store could not collect the payment and keeps trying.
     package var isRetrying: Bool
-    /// Access continues until then although nothing was paid.
+    /// Until when access continues although nothing was paid.
     package var graceUntil: Instant?
     package var ending: Ending?
     package var renewsAt: Instant?
-    /// Of all its seats together.
+    /// The price of all seats of the next period together.
     package var price: Money?
     /// How many people the next period is for. Nil if the App Store does not say.
     package var seats: Int?
@@ -168,8 +168,8 @@ package struct Renewal: Hashable, Sendable {
     package var commitmentRenews: Bool?
     /// Set if the App Store announced a price increase to the customer.
     package var priceRise: PriceRise?
-    /// When a legacy document arrived that does not say when its content was true. The content
-    /// became true at the attestation at the earliest, and at this moment at the latest.
+    /// When the legacy document arrived, if it does not say when its content was true. The content
+    /// became true between the moment of attestation and this moment.
     package var receivedAt: Instant?
 
     package enum PriceRise: String, Hashable, Sendable, CaseIterable {

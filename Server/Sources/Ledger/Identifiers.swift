@@ -1,6 +1,6 @@
-/// An identifier that is text. Each kind has a type of its own, so that they cannot be confused.
-/// Two identifiers are equal if their bytes are equal, as in a database: Swift's own comparison
-/// treats a precomposed `é` and `e` with a combining accent as equal.
+/// An identifier that is text. Each kind has a separate type, so that they cannot be confused. Two
+/// identifiers are equal if their bytes are equal, as in a database: Swift's own comparison treats
+/// a precomposed `é` and `e` with a combining accent as equal.
 package protocol TextIdentifier: RawRepresentable<String>, Hashable, Comparable, Sendable,
     CustomStringConvertible, ExpressibleByStringLiteral
 {

@@ -50,7 +50,8 @@ package struct VerifyReceiptClient: Sendable {
         guard let other = first.verdict.otherStore else {
             return try validated(first, in: environment)
         }
-        // Both may say that the receipt is the other's: then neither is asked again.
+        // Each environment may say that the receipt belongs to the other one. Then neither is asked
+        // again.
         return try validated(try await post(body, in: other), in: other)
     }
 

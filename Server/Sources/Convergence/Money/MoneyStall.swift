@@ -96,7 +96,7 @@ struct MoneyStall: Sendable {
         for name in names.all {
             let texts = (try? await store.transactions(on: name + "-1")) ?? []
             guard !texts.isEmpty else { continue }
-            // A purchase with an account token is that customer's.
+            // A purchase with an account token belongs to the customer with that token.
             let customer = await store.accountToken(on: name + "-1") ?? name
             _ = try await engine.recording.record(
                 PurchaseEvidence(signedTransactions: texts), of: CustomerID(rawValue: customer),

@@ -1,8 +1,8 @@
 import AppStoreFormats
 import Ledger
 
-/// The facts in a receipt, a verifyReceipt response, or a version 1 notification, and the fields
-/// that were missing in rows without facts.
+/// The facts in a receipt, a verifyReceipt response, or a version 1 notification. Rows that lack
+/// required fields make no facts; those fields are listed.
 package struct LegacyFacts: Hashable, Sendable {
     package var facts: [Fact]
     package var shortcomings: [IntakeFailure]
@@ -10,7 +10,7 @@ package struct LegacyFacts: Hashable, Sendable {
 
 /// Legacy documents: each describes an account, or a part of it, as of one moment.
 extension Intake {
-    /// The facts that an app receipt attests. It says nothing about future renewals.
+    /// The facts that an app receipt attests. A receipt says nothing about future renewals.
     package static func facts(
         of receipt: AppReceipt, in environment: StoreEnvironment, createdAt: AppStoreDate
     ) throws(IntakeFailure) -> LegacyFacts {
@@ -64,7 +64,7 @@ extension Intake {
         answeredAt: AppStoreDate, kinds: [String: ProductKind] = [:]
     ) throws(IntakeFailure) -> LegacyFacts {
         let place = try LegacyContext(environment, attestedAt: answeredAt)
-        // The latest state of the account comes last: it knows what the receipt cannot.
+        // The latest state of the account comes last, because it contains what the receipt cannot.
         let rows = (answer.receipt?.purchases ?? []) + (answer.latestRows ?? [])
         return place.facts(
             rows: rows.map { ($0, kinds[$0.productID ?? ""]) }, renewals: answer.renewals ?? [])
@@ -93,8 +93,9 @@ extension Intake {
     /// The facts that a version 1 notification of any year attests.
     ///
     /// - Parameters:
-    ///   - attestedAt: when its content was true; see ``V1Notification/moment``.
-    ///   - receivedAt: when it arrived. Recorded with renewals if the notification names no moment.
+    ///   - attestedAt: when the notification's content was true; see ``V1Notification/moment``.
+    ///   - receivedAt: when the notification arrived. Recorded with renewals if the notification
+    ///     names no moment.
     package static func facts(
         of notification: V1Notification, in environment: StoreEnvironment,
         attestedAt: AppStoreDate, receivedAt: AppStoreDate? = nil,
@@ -205,7 +206,7 @@ private struct LegacyContext {
             isOriginal: isOriginal)
     }
 
-    /// Returns nil if it does not say whether there will be another period.
+    /// Returns nil if the document does not say whether there will be another period.
     private func renewal(_ renewal: VerifyReceiptRenewal) -> Renewal? {
         guard let status = renewal.autoRenewStatus else { return nil }
         let rise = renewal.priceIncreaseStatus ?? renewal.priceConsentStatus
@@ -239,13 +240,13 @@ private struct Neighbours {
         row.originalTransactionID?.nonEmpty ?? row.transactionID ?? ""
     }
 
-    /// Whether it begins where another row ends.
+    /// Whether the row begins where another row ends.
     func hasPredecessor(of row: VerifyReceiptRow) -> Bool {
         guard row.expires != nil, let purchased = row.purchased else { return false }
         return others(of: row).contains { $0.expires == purchased }
     }
 
-    /// Whether it was refunded because another product replaced it: older rows do not say so.
+    /// Whether the row was refunded because another product replaced it. Older rows do not say so.
     func hasReplacement(of row: VerifyReceiptRow) -> Bool {
         guard row.expires != nil, let cancelled = row.cancelled else { return false }
         return others(of: row).contains { other in
@@ -277,9 +278,9 @@ extension VerifyReceiptRow {
         appAccountToken = receipt.appAccountToken
     }
 
-    /// A named offer is certain; nothing says whether an unnamed free period is an offer of another
-    /// kind. Whether the App Store marks a named offer as free is undocumented: if it does not, the
-    /// period counts as one at a reduced price.
+    /// A named offer is certain. Nothing says whether an unnamed free period is an offer of another
+    /// kind. It is undocumented whether the App Store marks a free named offer as free: if it does
+    /// not, the period counts as one at a reduced price.
     fileprivate var terms: (Terms, Offer?) {
         let isFree = isTrial == true
         guard let offer = namedOffer ?? (isFree ? Offer(.introductory) : nil) else {
@@ -295,8 +296,8 @@ extension VerifyReceiptRow {
 }
 
 extension V1Notification {
-    /// Every transaction that it contains. Refunds of subscriptions are named only at the top
-    /// level.
+    /// Every transaction that the notification contains. Refunds of subscriptions are named only at
+    /// the top level.
     fileprivate var rows: [VerifyReceiptRow] {
         var rows = [latest, latestExpired].compactMap { $0 }.map { VerifyReceiptRow($0) }
         rows += unifiedReceipt?.latestRows ?? []

@@ -6,11 +6,11 @@ import Ledger
 /// `Transaction.AdvancedCommerceInfo.Item.refunds`, `revocationDate`).
 struct ItemRefunds {
     /// When access to the last of the items was revoked; nil while at least one of them is not
-    /// revoked. The access of a purchase depends on its product, not on its items, so it is open
-    /// until then.
+    /// revoked. The access of a purchase depends on its product, not on its items, so the purchase
+    /// stays open until the last item is revoked.
     let revokedAt: AppStoreDate?
-    /// In thousandths of the currency's unit. Nil if there is no refund, or if one does not state
-    /// its amount.
+    /// In thousandths of the currency's unit. Nil if there is no refund, or if a refund does not
+    /// state its amount.
     let amount: Int64?
 
     /// Returns nil for a transaction without items.
@@ -36,7 +36,7 @@ struct ItemRefunds {
     }
 
     /// The amount as a share of a price, rounded up, so that ``Percentage/part(_:of:)`` of the
-    /// price gives the amount again. Returns nil if either is unknown.
+    /// price gives the amount again. Returns nil if the amount or the price is unknown.
     func percentage(of price: Int64?) -> Int64? {
         guard let amount, let price, price > 0 else { return nil }
         guard amount < price else { return Percentage.whole }
@@ -53,7 +53,7 @@ struct ItemRefunds {
 }
 
 extension AdvancedCommerceTransactionItem {
-    /// One amount for each refund; nil if the refund does not state it.
+    /// One amount for each refund. Nil if the refund does not state its amount.
     fileprivate var refundedAmounts: [Int64?] {
         (refunds ?? []).map { refund in
             refund.refundAmount ?? (refund.refundType == "FULL" ? price : nil)

@@ -1,8 +1,8 @@
 import AppStoreFormats
 import Ledger
 
-/// The seats in a transaction. Its price is the rounded average of one seat; the amount paid is the
-/// sum over the price tiers.
+/// The seats in a transaction. The transaction's price is the rounded average of one seat; the
+/// amount paid is the sum over the price tiers.
 ///
 /// Not used for a member of a group: the numbers in a member's transaction are the purchaser's.
 struct SeatPurchase {
@@ -43,7 +43,8 @@ struct SeatPurchase {
     /// The amount paid, without refunds of single seats.
     ///
     /// - Parameter isRevoked: whether the whole transaction is revoked. Its revocation then says
-    ///   how much of the rest was refunded, or of everything if no seat had been refunded before.
+    ///   how much of the remaining seats was refunded, or of all seats if none had been refunded
+    ///   before.
     func price(isRevoked: Bool) -> Int64? {
         guard let total, seats.refunded > 0, !isRevoked || seats.refunded < count else {
             return total
@@ -51,8 +52,8 @@ struct SeatPurchase {
         return max(0, total - min(total, refund(of: total, isRevoked ? nil : percentage)))
     }
 
-    /// The App Store reports the refunded seats without an amount. Without a share they count as
-    /// the cheapest ones.
+    /// The App Store reports the refunded seats without an amount. If it reports no share either,
+    /// they count as the cheapest ones.
     private func refund(of total: Int64, _ percentage: Int64?) -> Int64 {
         if let percentage { return Percentage.part(percentage, of: total) }
         guard !seats.tiers.isEmpty else {

@@ -4,20 +4,20 @@ package struct Access: Hashable, Sendable {
     package var purchase: PurchaseID
     package var product: ProductID
     package var state: State
-    /// If open: the end if nothing else happens, nil for never. If shut: since when.
+    /// If open: the end if nothing else happens, nil if it never ends. If shut: since when.
     package var until: Instant?
     package var reason: Reason
     /// Nil if the App Store has not reported it.
     package var willRenew: Bool?
     /// The product that may have replaced ``product``: the customer chose it, but no payment for it
-    /// is known. Until that is resolved, both products are open.
+    /// is known. Until a payment is known, both products are open.
     package var alternative: ProductID?
 
     package enum State: String, Hashable, Sendable, CaseIterable {
         case paid, trial, offer, grace, unconfirmed, granted, owned
         case retry, expired, refunded, revoked
 
-        /// The only definition of "active".
+        /// Whether access is open. The only definition of "active".
         package var isOpen: Bool {
             switch self {
             case .paid, .trial, .offer, .grace, .unconfirmed, .granted, .owned: true
@@ -66,7 +66,8 @@ extension Timeline {
         guard let period = period(at: now) else { return nil }
         let isOpen = period.covers(now) || period.from > now
         var access = isOpen ? open(period, products) : lapsed(period, at: now, rules: rules)
-        // What gives these products ends, if the chain goes on as another product.
+        // The access of these products ends if the chain of renewals continues with another
+        // product.
         if case .changes = continuation(after: period, through: products),
             access.willRenew == true
         {
@@ -78,8 +79,8 @@ extension Timeline {
     /// The period that decides at a moment: the one that covers it, otherwise the one that began
     /// last. Returns nil if no period that gives access has begun.
     ///
-    /// Seats that were added count where the others of their period are refunded. Of two periods
-    /// that run at once, the one that was bought last counts.
+    /// If the first payment of a period was refunded, seats that were added to the period count
+    /// instead. Of two periods that run at once, the one that was bought last counts.
     package func period(at now: Instant) -> Period? {
         boughtLast(covering: now)
             ?? last { $0.covers(now + Self.clockSkewMax) && $0.from > now }
@@ -97,8 +98,8 @@ extension Timeline {
         return main.flatMap { $0.covers(now) ? $0 : nil } ?? found
     }
 
-    /// Of a period with several payments, the one that gave access for longest. If several did, one
-    /// that was not given back afterwards.
+    /// Of a period with several payments, the one that gave access for longest. If several lasted
+    /// equally long, one that was not refunded.
     private func lastBegun(by now: Instant) -> Period? {
         let main =
             last { $0.from <= now && !$0.isAddition && !$0.isOvertaken }
@@ -125,7 +126,7 @@ extension Timeline {
             willRenew: continuation(after: period).willRenew)
     }
 
-    /// The access after a final end: nothing follows, whatever the renewal switch says.
+    /// The access after a final end: nothing follows, whatever the renewal status says.
     private func ended(
         _ period: Period, at end: Instant, _ ending: Renewal.Ending?, of due: Instant? = nil
     ) -> Access {
@@ -145,11 +146,12 @@ extension Timeline {
     }
 
     /// The latest renewal info that applies to this period's end. Renewal info signed before the
-    /// period began applies only if it contains the period's end, as for periods charged ahead.
+    /// period began applies only if it contains the period's end, as it does for periods charged
+    /// ahead.
     ///
-    /// Renewal info which says that the App Store tries to collect is about the renewal before,
-    /// with two exceptions: this period's own end is near, or the grace period lasts beyond it. A
-    /// payment recovered in grace begins where the period before ended.
+    /// Renewal info that says that the App Store tries to collect is about the renewal before this
+    /// period, with two exceptions: this period's own end is near, or the grace period lasts beyond
+    /// the period. A payment recovered in grace begins where the period before ended.
     package func renewalInfo(about period: Period) -> Attested<Renewal>? {
         guard let renewal else { return nil }
         if let end = period.payment.until, renewal.value.renewsAt == end { return renewal }
@@ -199,7 +201,8 @@ extension Timeline {
         if let revocation = period.payment.revocation, revocation.at <= now,
             !period.payment.isReplacedByUpgrade
         {
-            // Refunded, and still due for a new charge when the paid time was over.
+            // The period was refunded, but renewal was still on, and the App Store tried to charge
+            // when the paid time was over.
             if revocation.kind == .refund, let due = period.payment.until, due <= now,
                 let news = renewalInfo(about: period),
                 news.at >= due,
@@ -242,7 +245,7 @@ extension Timeline {
             return self.ended(period, at: ended ?? end, renewal.ending, of: due)
         }
         // The App Store has extended the period, or has renewed it and the payment is not known
-        // yet. Either way the date it names is the end, whatever follows.
+        // yet. In both cases the date that it names is the end, whatever follows.
         let due = max(end, renewal.renewsAt ?? end)
         if now < due {
             return unconfirmed(period, until: due, .unconfirmed(since: end, until: due))
@@ -268,8 +271,8 @@ extension Timeline {
         return makeAccess(period, .retry, until: since, .retrying(due: due, graceUntil: grace))
     }
 
-    /// No information since the end. Missing information does not remove access at once: it is held
-    /// open for a while.
+    /// Nothing was reported since the end. Missing information does not remove access at once:
+    /// access is held open for a while.
     private func unconfirmedOrExpired(
         _ period: Period, since end: Instant, at now: Instant, rules: AccessRules
     ) -> Access {
@@ -286,8 +289,8 @@ extension Timeline {
 
 extension Renewal {
     /// Whether the App Store charged, or tried to charge, at the due date although the period
-    /// before was refunded. A grace period that was over by then belongs to an earlier failure; and
-    /// once renewal is off, a grace period has no meaning even if it is still named.
+    /// before was refunded. A grace period that was over at the due date belongs to an earlier
+    /// failure. Once renewal is off, a grace period has no meaning even if it is still named.
     fileprivate func wasCollectionAttempted(
         at due: Instant, after refund: Revocation, told: Instant
     ) -> Bool {
@@ -295,8 +298,8 @@ extension Renewal {
         return isRetrying || willRenew && graceUntil.map({ $0 > due }) == true || ending == .billing
     }
 
-    /// Whether it says that the App Store tries to collect what was due at the given moment or
-    /// later.
+    /// Whether the renewal info says that the App Store tries to collect a payment that was due at
+    /// the given moment or later.
     fileprivate func isCollecting(since due: Instant) -> Bool {
         isRetrying || ending == .billing || graceUntil.map { $0 > due } == true
     }
@@ -310,8 +313,8 @@ extension Timeline.Period {
         return max(payment.from, min(revocation.at, end ?? revocation.at))
     }
 
-    /// Whether it gave access for longer than another period, or as long and was not given back
-    /// afterwards as the other one was.
+    /// Whether this payment gave access for longer than another one. If both lasted equally long,
+    /// whether only the other one was refunded.
     fileprivate func outlasted(_ other: Self) -> Bool {
         guard let end = openUntil, let otherEnd = other.openUntil else { return false }
         guard end == otherEnd else { return end > otherEnd }
@@ -322,7 +325,8 @@ extension Timeline.Period {
         from <= now && (openUntil.map { now < $0 } ?? true)
     }
 
-    /// A higher product has replaced it, and the App Store has not named that product yet.
+    /// Whether a higher product has replaced this one, and the App Store has not named that product
+    /// yet.
     package var isUpgradedToUnknown: Bool { payment.isReplacedByUpgrade && !isReplaced }
 
     /// How long the App Store tries to collect what is due at this period's end.
@@ -332,17 +336,18 @@ extension Timeline.Period {
 }
 
 extension Payment {
-    /// A family-shared purchase ends even if its buyer upgraded: the higher product is not shared,
-    /// or is reported by a payment of its own.
+    /// Whether an upgrade has replaced the payment. A family-shared purchase ends even if its buyer
+    /// upgraded: the higher product is not shared, or is reported by a separate payment.
     var isReplacedByUpgrade: Bool {
         isUpgraded && revocation?.kind != .sharingEnded
     }
 }
 
 extension Payment {
-    /// Subscriptions give access during their periods, and so do unknown kinds that have an end;
-    /// non-consumables give access for ever. Consumables credit wallets, and the length of
-    /// non-renewing terms is set by the app, not by the App Store: neither gives access by itself.
+    /// Whether the payment gives access by itself. Subscriptions give access during their periods,
+    /// and so do unknown kinds that have an end; non-consumables give access for ever. Consumables
+    /// credit wallets, and the app, not the App Store, sets the length of non-renewing terms:
+    /// neither gives access by itself.
     var opensByItself: Bool {
         switch kind {
         case .autoRenewable, .unknown: until != nil

@@ -1,13 +1,13 @@
 /// What follows the end of the paid time, as far as the App Store has reported it.
 package enum Continuation: Hashable, Sendable {
-    /// It renews, possibly as the named product, which gives the same.
+    /// It renews, as the same product or as the named one, and gives the same access.
     case renews(as: ProductID?)
-    /// It renews as another product, which does not give the same.
+    /// It renews as the named product, which does not give the same access.
     case changes(to: ProductID)
     case ends
     case unknown
 
-    /// Whether what is open now stays open. Nil if the App Store has not said.
+    /// Whether access that is open now stays open. Nil if the App Store has not said.
     package var willRenew: Bool? {
         switch self {
         case .renews: true
@@ -32,7 +32,7 @@ extension Timeline {
     /// are given, through any product of the chain.
     ///
     /// Renewal info from before the period began is ignored if it says that renewal was off,
-    /// because the customer has since returned or bought something else.
+    /// because the customer has since returned or bought another product.
     func continuation(
         after period: Period, through products: Set<ProductID> = []
     ) -> Continuation {

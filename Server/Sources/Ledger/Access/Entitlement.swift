@@ -5,8 +5,8 @@ package enum Entitlement {
     /// them.
     ///
     /// Open outranks shut. Of two open ones, the one that stays open longer wins. Of two shut ones,
-    /// one whose payment is still being collected wins, because it may open again; otherwise the
-    /// one that was shut last.
+    /// one whose payment is still being collected wins, because it may open again. Otherwise the
+    /// one that was shut last wins.
     ///
     /// - Parameter others: access to the entitlement from other sources than its products.
     package static func access(
@@ -23,7 +23,7 @@ package enum Entitlement {
 extension Timeline {
     /// The access that this purchase gives through some products. It lasts until the end of the
     /// consecutive periods paid for any of them. A chain that has changed to another product gives
-    /// nothing through the former product.
+    /// no access through the former product.
     func access(
         through products: Set<ProductID>, at now: Instant, rules: AccessRules
     ) -> Access? {

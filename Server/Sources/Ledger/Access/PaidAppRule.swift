@@ -5,7 +5,7 @@ package struct AppVersion: Hashable, Comparable, Sendable, CustomStringConvertib
     private let parts: [UInt64]
     package let description: String
 
-    /// Returns nil if the text is anything but such numbers.
+    /// Returns nil if the text consists of anything but such numbers.
     package init?(_ text: String) {
         var parts: [UInt64] = []
         for part in text.split(separator: ".", omittingEmptySubsequences: false) {
@@ -36,7 +36,7 @@ package struct PaidAppRule: Hashable, Sendable {
     /// it is ``before``.
     package var beforeOnMac: AppVersion?
     package var entitlements: Set<EntitlementID>
-    /// Whether the rule counts in the sandbox, where every account got the app at version 1.0.
+    /// Whether the rule applies in the sandbox, where every account got the app at version 1.0.
     package var countsInSandbox: Bool
 
     package init(

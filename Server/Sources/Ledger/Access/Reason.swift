@@ -4,7 +4,7 @@ package enum Reason: Hashable, Sendable {
     case trial(until: Instant, Continuation)
     case offer(Offer.Kind, until: Instant, Continuation)
     case owned(since: Instant)
-    /// The app itself was bought, at that version.
+    /// The app itself was bought at that version.
     case ownedApp(since: Instant, version: AppVersion)
     case grace(until: Instant)
     case unconfirmed(since: Instant, until: Instant)

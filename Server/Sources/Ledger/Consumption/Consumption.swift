@@ -51,9 +51,9 @@ package struct PurchaseUsage: Hashable, Sendable {
 /// Whether to respond to the App Store's inquiries, and with what.
 package struct ConsumptionRules: Hashable, Sendable {
     package enum Policy: String, Hashable, Sendable, CaseIterable {
-        /// Nothing is ever sent, and no inquiry is recorded.
+        /// Nothing is sent, and no inquiry is recorded.
         case never
-        /// Only for customers who have given consent.
+        /// Responses are sent only about customers who have given consent.
         case withConsent = "with_consent"
     }
 
@@ -101,8 +101,8 @@ package struct ConsumptionRules: Hashable, Sendable {
 /// was reported under.
 package struct InquiredPayment: Hashable, Sendable {
     package var payment: Payment
-    /// First the number that the inquiry names, then the timeline's, then the others in ascending
-    /// order. Without duplicates.
+    /// The number that the inquiry names comes first, then the timeline's, then the others in
+    /// ascending order. Without duplicates.
     package var numbers: [TransactionID]
 
     package init(payment: Payment, numbers: [TransactionID]) {
@@ -136,7 +136,7 @@ extension Timeline {
             told.append((payment.transaction, period))
         }
         let own = told.filter { $0.number == number }.map(\.period)
-        // A void period says least about it.
+        // A period that is not void is preferred.
         guard let period = own.last(where: { !$0.isVoid }) ?? own.last else { return nil }
         let kept = period.payment.transaction
         let others = Set(told.filter { $0.period.id == period.id }.map(\.number))
@@ -149,19 +149,20 @@ extension Timeline {
 // MARK: - Use
 
 extension Wallet {
-    /// How much of what a transaction credited is spent, in thousandths of a percent: what was
-    /// bought first is spent first, and what was credited by hand is spent last. Returns nil if it
-    /// credited nothing.
+    /// How much of a transaction's credit is spent, in thousandths of a percent. Credits of
+    /// purchases are spent in the order of purchase, before manual credits. Returns nil if the
+    /// transaction credited nothing.
     package func usedShare(of transaction: TransactionID) -> Int64? {
         spent(of: transaction).map { Self.share($0.amount, of: $0.credited) }
     }
 
-    /// How much of what a transaction credited is spent, and how much it credited. Returns nil if
-    /// it credited nothing.
+    /// How much of a transaction's credit is spent, and how much it credited. Returns nil if it
+    /// credited nothing.
     package func spent(of transaction: TransactionID) -> (amount: Int64, credited: Int64)? {
         var kept: [(transaction: TransactionID, amount: Int64)] = []
         var credited: Int64?
-        // Less what was spent of credits by hand: their sum, less what is left of them.
+        // The spent part of manual credits is subtracted first: their sum minus what is left of
+        // them.
         var spent = given
         for entry in entries {
             switch entry.cause {
@@ -169,7 +170,7 @@ extension Wallet {
                 kept.append((id, entry.amount))
                 if id == transaction { credited = entry.amount }
             case .refund(let id, _):
-                // What was spent of it before the refund stays spent.
+                // The part that was spent before the refund stays spent.
                 if let index = kept.firstIndex(where: { $0.transaction == id }) {
                     kept[index].amount += entry.amount
                 }

@@ -26,8 +26,8 @@ package struct PublicationID: TextIdentifier {
 
 /// The app's rules for all its publications.
 package struct PublicationRules: Hashable, Sendable {
-    /// Whether customers retain what was published while they had the entitlement, after they no
-    /// longer have it.
+    /// Whether customers who no longer have the entitlement may still read what was published while
+    /// they had it.
     package var staysAfterLapse: Bool
     /// Whether customers with the entitlement may read everything that was ever published.
     package var opensEarlier: Bool
@@ -53,15 +53,15 @@ package struct Reading: Hashable, Sendable {
         case currentAtStart(Instant)
         /// They have the entitlement, and it opens all earlier publications.
         case earlier
-        /// It would be open if they had the entitlement now.
+        /// It is closed. It would be open if they had the entitlement now.
         case lapsed
-        /// They had the entitlement only before or after, or never.
+        /// It is closed. They had the entitlement only before or after its publication, or never.
         case notHeldAtPublication
         case onlySold
     }
 }
 
-/// Everything that decides what one customer may read at one moment.
+/// Everything that decides which publications one customer may read at one moment.
 package struct PublicationReader {
     private let tenures: [EntitlementID: Tenure]
     /// The timelines that are open now, by the products that they are open through.
@@ -185,12 +185,12 @@ package struct PublicationReader {
 
 /// When a customer had an entitlement, and whether they have it now.
 private struct Tenure {
-    /// Each without gaps; sorted by time.
+    /// Each range is without gaps; they are sorted by time.
     let runs: [Range<Instant>]
     let isOpen: Bool
 
     /// A refunded period does not count, unless an upgrade or a partial refund is the cause: then
-    /// it counts until the refund. While a purchase is open beyond what was paid for, in grace or
+    /// it counts until the refund. While a purchase is open beyond its paid time, in grace or
     /// unconfirmed, its own range continues, whatever else was bought or granted meanwhile.
     init(
         _ timelines: [Timeline], _ terms: [Term], _ grants: [Grant],
@@ -225,16 +225,16 @@ private struct Tenure {
 }
 
 extension Timeline {
-    /// The range in which this purchase has given what it gives now through some products, up to
-    /// now. Returns nil if it gives nothing through them.
+    /// The range, up to now, in which this purchase has given its present access through some
+    /// products. Returns nil if it gives no access through them.
     fileprivate func openRange(
         through products: Set<ProductID>, heldAt now: Instant, rules: AccessRules
     ) -> Range<Instant>? {
         guard let access = access(through: products, at: now, rules: rules), access.isOpen,
             let period = period(at: now)
         else { return nil }
-        // A refunded period, and one held before another product became due, do not count: only
-        // what follows their end does.
+        // A refunded period does not count, nor does the period of another product before a change.
+        // Then the range begins at the end of that period.
         let counts = products.contains(period.product) && !period.payment.isFullyRefunded
         let from = counts ? period.from : period.payment.until ?? now
         return min(from, now)..<(now + .milliseconds(1))
@@ -242,7 +242,7 @@ extension Timeline {
 }
 
 extension Payment {
-    /// Fully refunded, and not because another product replaced it.
+    /// Whether the payment was fully refunded for another reason than an upgrade.
     fileprivate var isFullyRefunded: Bool {
         guard let revocation, revocation.kind == .refund, !isUpgraded else { return false }
         return (revocation.percentage ?? Percentage.whole) >= Percentage.whole

@@ -1,5 +1,4 @@
-/// One thing that happened to a purchase: the content of an event before it has a position in the
-/// log.
+/// One change of a purchase: the content of an event before it has a position in the log.
 package struct Change: Hashable, Sendable {
     package var kind: Kind
     /// When it happened, according to the App Store. For changes caused by time alone, the moment
@@ -9,8 +8,8 @@ package struct Change: Hashable, Sendable {
     package var before: PurchaseStatus?
     /// The status reported by this change. The next change of the purchase begins with it.
     package var after: PurchaseStatus?
-    /// How much more the seller has than before; negative if less. The sum over all changes of a
-    /// purchase equals the money of its timeline. Nil if no money moved, or if the App Store does
+    /// By how much the seller's money has grown; negative if it shrank. The sum over all changes of
+    /// a purchase equals the money of its timeline. Nil if no money moved, or if the App Store does
     /// not say.
     package var money: Money?
     /// The product that the change is about.
@@ -19,10 +18,10 @@ package struct Change: Hashable, Sendable {
     package var ownership: Ownership?
     /// The offer of the purchase, or of the next period.
     package var offer: Offer?
-    /// The product or price of the next period, if that is what changed.
+    /// The product or price of the next period, if one of them changed.
     package var nextProduct: ProductID?
     package var nextPrice: Money?
-    /// Why nothing follows. Only for ``Kind/expired``.
+    /// Why no period follows. Only for ``Kind/expired``.
     package var expirationReason: ExpirationReason?
     /// The manual grant. The change is then about no purchase.
     package var grant: Grant?
@@ -47,7 +46,7 @@ package struct Change: Hashable, Sendable {
         case resubscribed
         /// Another product replaced the current one at once.
         case upgraded
-        /// The renewal is for another product, as chosen before.
+        /// The renewal is for another product, as the customer chose before.
         case productChanged = "product_changed"
         case familyShared = "family_shared"
         /// A seat that a group or an organization pays for.
@@ -101,15 +100,15 @@ package struct Change: Hashable, Sendable {
         case aliasRemoved = "alias_removed"
         /// The purchase has moved to another customer.
         case movedAway = "moved_away"
-        /// The purchase belongs to nobody from now on.
+        /// From now on the purchase has no owner.
         case unlinked
-        /// A customer has access to it beside its owner.
+        /// A customer shares the purchase with its owner.
         case shared
         case shareEnded = "share_ended"
         /// A member of the purchaser's group has a seat, by a claim.
         case seatClaimed = "seat_claimed"
         case seatReleased = "seat_released"
-        /// Nobody may claim it from its owner.
+        /// Other customers may not claim the purchase from its owner.
         case blocked
         case unblocked
         /// Names in earlier events were replaced.
@@ -117,7 +116,7 @@ package struct Change: Hashable, Sendable {
 
         // Manual grants.
         case granted
-        /// Withdrawn manually, or because its time was over.
+        /// The grant was withdrawn manually, or its time was over.
         case grantEnded = "grant_ended"
 
         // Terms, which do not renew.
@@ -152,7 +151,7 @@ package struct Change: Hashable, Sendable {
         case priceNotAgreed = "price_not_agreed"
         case productUnavailable = "product_unavailable"
         case other
-        /// The App Store never confirmed a renewal, and the time in which access was held open is
+        /// The App Store never confirmed a renewal, and the time for which access was held open is
         /// over.
         case neverConfirmed = "never_confirmed"
     }
@@ -174,7 +173,7 @@ package struct Change: Hashable, Sendable {
 /// A claim on a seat that began or ended.
 package struct SeatChange: Hashable, Sendable {
     package var claim: SeatClaimID
-    /// Nil if it began.
+    /// Nil if the claim began.
     package var cause: SeatClaim.Cause?
 
     package init(_ claim: SeatClaimID, cause: SeatClaim.Cause? = nil) {

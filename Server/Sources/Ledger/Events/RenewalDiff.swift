@@ -1,13 +1,13 @@
-/// What happened to the next period: the difference in the App Store's renewal info.
+/// What happened to the next period: the difference between two renewal infos of the App Store.
 ///
-/// Only info about the current period counts: info about the one before says nothing about this
-/// one.
+/// Only renewal info about the current period counts. Info about the period before says nothing
+/// about this one.
 struct RenewalDiff {
     private let period: Timeline.Period
     private let old: Renewal?
     private let new: Renewal
     private let newAt: Instant
-    /// The earlier info, about whichever period.
+    /// The earlier renewal info, whichever period it is about.
     private let oldOfAnyPeriod: Renewal?
     private let told: PurchaseStatus?
     private let sofar: [Change]

@@ -1,10 +1,11 @@
 /// The progress of one purchase's event log: the last reported status, and the moment up to which
 /// changes were reported.
 ///
-/// The log records what was learned, and when, so it depends on the order of arrival. These
-/// properties never do: each change begins with the status of the one before, the last change ends
-/// with the purchase's current status, and the money of all changes adds up to the money of its
-/// timeline. Nothing is reported twice: a document that says nothing new makes no change.
+/// The log records what was learned, and when, so it depends on the order of arrival. The following
+/// properties do not depend on it: each change begins with the status of the one before, the last
+/// change ends with the purchase's current status, and the money of all changes adds up to the
+/// money of its timeline. Nothing is reported twice: a document that says nothing new makes no
+/// change.
 ///
 /// Late information corrects earlier reports. If a purchase was reported as expired, and then a
 /// payment arrives that covers the same time, that payment is a change from expired to paid.
@@ -45,9 +46,9 @@ package struct ReportedState: Hashable, Sendable {
     /// report.
     ///
     /// A transition that was not reported yet and that the new facts undo is omitted: a renewal
-    /// that arrives a moment after the period's end is just a renewal. Changes that are learned at
-    /// once are reported in the order in which they happened. The status changes with the most
-    /// significant of them or, if nothing was known before, with the first.
+    /// that arrives a moment after the period's end is reported only as a renewal. Changes that are
+    /// learned at once are reported in the order in which they happened. The status changes with
+    /// the most significant of them or, if nothing was known before, with the first.
     package mutating func changes(
         from before: Timeline, to after: Timeline, at now: Instant,
         rules: AccessRules = AccessRules()
@@ -96,7 +97,7 @@ extension Timeline {
 }
 
 extension Access {
-    /// The state is assumed, because the App Store has not confirmed it.
+    /// Whether the state is assumed, because the App Store has not confirmed it.
     fileprivate var isUncertain: Bool {
         switch reason {
         case .unconfirmed, .upgradedToUnknown, .neverConfirmed: true
@@ -132,7 +133,7 @@ extension Change.Kind {
         }
     }
 
-    /// Whether it is a period that was bought, renewed, or shared.
+    /// Whether it reports that a period was bought, renewed, or shared.
     var isBeginning: Bool {
         switch self {
         case .purchased, .trialStarted, .trialConverted, .renewed, .billingRecovered,

@@ -1,5 +1,5 @@
-/// What happened, derived from the difference between two timelines of one purchase. The changes
-/// have no order and no status yet.
+/// The changes that follow from the difference between two timelines of one purchase. They have no
+/// order and no status yet.
 struct TimelineDiff {
     let before: Timeline
     let after: Timeline
@@ -61,7 +61,7 @@ struct TimelineDiff {
     }
 
     /// Periods that no document describes any more, which happens only in a rebuild, and copies
-    /// that were reported as purchases of their own.
+    /// that were once reported as separate purchases.
     private var removedPeriods: [Timeline.Period] {
         if before.periods.count <= after.periods.count,
             zip(before.periods, after.periods).allSatisfy({ $0.isSame(as: $1) })
@@ -109,8 +109,8 @@ struct TimelineDiff {
         return previous.product == period.product ? .renewed : .upgraded
     }
 
-    /// A period that another person pays for begins, begins again, or continues, independent of the
-    /// buyer's payment.
+    /// A period that another person pays for begins, begins again, or continues, independently of
+    /// the buyer's payment.
     private func shared(
         _ period: Timeline.Period, after previous: Timeline.Period?
     ) -> Change.Kind {
@@ -132,8 +132,8 @@ struct TimelineDiff {
         return previous.payment.isFree && !period.payment.isFree ? .trialConverted : .renewed
     }
 
-    /// Whether it was paid after a failed payment or after a gap. If the App Store itself has
-    /// postponed the renewal, there is no gap.
+    /// Whether the period was paid after a failed payment or after a gap. If the App Store itself
+    /// has postponed the renewal, there is no gap.
     private func isRecovered(
         _ period: Timeline.Period, after previous: Timeline.Period
     ) -> Bool {
@@ -143,7 +143,7 @@ struct TimelineDiff {
     }
 
     /// Whether this is the payment that the App Store tried to collect: the payment after the last
-    /// known period, not an earlier one that is learned of late. The document that reports the
+    /// known period, not an earlier payment that is learned of late. The document that reports the
     /// recovery may be the first to contain the line item of that last period, which then has
     /// another id.
     private func wasOutstanding(
@@ -171,7 +171,7 @@ struct TimelineDiff {
         found += money.map { Change(kind, at: new.attestedAt, of: new, money: $0) }
     }
 
-    /// Revoked, or restored.
+    /// The period was revoked or restored.
     private static func revocationChange(
         from old: Timeline.Period, to new: Timeline.Period, isMoneyMoved: Bool
     ) -> (Change.Kind, Instant)? {
@@ -212,7 +212,7 @@ struct TimelineDiff {
 
     // MARK: - Status
 
-    /// Makes sure that a change explains why the status is different.
+    /// Adds a change if no other change explains why the status is different.
     private mutating func addStatusChange(_ final: PurchaseStatus?) {
         let access = after.reportedAccess(at: now, rules: rules)
         var kind: Change.Kind?
@@ -247,8 +247,8 @@ struct TimelineDiff {
         }
     }
 
-    /// If access is shut, the moment since when. If it was open beyond that moment, the new
-    /// information has shut it.
+    /// The moment of the change. If access is shut, it is the moment since when; if access was open
+    /// beyond that moment, the new information has shut it now.
     private func moment(of kind: Change.Kind, _ access: Access?) -> Instant {
         if kind == .expired, told?.state == .grace || told?.state == .retry {
             return after.renewal?.at ?? now
@@ -261,15 +261,15 @@ struct TimelineDiff {
 }
 
 extension Payment {
-    /// The kind of change with which a period begins that another person pays for.
+    /// The kind of change that reports the begin of a period that another person pays for.
     fileprivate var beginningOfOthers: Change.Kind {
         ownership == .assigned ? .seatAssigned : .familyShared
     }
 }
 
 extension Timeline.Period {
-    /// Whether the period had been ended by a refund, or by the end of sharing, when another began.
-    /// A refund caused by an upgrade does not count.
+    /// Whether a refund, or the end of sharing, had ended the period when another began. A refund
+    /// caused by an upgrade does not count.
     fileprivate func wasTakenBack(before next: Instant) -> Bool {
         guard let revocation = payment.revocation, !payment.isUpgraded else { return false }
         return revocation.at < next

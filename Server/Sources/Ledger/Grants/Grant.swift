@@ -5,7 +5,7 @@ package struct Grant: Hashable, Sendable {
     package var from: Instant
     /// Nil if it lasts until it is withdrawn.
     package var until: Instant?
-    /// For those who review the grant later; never shown to the customer.
+    /// A note for people who review the grant later. It is never shown to the customer.
     package var reason: String
     /// When it was withdrawn manually.
     package var withdrawnAt: Instant?
@@ -36,10 +36,10 @@ package struct GrantID: TextIdentifier {
     package init(rawValue: String) { self.rawValue = rawValue }
 }
 
-/// What decides an entitlement: a purchase, or a manual grant.
+/// The source that decides an entitlement: a purchase, or a manual grant.
 package struct EntitlementStatus: Hashable, Sendable {
     package var state: Access.State
-    /// If open: the end if nothing else happens, nil for never. If shut: since when.
+    /// If open: the end if nothing else happens, nil if it never ends. If shut: since when.
     package var until: Instant?
     package var reason: Reason
     /// Nil if the App Store has not reported it.

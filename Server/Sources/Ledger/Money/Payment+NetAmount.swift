@@ -1,6 +1,6 @@
 extension Payment {
-    /// What the seller has from this payment now: its price, minus refunds. Nil if nothing was paid
-    /// for it here, as for a family member's purchase, or if the App Store does not say.
+    /// How much of this payment the seller still has: its price minus refunds. Nil if this customer
+    /// paid nothing, as for a family member's purchase, or if the App Store does not say.
     package var netAmount: Money? {
         guard let price = paid else { return nil }
         guard let revocation, revocation.kind == .refund, !isRefundShareUnknown else {
@@ -18,10 +18,10 @@ extension Payment {
         return revocation.percentage == nil && revocation.at > from
     }
 
-    /// What was paid for it, regardless of later refunds.
+    /// The price of the payment, regardless of later refunds.
     var paid: Money? { ownership == .purchased ? price : nil }
 
-    /// What this customer was charged for it, regardless of later refunds: nothing if an offer
+    /// The amount that this customer was charged, regardless of later refunds: nothing if an offer
     /// makes it free or if somebody else pays. Nil if the App Store has not said.
     package var charge: Money? {
         guard isFree || ownership != .purchased else { return price }
@@ -44,7 +44,7 @@ extension Timeline.Period {
 }
 
 extension Timeline {
-    /// What the seller has from this purchase now, in thousandths of each currency's unit.
+    /// How much the seller still has from this purchase, in thousandths of each currency's unit.
     package var netAmounts: [String: Int64] {
         periods.compactMap(\.netAmount).reduce(into: [:]) { sums, amount in
             sums[amount.currency, default: 0] += amount.milliunits

@@ -5,13 +5,12 @@ package enum Percentage {
     package static let whole: Int64 = 100_000
     static let onePercent: Int64 = 1000
 
-    /// A share of an amount, rounded down to its unit. Never less than nothing, never more than
-    /// all.
+    /// A share of an amount, rounded down to its unit. At least zero, and at most the whole amount.
     ///
-    /// - Parameter thousandths: nil if the App Store does not say, which means all.
+    /// - Parameter thousandths: nil if the App Store does not say. Then the share is everything.
     package static func part(_ thousandths: Int64?, of amount: Int64) -> Int64 {
         let share = min(max(thousandths ?? whole, 0), whole)
-        // Taken apart, so that no amount is too large.
+        // Whole part and remainder are multiplied separately, so that no amount overflows.
         let (units, rest) = amount.quotientAndRemainder(dividingBy: whole)
         return units * share + rest * share / whole
     }

@@ -102,7 +102,7 @@ package struct OfferEligibility: Hashable, Sendable {
 }
 
 extension OfferCatalogue {
-    /// Whether a customer is eligible for each offer, judged by what they bought: product by
+    /// Whether a customer is eligible for each offer, judged by their purchases; product by
     /// product, sorted by name. The App Store judges by the store account, which may have bought
     /// more than we know, so it decides again at the purchase.
     package func eligibility(
@@ -135,7 +135,7 @@ extension OfferCatalogue {
         products[payment.product]?.group ?? payment.group.map { names[$0] ?? $0 }
     }
 
-    /// What a customer had in one group.
+    /// The purchases that a customer had in one group.
     private struct GroupHistory {
         var subscriberState: SubscriberState
         var hadIntroductory: Bool
@@ -148,7 +148,7 @@ extension OfferCatalogue {
             var payments: [Payment] = []
             var isOver = true
             for timeline in timelines {
-                // What the family shares was sold to somebody else.
+                // A purchase shared by the family was sold to somebody else.
                 let theirs = timeline.periods.map(\.payment).filter {
                     $0.kind == .autoRenewable && $0.ownership == .purchased
                         && counts($0)

@@ -1,12 +1,12 @@
-// Defines which periods are free and what follows them, once for answers, events, webhooks, exports
-// and reports.
+// Defines which periods are free and what follows them. This is the only definition for responses,
+// events, webhooks, exports and reports.
 
 extension Payment {
-    /// Whether an offer makes the period free. A price of 0 without an offer is a price: such a
-    /// period counts as paid for.
+    /// Whether an offer makes the period free. A period with a price of 0 but without an offer
+    /// counts as paid.
     package var isFree: Bool { terms == .trial }
 
-    /// Whether it pays for a period of a subscription.
+    /// Whether the payment is for a period of a subscription.
     package var isSubscription: Bool {
         switch kind {
         case .autoRenewable: true
@@ -15,14 +15,15 @@ extension Payment {
         }
     }
 
-    /// Whether it is the offer for new subscribers. A receipt may say only that a period is free.
+    /// Whether the offer is the one for new subscribers. A receipt may say only that a period is
+    /// free.
     package var isIntroductory: Bool { offer.map { $0.kind == .introductory } ?? isFree }
 }
 
 extension Timeline {
     /// The number of a period among those that were charged, from 1. Added seats have the number of
-    /// their period. Returns nil if another document describes the period better, or if the period
-    /// is not one of this purchase.
+    /// their period. Returns nil if another document describes the period better, or if this
+    /// purchase does not contain the period.
     package func number(of period: Period) -> Int? {
         let charged = chargedPeriods
         let index =
@@ -32,8 +33,8 @@ extension Timeline {
         return index.map { $0 + 1 }
     }
 
-    /// Whether a period is the first one after a free period, and is not free itself. Nothing else
-    /// counts: neither a gap before it, nor another product, nor when it was collected.
+    /// Whether a period is the first one after a free period, and is not free itself. A gap before
+    /// it, a change of product, and the moment of its collection do not matter.
     package func convertsFreePeriod(_ period: Period) -> Bool {
         let charged = chargedPeriods
         guard !period.payment.isFree, let index = charged.firstIndex(where: { $0.id == period.id }),

@@ -5,9 +5,9 @@ extension OwnershipClaim {
         case keep
         /// It moves to the customer who presented it last.
         case transfer
-        /// It moves to the customer who presents it, if it gives its owner no access any more.
+        /// It moves to the customer who presents it if its owner has no access by it any more.
         case transferIfInactive = "transfer_if_inactive"
-        /// Both have it.
+        /// The owner and the claimant both have it.
         case share
     }
 
@@ -24,7 +24,7 @@ extension OwnershipClaim {
         package static let anonymousMostDefault = 100
         /// The maximum age of a document, in days since its signature, that gives a share or takes
         /// a purchase from an anonymous customer. A person with only an old copy has no device that
-        /// could get a new one.
+        /// could get a new document.
         package static let documentDaysMax = 30
 
         package init(most: Int = mostDefault, anonymousMost: Int = anonymousMostDefault) {
@@ -52,9 +52,9 @@ extension OwnershipClaim {
     }
 
     /// An anonymous customer is a device, and users give up devices without notice. So if all
-    /// places are taken, the share with the oldest document ends in favour of a newer document.
-    /// Thereby copies of a document cannot exclude a device of the store account itself, which can
-    /// always get a newer one.
+    /// shares are taken, the share with the oldest document ends in favour of a newer document.
+    /// Therefore copies of a document cannot exclude a device of the store account itself, which
+    /// can always get a newer one.
     private func verdict(ofSharingWithAtMost most: Int, _ rules: ShareRules) -> Verdict {
         if isShareUndone { return .refuse(.decidedBySupport) }
         guard rules.accepts(documentOfAge: documentAge) else { return .refuse(.documentTooOld) }

@@ -1,19 +1,19 @@
 /// A device's claim to a purchase: the present owner, and everything else that decides the result.
 ///
 /// The strongest evidence is a decision by support, then the account that the app named at the
-/// purchase, then the first device that presented it. A purchase that names a customer goes to no
-/// other customer, even if that customer is not known yet. Otherwise it moves only if the app's
-/// restore policy allows it. Consumables never move once part of them was spent: one customer would
-/// spend what another has bought.
+/// purchase, then the first device that presented the purchase. A purchase that names a customer
+/// goes to no other customer, even if that customer is not known yet. Otherwise it moves only if
+/// the app's restore policy allows it. Consumables never move once part of them was spent: one
+/// customer would spend what another has bought.
 ///
 /// An anonymous customer is a device whose user has not signed in, not a person. Two anonymous
 /// customers that present one purchase are devices of one store account, so both have it. A person
 /// who restores it becomes its owner.
 ///
-/// Anyone may have a copy of a document, but only a device of the store account gets a newer one.
-/// So the newer document wins between a person and an anonymous customer. A person who took a
-/// purchase from anyone by a document has it provisionally, until they present a document that was
-/// signed afterwards: until then, the first customer who presents such a document gets the
+/// Anyone may have a copy of a document, but only a device of the store account gets a newer
+/// document. So the newer document wins between a person and an anonymous customer. A person who
+/// took a purchase with a document has it provisionally, until they present a document that was
+/// signed afterwards. Until then, the first customer who presents such a document gets the
 /// purchase.
 package struct OwnershipClaim: Hashable, Sendable {
     /// The owner. Nil if there is none.
@@ -25,15 +25,15 @@ package struct OwnershipClaim: Hashable, Sendable {
     package var claimant: CustomerID?
     /// Whether all ids of the claimant are anonymous.
     package var isClaimantAnonymous = false
-    /// Why the device presents it. Nil if the app does not say.
+    /// Why the device presents the purchase. Nil if the app does not say.
     package var intent: Intent?
     /// Whether the claimant already has a share in it.
     package var isShared: Bool
     /// Whether support has removed the claimant's share in it.
     package var isShareUndone: Bool
-    /// Whether it gives its owner access now.
+    /// Whether the purchase gives its owner access now.
     package var isInUse: Bool
-    /// Whether it contains a consumable.
+    /// Whether the purchase contains a consumable.
     package var isUsedUp: Bool
     /// Whether none of its consumables was spent, according to the owner's wallets.
     package var isUnspent: Bool
@@ -55,10 +55,10 @@ package struct OwnershipClaim: Hashable, Sendable {
         /// The age of the newest document that the owner's devices have presented. Nil if it is
         /// unknown, or if the purchase belongs to the owner independent of documents.
         package var documentAge: Duration?
-        /// How long the owner has had it.
+        /// How long the owner has had the purchase.
         package var heldFor: Duration = .zero
         /// Whether a device of the owner has presented a document that was signed after the
-        /// purchase became theirs and that no other customer had presented before; or whether the
+        /// purchase became theirs and that no other customer had presented before. Also true if the
         /// owner needs no such document.
         package var isConfirmed = true
 
@@ -68,12 +68,12 @@ package struct OwnershipClaim: Hashable, Sendable {
             self.isBlocked = isBlocked
         }
 
-        /// Whether someone with a copy could have obtained it in the same way: the owner is a
-        /// person whose only evidence is a document that was signed before.
+        /// Whether someone with a copy of a document could have got the purchase in the same way:
+        /// the owner is a person whose only evidence is a document that was signed before.
         package var isProvisional: Bool { !isAnonymous && evidence == .device && !isConfirmed }
 
         /// A document younger than this was signed after the purchase became the owner's, by the
-        /// store's clock and by ours.
+        /// clocks of both the store and this server.
         package var confirmingAge: Duration { min(heldFor, documentAge ?? heldFor) }
     }
 
@@ -116,31 +116,31 @@ package struct OwnershipClaim: Hashable, Sendable {
         case support
     }
 
-    /// Why a device presents purchases.
+    /// Why a device presents a purchase.
     package enum Intent: String, Hashable, Sendable, CaseIterable {
         /// The customer has just bought.
         case purchase
         /// The customer asked for a restore.
         case restore
-        /// The app found them by itself, for example at launch. Takes nothing from another
+        /// The app found the purchases by itself, for example at launch. Takes nothing from another
         /// customer.
         case sync
     }
 
     package enum Verdict: Hashable, Sendable {
-        /// It already belongs to the claimant, or is already shared with them.
+        /// The purchase already belongs to the claimant, or is already shared with them.
         case alreadyTheirs
-        /// It had no owner, and becomes the claimant's.
+        /// The purchase had no owner, and becomes the claimant's.
         case link(by: Evidence)
-        /// It becomes the claimant's, and its owner loses it.
+        /// The purchase becomes the claimant's, and its owner loses it.
         case move(by: Evidence)
         case share
-        /// It is shared with the claimant, and the share of another customer ends, because all
-        /// places are taken.
+        /// The purchase is shared with the claimant, and the share of another customer ends,
+        /// because all shares are taken.
         case shareInstead(of: CustomerID)
         case refuse(Refusal)
 
-        /// Whether it changes the owner of the purchase, or who shares it.
+        /// Whether the verdict changes the owner of the purchase, or who shares it.
         package var isChange: Bool {
             switch self {
             case .link, .move, .share, .shareInstead: true
@@ -150,20 +150,21 @@ package struct OwnershipClaim: Hashable, Sendable {
     }
 
     package enum Refusal: String, Hashable, Sendable, CaseIterable {
-        /// The policy leaves it with its owner.
+        /// The policy leaves the purchase with its owner.
         case kept
-        /// It names another customer, or an id that is not one of the claimant's.
+        /// The purchase names another customer, or an id that is not one of the claimant's.
         case namesAnother = "names_another"
         case inUse = "in_use"
         case blocked
         case decidedBySupport = "decided_by_support"
-        /// Consumables stay where they were credited.
+        /// Consumables stay with the customer to whom they were credited.
         case usedUp = "used_up"
-        /// The maximum number of customers already has a share in it.
+        /// The maximum number of customers already share the purchase.
         case sharedWithMost = "shared_with_most"
         /// The presented document was signed too long ago, or before one that others have shown.
         case documentTooOld = "document_too_old"
-        /// The app has found the purchase by itself. It may move if the customer restores it.
+        /// The app has found the purchase by itself. The purchase may move if the customer restores
+        /// it.
         case needsRestore = "needs_restore"
     }
 
@@ -177,12 +178,13 @@ package struct OwnershipClaim: Hashable, Sendable {
         }
         if owner.customer == claimant { return .alreadyTheirs }
         let keepsShare = isShared && policy == .share
-        // A customer who shares it may take it from an owner who may only have a copy.
+        // A customer who shares the purchase may take it from an owner who may only have a copy.
         if keepsShare && !(owner.isProvisional && intent != .sync) { return .alreadyTheirs }
         let verdict = verdict(against: owner, isNamed: isNamed, policy, rules)
         switch verdict {
         case .share, .shareInstead, .refuse:
-            // This includes a customer who has signed in since.
+            // A share in an anonymous customer's purchase is also kept by a customer who has signed
+            // in since.
             return keepsShare || isShared && owner.isAnonymous ? .alreadyTheirs : verdict
         case .alreadyTheirs, .link, .move: return verdict
         }
@@ -212,7 +214,8 @@ package struct OwnershipClaim: Hashable, Sendable {
             let isAutomatic = intent == nil && isClaimantAnonymous && policy != .transfer
             return isAutomatic ? .refuse(.needsRestore) : .move(by: .device)
         }
-        // For apps that do not say why they post, the result is the same as before intents existed.
+        // For apps that do not say why they post, the result is the same as before intents were
+        // introduced.
         let verdict =
             owner.isAnonymous && intent != nil
             ? .move(by: .device) : verdict(ofDevice: policy, rules)
@@ -247,8 +250,8 @@ package struct OwnershipClaim: Hashable, Sendable {
 
     // MARK: - Which documents are remembered
 
-    /// Whether the document has to be remembered if the purchase becomes the claimant's by this
-    /// verdict. If not, the purchase belongs to the claimant independent of later documents:
+    /// Whether the document must be remembered if the purchase becomes the claimant's by this
+    /// verdict. If not, the purchase belongs to the claimant independently of later documents:
     /// because they bought it as a person, or because the purchase names them.
     ///
     /// - Parameter isDocumentNew: whether no customer has presented the document before. A customer
@@ -257,8 +260,9 @@ package struct OwnershipClaim: Hashable, Sendable {
     package func isDocumentRemembered(after verdict: Verdict, isDocumentNew: Bool) -> Bool {
         switch verdict {
         case .link: isClaimantAnonymous || !isDocumentNew
-        // Also if the policy moves it from one person to another: the document may be a copy, and a
-        // later one of the buyer's can say that the purchase is in use again.
+        // This is also true if the policy moves the purchase from one person to another: the
+        // document may be a copy, and a later document of the buyer can say that the purchase is in
+        // use again.
         case .move(let evidence): isClaimantAnonymous || evidence == .device
         case .share, .shareInstead: true
         case .alreadyTheirs, .refuse: false

@@ -3,7 +3,7 @@ package struct AppPurchase: Hashable, Sendable {
     /// The store's number for the account's copy of the app (Apple: `appTransactionId`).
     package var transaction: TransactionID
     package var from: Instant
-    /// The version that the account got first: a build number, or on a Mac the version that people
+    /// The first version that the account got: a build number, or on a Mac the version that people
     /// see. Nil if the App Store does not say.
     package var version: String?
     package var isOnMac: Bool
@@ -19,7 +19,7 @@ package struct AppPurchase: Hashable, Sendable {
 }
 
 extension PurchaseID {
-    /// No transaction's number begins like this.
+    /// No transaction's number begins with this prefix.
     private static let appPrefix = "app:"
 
     /// The purchase of the app itself.
@@ -68,7 +68,7 @@ package struct AppProofs: Hashable, Sendable {
 }
 
 extension Timeline.Attested<AppPurchase> {
-    /// Whether it proves an earlier version, or the same one by an earlier date. The last rules
+    /// Whether it proves an earlier version, or the same version by an earlier date. The last rules
     /// only make the result independent of the order of arrival.
     fileprivate func provesMore(than other: Self) -> Bool {
         let (mine, others) = (value.parsedVersion, other.value.parsedVersion)
@@ -83,6 +83,6 @@ extension Timeline.Attested<AppPurchase> {
 }
 
 extension AppPurchase {
-    /// Nil if the App Store names no version, or one that is not made of numbers.
+    /// Nil if the App Store names no version, or one that does not consist of numbers.
     package var parsedVersion: AppVersion? { version.flatMap(AppVersion.init) }
 }

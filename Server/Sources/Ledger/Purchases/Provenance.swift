@@ -1,8 +1,9 @@
-// How statements of signed and legacy documents about the same thing are merged.
+// How the statements of signed and legacy documents about the same thing are merged.
 
 extension Timeline {
-    /// Which grade of document a value comes from. If both grades have spoken, the latest statement
-    /// of each is stored beside the value, so that the value never depends on the order of arrival.
+    /// Which grade of document a value comes from. If there are statements of both grades, the
+    /// latest of each is stored beside the value, so that the value never depends on the order of
+    /// arrival.
     package indirect enum Sources<Value: Hashable & Sendable>: Hashable, Sendable {
         case signed
         case legacy
@@ -37,8 +38,8 @@ extension Timeline {
 }
 
 extension Timeline.Sourced where Value == Renewal {
-    /// When the last legacy document arrived that does not say when its content was true. If signed
-    /// documents have spoken as well, it is stored with the legacy statement.
+    /// When the last legacy document arrived that does not say when its content was true. If there
+    /// are signed documents too, this time is stored with the legacy statement.
     package var receivedAt: Instant? {
         get {
             switch sources {
@@ -129,14 +130,14 @@ extension Timeline.Sourced where Value: Mergeable {
 
 /// A value that both signed and legacy documents describe.
 protocol Mergeable: CanonicallyOrdered, Hashable, Sendable {
-    /// Signed data wins, because it says more and has a date. From a later legacy document, only
-    /// what has changed since counts.
+    /// Signed data wins, because it says more and has a date. Of a later legacy document, only what
+    /// has changed since then counts.
     static func merged(
         signed: Timeline.Attested<Self>, legacy: Timeline.Attested<Self>
     ) -> Timeline.Attested<Self>
 
-    /// Combines two legacy statements: the later one wins, completed with what only the other could
-    /// say. Commutative and idempotent.
+    /// Combines two legacy statements: the later one wins, completed with values that only the
+    /// other one has. Commutative and idempotent.
     static func joined(
         _ one: Timeline.Attested<Self>, _ two: Timeline.Attested<Self>
     ) -> Timeline.Attested<Self>
@@ -163,8 +164,8 @@ extension Payment: Mergeable {
     }
 
     /// Receipts name the kind of product, verifyReceipt responses name the subscription group and
-    /// the account, neither names both, and old ones do not know family sharing. For fields that
-    /// only some documents have, the greatest value wins. Only the remaining fields decide which
+    /// the account, neither names both, and old ones have no family sharing. For fields that only
+    /// some documents have, the greatest value wins. Only the remaining fields decide which
     /// statement is later.
     static func joined(
         _ one: Timeline.Attested<Payment>, _ two: Timeline.Attested<Payment>
@@ -194,8 +195,8 @@ extension Payment: Mergeable {
         return result
     }
 
-    /// Sets the ownership. Whoever has what somebody else pays for cannot get a refund, so the
-    /// revocation becomes the end of sharing.
+    /// Sets the ownership. A customer who has a purchase that somebody else pays for cannot get a
+    /// refund, so the revocation becomes the end of sharing.
     private mutating func setOwnership(as ownership: Ownership) {
         self.ownership = ownership
         if ownership != .purchased { revocation?.kind = .sharingEnded }
@@ -212,7 +213,7 @@ extension Payment: Mergeable {
         return plain.canonicalOrder
     }
 
-    /// A named offer says more than an unnamed one, and that says more than none.
+    /// A named offer says more than an unnamed one, and an unnamed one says more than none.
     private var offerRank: [String] {
         let rank = offer.map { $0.id == nil ? "1" : "2" } ?? "0"
         return [rank, offer?.kind.rawValue ?? "", offer?.id ?? "", terms.rawValue]
@@ -223,12 +224,12 @@ extension Payment: Mergeable {
         return max(one, two)
     }
 
-    /// The period's identifier within its purchase. What is bought once is identified by its
+    /// The period's identifier within its purchase. A one-time purchase is identified by its
     /// product, whatever the number of its transaction. A legacy payment without a line item is
     /// identified by product and end.
     func id(_ grade: Grade) -> String {
         if isBoughtOnce { return product.rawValue }
-        // Seats that were added may have the line item of their period.
+        // Added seats may have the same line item as their period.
         if seats?.isPart ?? false { return transaction.rawValue }
         if let line { return line }
         guard grade == .legacy, let until else { return transaction.rawValue }
@@ -238,7 +239,8 @@ extension Payment: Mergeable {
 
 extension Renewal: Mergeable {
     /// If the later legacy statement says the same, the signed one is retained, with the date of
-    /// the later one. Most legacy documents do not mention price increases, none mentions seats.
+    /// the later one. Most legacy documents do not mention price increases, and none mentions
+    /// seats.
     static func merged(
         signed: Timeline.Attested<Renewal>, legacy: Timeline.Attested<Renewal>
     ) -> Timeline.Attested<Renewal> {
@@ -252,7 +254,7 @@ extension Renewal: Mergeable {
         told.receivedAt = nil
         let isOfSame = says.renewsTo == signed.value.renewsTo
         told.priceRise = says.priceRise ?? (isOfSame ? signed.value.priceRise : nil)
-        // The next period that the signed statement plans may have begun.
+        // The next period for which the signed statement plans seats may have begun.
         let isAhead = signed.value.renewsAt.map { legacy.at < $0 } ?? false
         told.seats = isOfSame && isAhead ? signed.value.seats : nil
         return Timeline.Attested(told, at: legacy.at)

@@ -1,5 +1,5 @@
-/// Where a transaction was bought, as the app said when it posted it. None of this is signed, so it
-/// has no effect on access or ownership.
+/// Where a transaction was bought, as the app said when it posted it. These values are not signed,
+/// so they have no effect on access or ownership.
 package struct PurchaseOrigin: Hashable, Sendable {
     /// The place in the app where the product was offered.
     package var placement: String?

@@ -1,8 +1,9 @@
-/// The status of a purchase, as reported before and after a change: what it gives, and whether it
-/// continues.
+/// The status of a purchase, as reported before and after a change: which access it gives, and
+/// whether it continues.
 package struct PurchaseStatus: Hashable, Sendable {
     package var product: ProductID
-    /// Nil if it gives nothing by time or ownership, such as a consumable, or nothing yet.
+    /// Nil if the purchase gives no access by time or ownership, such as a consumable, or no access
+    /// yet.
     package var state: Access.State?
     /// If open: the end if nothing else happens. Nil if it never ends by itself, or is shut.
     package var until: Instant?
@@ -45,8 +46,8 @@ extension Timeline {
         guard case .unconfirmed(let since, _)? = access?.reason, let period = period(at: now),
             now < since + period.notificationWait, period.from < since
         else { return access }
-        // An earlier wait may have applied at that time as well: the App Store can extend an end by
-        // less than the wait.
+        // An earlier waiting time may have applied at that time as well: the App Store can extend
+        // an end by less than the waiting time.
         return reportedAccess(at: since - .milliseconds(1), rules: rules)
     }
 }

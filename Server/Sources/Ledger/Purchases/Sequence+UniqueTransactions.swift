@@ -1,5 +1,5 @@
 extension Sequence {
-    /// The elements without duplicates of a transaction. A sandbox receipt can name a transaction's
+    /// The elements, but only one for each transaction. A sandbox receipt can name a transaction's
     /// purchase by another number than the signed transaction does: then one payment appears in two
     /// purchases. If it is revoked in one of them, it counts as revoked.
     func uniquedByTransaction(_ payment: (Element) -> Payment) -> [Element] {

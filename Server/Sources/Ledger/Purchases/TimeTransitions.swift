@@ -72,15 +72,15 @@ extension Timeline {
 }
 
 extension Timeline.Period {
-    /// The end of the period and, if it was revoked, the end that it would have had: the next
-    /// renewal is due then in any case.
+    /// The end of the period and, if the period was revoked, the end that it would have had: the
+    /// next renewal is due then in any case.
     fileprivate var ends: [Instant] {
         guard let open = openUntil else { return [] }
         guard payment.revocation != nil, let due = payment.until, due != open else { return [open] }
         return [open, due]
     }
 
-    /// Whether anything that follows from this period alone can happen after a moment.
+    /// Whether any transition that follows from this period alone can happen after a moment.
     fileprivate func mayChange(after moment: Instant, _ rules: AccessRules) -> Bool {
         guard let end = ends.max() else { return from > moment || payment.revocation != nil }
         return end + max(Timeline.committedRetryMax, rules.unconfirmedHold) > moment

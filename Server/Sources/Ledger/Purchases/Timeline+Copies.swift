@@ -5,8 +5,8 @@ extension Timeline {
     /// What documents say about one transaction of a period.
     package struct Copy: Hashable, Sendable {
         package var sourced: Sourced<Payment>
-        /// Whether it was reported as revoked before the latest document, which reports that it is
-        /// not revoked: a refund was reversed.
+        /// Whether the transaction was reported as revoked before the latest document, which
+        /// reports that it is not revoked: a refund was reversed.
         package var wasRevoked: Bool
 
         package init(_ sourced: Sourced<Payment>, wasRevoked: Bool = false) {
@@ -37,7 +37,7 @@ extension Timeline {
         }
     }
 
-    /// Whether copies of one purchase are periods of their own.
+    /// Whether copies of one purchase are separate periods.
     var hasSeparateCopies: Bool {
         guard periods.count > 1 else { return false }
         var ids: Set<String> = []
@@ -136,8 +136,9 @@ extension Timeline.Period {
 }
 
 extension Payment {
-    /// Whether it is bought once, so that every transaction of its purchase is the same purchase.
-    /// Legacy documents that do not name the kind are about such a payment if they name no end.
+    /// Whether the product is bought once, so that every transaction of its purchase is the same
+    /// purchase. A legacy document that does not name the kind is about such a payment if it names
+    /// no end.
     var isBoughtOnce: Bool {
         switch kind {
         case .nonConsumable, .consumable, .nonRenewing: true

@@ -1,5 +1,5 @@
 // Renewals that were charged before their period begins. What the customer does until then can
-// change what they are worth.
+// change whether they count.
 
 extension Timeline {
     /// Whether a renewal that was charged ahead was refunded because the customer bought another
@@ -7,26 +7,27 @@ extension Timeline {
     ///
     /// A renewal begins when the period before it ends. If that moment lies within a period of
     /// another product, or of that product's renewal, then the renewal was charged before the other
-    /// product was bought. The App Store marks such a renewal as upgraded, but does not report that
-    /// by itself. By the time we learn it, the product bought instead may have ended.
+    /// product was bought. The App Store marks such a renewal as upgraded, but does not send a
+    /// notification about that. By the time we learn it, the other product's period may have ended.
     func isVoid(_ renewal: Payment, after last: Int) -> Bool {
         let end = periods[last].payment.until
         let isWithin = end.map { renewal.from < $0 } ?? false
-        // Where the period of the other product ends, that product's renewal begins.
+        // If the period of the other product ends at that moment, that product's renewal begins
+        // then.
         let isWithdrawn = renewal.neverBegan && end != renewal.from
         guard renewal.isRenewal, isWithin || isWithdrawn,
             let before = periods[..<last].lastIndex(where: { $0.payment.until == renewal.from })
         else { return false }
-        // A customer who has changed back since has bought the renewal's product anew.
+        // A customer who has changed back since has bought the renewal's product again.
         return periods[(before + 1)...last].contains {
             !$0.payment.isRenewal && $0.payment.product != renewal.product
         }
     }
 
     /// Whether the same product was bought again between the period that a renewal follows and the
-    /// renewal, and lasts beyond the renewal's start. The App Store lets what it charges begin when
-    /// the latest period ends, so it had charged the renewal before. This happens if a renewal is
-    /// charged ahead and refunded, and the refund is reversed after the customer has bought again.
+    /// renewal, and lasts beyond the renewal's start. A payment begins when the latest period ends,
+    /// so the renewal must have been charged before. This happens if a renewal is charged ahead and
+    /// refunded, and the refund is reversed after the customer has bought again.
     func isOvertaken(_ index: Int) -> Bool {
         let from = periods[index].from
         guard
@@ -46,8 +47,8 @@ extension Payment {
     /// Whether it was revoked before it began, or another product replaced it.
     fileprivate var neverBegan: Bool { isUpgraded || revocation.map { $0.at <= from } == true }
 
-    /// Whether it is a renewal that was charged ahead and refunded before it would begin. What a
-    /// customer buys begins at once, so it need not be called a renewal.
+    /// Whether the payment is for a renewal that was charged ahead and refunded before it began.
+    /// Any other purchase begins at once, so `isRenewal` need not be checked.
     var isRefundedAhead: Bool {
         !isUpgraded && revocation.map { $0.kind == .refund && $0.at < from } == true
     }

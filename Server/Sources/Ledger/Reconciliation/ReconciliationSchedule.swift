@@ -1,12 +1,12 @@
-/// What is known about our checks of one purchase with the App Store. When to check next follows
-/// from this and from the purchase's timeline, and from nothing else.
+/// What is known about our checks of one purchase with the App Store. The time of the next check
+/// follows from this and from the purchase's timeline, and from nothing else.
 package struct CheckHistory: Hashable, Sendable {
     /// When we first learned of the purchase.
     package var knownAt: Instant
-    /// When the App Store last responded. Nil if it never did, so that the purchase's history is
-    /// not known either.
+    /// When the App Store last responded. Nil if it never did; then the purchase's history is not
+    /// known either.
     package var askedAt: Instant?
-    /// When the last check failed, since the last success.
+    /// When the last check failed. Nil if no check has failed since the last success.
     package var failedAt: Instant?
     /// How many checks failed since the last success.
     package var failures: Int
@@ -49,15 +49,15 @@ package struct CheckRules: Hashable, Sendable {
 }
 
 extension CheckHistory {
-    /// Used while failures are treated as temporary: the next attempt comes after at most the
+    /// Used while failures are treated as temporary: the next attempt comes at the latest after the
     /// longest of these delays.
     private static let retryBackoff = ExponentialBackoff(
         first: .seconds(60), longest: .seconds(1800))
-    /// About a day of failures. What still fails then has a persistent cause.
+    /// About a day of failures. A check that still fails after that has a persistent cause.
     private static let temporaryFailuresMax = 48
     private static let persistentFailureDelay = Duration.hours(6)
 
-    /// A purchase whose check failed is not checked again before then.
+    /// A purchase whose check failed is not checked again before this time.
     var retryAt: Instant? {
         guard let failedAt, failures > 0 else { return nil }
         guard failures <= Self.temporaryFailuresMax else {
@@ -70,7 +70,7 @@ extension CheckHistory {
 /// When to check a purchase with the App Store.
 ///
 /// If notifications arrive, only the slow sweep remains: information about a moment makes a check
-/// about it unnecessary. A check is due if information is missing:
+/// about that moment unnecessary. A check is due if information is missing:
 ///
 /// - at once, for a purchase never checked: its history is not known;
 /// - before a period's end, if nothing is known of its renewal;
@@ -140,9 +140,9 @@ extension Timeline {
         return nextRenewalCheck(of: news, about: period, end: end, after: asked)
     }
 
-    /// The product of an upgrade was not named: by information since the last check, or by the
-    /// response to it. A response is dated anew each time, so it does not say since when that is
-    /// so.
+    /// The product of an upgrade was not named, neither by information since the last check nor by
+    /// the response to it. A response is dated anew each time, so it does not say since when that
+    /// is so.
     private func nextUpgradeCheck(of period: Period, after asked: Instant) -> Instant? {
         let told = period.attestedAt
         if asked + Self.clockSkewMax < told { return told + period.notificationWait }
@@ -177,7 +177,8 @@ extension Timeline {
         return max(asked, end) + max(least, asked - end)
     }
 
-    /// What the App Store said at the end, or after it, may be final or may leave something open.
+    /// What the App Store said at the end, or after it, may be final, or may leave open what
+    /// follows.
     private func nextRenewalCheck(
         of news: Attested<Renewal>, about period: Period, end: Instant, after asked: Instant
     ) -> Instant? {
@@ -200,8 +201,8 @@ extension Timeline {
         return nextCheckInSilence(since: end, of: period, after: asked)
     }
 
-    /// Waits as long again as collecting has lasted, at least an hour (less if periods are short),
-    /// at most three days.
+    /// Waits as long as collecting has lasted so far, but at least an hour (less if periods are
+    /// short) and at most three days.
     private func nextCheckWhileCollecting(
         since end: Instant, after last: Instant, _ patience: Duration
     ) -> Instant {
@@ -209,9 +210,9 @@ extension Timeline {
         return last + max(least, min(last - end, Self.collectingPauseMax))
     }
 
-    /// Waits as long again as the silence has lasted; hourly after one hour; after eight hours, an
-    /// eighth of the time passed. Returns nil after the time in which the App Store collects: then
-    /// only the sweep remains.
+    /// Waits as long as the silence has lasted so far; at most an hour in the first eight hours,
+    /// and then an eighth of the time passed. Returns nil after the time in which the App Store
+    /// collects: then only the sweep remains.
     private func nextCheckInSilence(
         since start: Instant, of period: Period, after asked: Instant
     ) -> Instant? {
@@ -224,7 +225,7 @@ extension Timeline {
 
     // MARK: - Upgrades
 
-    /// How long to wait after an upgrade before reading its list of transactions.
+    /// How long to wait after an upgrade before reading the App Store's list of transactions.
     private static let upgradeWait = Duration.hours(1)
 
     /// When another product replaced a paid period, if the App Store's list of transactions was not
@@ -248,7 +249,8 @@ extension Timeline {
         guard let heard = sourcedRenewal?.receivedAt, let renewal, renewal.at < heard else {
             return nil
         }
-        // A moment later, so that the service that responds has received it as well.
+        // A moment later, so that the App Store's service that responds has received the
+        // information as well.
         let question = heard + (periods.last?.notificationWait ?? Self.notificationWaitMax)
         return asked < question ? question : nil
     }
@@ -267,7 +269,7 @@ extension Timeline {
 extension Timeline.Period {
     fileprivate var length: Duration { (end ?? from) - from }
 
-    /// A minute; less in the sandbox, where a month may last five minutes.
+    /// A minute. Less in the sandbox, where a month may last five minutes.
     var notificationWait: Duration {
         max(Timeline.notificationWaitMin, min(Timeline.notificationWaitMax, length / 300))
     }

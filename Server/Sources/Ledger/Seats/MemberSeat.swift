@@ -1,9 +1,9 @@
-/// A member's seat: what makes a purchase of somebody else's theirs to use.
+/// A member's seat, by which the member may use somebody else's purchase.
 package struct MemberSeat: Hashable, Sendable {
     package var claim: SeatClaimID
     package var standing: SeatClaim.Standing
     package var since: Instant
-    /// The purchase that pays for it. A member must not learn of it.
+    /// The purchase that pays for the seat. The member must not see its number.
     package var purchase: PurchaseID
 
     package init(
@@ -17,9 +17,8 @@ package struct MemberSeat: Hashable, Sendable {
 }
 
 extension Timeline {
-    /// The subscription as a member of its group sees it. The claim stands in place of the
-    /// purchase's number and of those of its transactions; prices, seats and the account token are
-    /// left out.
+    /// The subscription as a member of its group sees it. The claim's id replaces the numbers of
+    /// the purchase and of its transactions. Prices, seats and the account token are left out.
     package func seen(from seat: MemberSeat) -> Timeline {
         var view = self
         view.seat = seat
@@ -35,9 +34,9 @@ extension Timeline {
         return view
     }
 
-    /// What a member has had since the claim began, without the time before. Nothing while the
-    /// claim waits. For what was published while somebody had access; only the whole timeline says
-    /// whether they have it.
+    /// The periods that a member has had since the claim began; none while the claim waits. It
+    /// decides which publications were out while the member had access. Only the whole timeline
+    /// says whether the member has access.
     package var sinceSeat: Timeline {
         guard let seat else { return self }
         var view = self
@@ -50,7 +49,7 @@ extension Timeline {
         return view
     }
 
-    /// The purchase whose documents say what this one gives: that of the purchaser for a member.
+    /// The purchase whose documents describe this one: for a member, the purchaser's purchase.
     package var payingPurchase: PurchaseID { seat?.purchase ?? purchase }
 }
 
@@ -71,7 +70,7 @@ extension Payment {
 }
 
 extension Access {
-    /// What is left if there is no seat for the member.
+    /// The access of a member for whom there is no seat.
     var withoutSeat: Access {
         guard isOpen else { return self }
         var access = self

@@ -1,21 +1,22 @@
-// Which payment a statement is about, if a period can have several. All seats of a period may have
-// one line item; and one payment may be reported under several transaction numbers.
+// Decides which payment a statement is about, if a period can have several payments. All seats of a
+// period may have the same line item, and one payment may be reported under several transaction
+// numbers.
 
 extension Timeline.Period {
-    /// Documents without milliseconds, and those that round, differ by less than this from others
-    /// about the same payment.
+    /// Documents without milliseconds, and documents that round them, differ by less than this from
+    /// others about the same payment.
     private static let samePaymentMax = Duration.seconds(60)
     /// Documents that are signed within this time describe the same state.
     private static let describedTogetherMax = Duration.seconds(60)
 
     /// Whether a statement is about this payment, by the identifiers that both have.
     ///
-    /// - Parameter otherID: of the statement: see ``Payment/id(_:)``.
+    /// - Parameter otherID: the id of the statement: see ``Payment/id(_:)``.
     func isTold(by other: Payment, _ otherID: String, _ grade: Grade) -> Bool {
         guard id == otherID else { return false }
         // Older documents do not say that seats were added. Such seats begin later than the payment
-        // whose line item they have. A row without a length is a restore that was dated after the
-        // end.
+        // that has the same line item. A row whose end is not after its start is a restore that was
+        // dated after the end.
         guard grade == .legacy || sources == .legacy, !payment.isBoughtOnce,
             payment.line != nil, payment.hasLength, other.hasLength
         else { return true }
@@ -23,8 +24,8 @@ extension Timeline.Period {
     }
 
     /// Whether a statement is about this payment although it may have another id: seats of a period
-    /// that has several payments are told apart by their transactions. A statement that does not
-    /// know of the other payments may have another number, if it begins with this one.
+    /// that has several payments are distinguished by their transactions. A statement that does not
+    /// mention the other payments may have another number if it begins together with this payment.
     func isSeated(as other: Payment) -> Bool {
         guard payment.isPart || other.isPart else { return false }
         if payment.transaction == other.transaction { return true }
@@ -36,7 +37,7 @@ extension Timeline.Period {
     }
 
     /// Whether these seats were bought within the period of the others. Older documents do not say
-    /// so, but what begins later with the same line item can be nothing else.
+    /// so, but a payment that begins later with the same line item can only be for added seats.
     func adds(to other: Self) -> Bool {
         let isPart = payment.isPart || payment.hasLine(of: other.payment)
         guard isPart, product == other.product, let until = other.payment.until else {
@@ -45,23 +46,23 @@ extension Timeline.Period {
         return from >= other.from && from < until && !endsApart(from: other)
     }
 
-    /// Whether both periods have ends of their own. Then this one was bought again, for example
-    /// after all seats were refunded. An extension may be known of one payment only, for a while;
-    /// but it adds whole days, and what the App Store describes together is extended together.
+    /// Whether the two periods end separately. Then this one was bought again, for example after
+    /// all seats were refunded. An extension may for a while be known of one payment only. But it
+    /// adds whole days, and periods that the App Store describes together are extended together.
     private func endsApart(from other: Self) -> Bool {
         guard let until = payment.until, let end = other.payment.until else { return false }
         let difference = max(until, end) - min(until, end)
         guard difference > Self.samePaymentMax else { return false }
         if until > end, other.attestedAt + Self.describedTogetherMax >= attestedAt { return true }
-        // In the sandbox an extension is as much shorter as the periods are.
+        // In the sandbox an extension is shortened as much as the periods are.
         return end - other.from >= Self.realTimeMin && !Self.canBeExtension(difference)
     }
 
-    /// The shortest periods that are not accelerated last for three days.
+    /// The shortest periods outside the sandbox last for three days.
     private static let realTimeMin = Duration.days(2)
 
-    /// Whether a length can be that of extensions: one day or more, of which clocks may have been
-    /// changed by an hour.
+    /// Whether a length can result from extensions: one day or more, of which a change of clocks
+    /// may add or remove an hour.
     private static func canBeExtension(_ length: Duration) -> Bool {
         let (day, hour) = (Duration.days(1), Duration.hours(1))
         guard length >= day - hour - samePaymentMax else { return false }

@@ -1,9 +1,9 @@
-// Who has the seats of a group whose members the app invites. The claims are the access: the App
-// Store gives these members no transaction.
+// Who has the seats of a group whose members the app invites. The claims alone give access: these
+// members get no transaction from the App Store.
 //
 // Claims are ranked by the moment they began. As many of them as there are seats besides the
 // purchaser's own are held, and the rest wait. Nothing is written when seats become fewer, so the
-// order in which documents arrive does not matter, and whoever waits has a seat again as soon as
+// order in which documents arrive does not matter, and a waiting member gets a seat as soon as
 // there is one.
 
 /// One person's claim on a seat of somebody else's subscription.
@@ -13,7 +13,7 @@ package struct SeatClaim: Hashable, Sendable {
     package var claimedAt: Instant
     /// Nil while it is open. Once a claim has ended, it never opens again.
     package var end: End?
-    /// What the App Store was told of it.
+    /// What was reported to the App Store about the claim.
     package var report: SeatReport
 
     package struct End: Hashable, Sendable {
@@ -35,7 +35,7 @@ package struct SeatClaim: Hashable, Sendable {
         case erased
         /// The App Store ended it, because seats were refunded.
         case unclaimed
-        /// The subscription had ended, and was bought anew.
+        /// The subscription had ended, and was bought again.
         case boughtAgain = "bought_again"
         /// The member has another claim on the purchase, or the purchase itself.
         case joined
@@ -47,17 +47,17 @@ package struct SeatClaim: Hashable, Sendable {
         case waiting
         case ended
 
-        /// Of an open claim.
+        /// The standing of an open claim.
         ///
         /// - Parameters:
         ///   - rank: how many open claims of the same purchase come before it.
-        ///   - capacity: how many members there are seats for.
+        ///   - capacity: the number of seats for members.
         package init(rank: Int, capacity: Int) {
             self = rank < capacity ? .held : .waiting
         }
     }
 
-    /// - Parameter report: nil if the App Store was not told of it.
+    /// - Parameter report: nil if nothing was reported to the App Store.
     package init(
         id: SeatClaimID, customer: CustomerID, claimedAt: Instant, end: End? = nil,
         report: SeatReport? = nil
@@ -69,7 +69,7 @@ package struct SeatClaim: Hashable, Sendable {
         self.report = report ?? SeatReport(since: claimedAt)
     }
 
-    /// Whether it gets a seat before another one.
+    /// Whether the claim gets a seat before another one.
     package func precedes(_ other: Self) -> Bool { (claimedAt, id) < (other.claimedAt, other.id) }
 }
 
@@ -81,17 +81,17 @@ package struct SeatClaimID: TextIdentifier {
 
 /// Who has the seats of one purchase at one moment.
 package struct SeatRoster: Hashable, Sendable {
-    /// How many members there are seats for: one less than were bought, which is the purchaser's.
+    /// The number of seats for members: one less than were bought, because the purchaser has one.
     package var capacity: Int
     /// The open claims, in the order in which they get seats.
     package var claims: [SeatClaim]
-    /// How many seats nobody can join for: see ``StoreSeats/takenByOthers(at:)``.
+    /// The number of seats that nobody can join for: see ``StoreSeats/takenByOthers(at:)``.
     package var takenByOthers: Int
 
     /// - Parameters:
-    ///   - claims: all of the purchase, in any order. Those that ended are left out, and those from
-    ///     before the subscription was bought anew.
-    ///   - takenByOthers: how many seats nobody can join for.
+    ///   - claims: all claims of the purchase, in any order. Claims that ended are ignored, and so
+    ///     are those from before the subscription was bought again.
+    ///   - takenByOthers: the number of seats that nobody can join for.
     package init(
         _ claims: [SeatClaim], of timeline: Timeline, takenByOthers: Int = 0, at now: Instant
     ) {
@@ -117,12 +117,12 @@ extension Timeline {
         claim.end == nil && seatsBegin.map { $0 <= claim.claimedAt } ?? true
     }
 
-    /// When the subscription was bought for the last time, if it had ended before: claims from
-    /// before that are over. Nil if it has been bought only once.
+    /// When the subscription was last bought again after it had ended. Earlier claims are over. Nil
+    /// if it has been bought only once.
     ///
-    /// A renewal continues a subscription, however late its payment is. So does whatever else is
-    /// bought before the end, or soon after it, unless the payment before was refunded: the last
-    /// renewal may be unknown yet, or the App Store may have been collecting.
+    /// A renewal continues a subscription, however late its payment is. Any other purchase before
+    /// the end, or soon after it, also continues it, unless the payment before was refunded: the
+    /// last renewal may be unknown yet, or the App Store may have been collecting.
     package var seatsBegin: Instant? {
         var begin: Instant?
         var end: Instant?
@@ -147,8 +147,8 @@ extension Timeline {
     /// longest grace period.
     package static let groupKeptMax = Duration.days(28)
 
-    /// Who invites the members of the group that this purchase pays for, as the latest payment that
-    /// names somebody says. Nil if it is no purchase of seats.
+    /// Who invites the members of the group that this purchase pays for, according to the latest
+    /// payment that says so. Nil if it is not a purchase of seats.
     package func seatHost(at now: Instant) -> Seats.Invitations? {
         let begun = periods.filter { $0.from <= now + Self.clockSkewMax && !$0.isVoid }
         guard let payment = begun.last(where: { $0.payment.seats != nil })?.payment,
@@ -158,18 +158,18 @@ extension Timeline {
             ?? .other
     }
 
-    /// How many people the payment that decides about access is for: also in a grace period, and
-    /// while it is unknown whether the subscription was renewed.
+    /// The number of people that the payment that decides about access is for. It also counts in a
+    /// grace period, and while it is unknown whether the subscription was renewed.
     package func seatsInForce(at now: Instant) -> Int {
         guard let moment = momentInForce(at: now) else { return 0 }
         let seats = seats(at: moment)
-        // Access can go on although the payment was given back: until the product of an upgrade is
+        // Access can continue although the payment was refunded: until the product of an upgrade is
         // known, and while the App Store collects what is due.
         return seats > 0 ? seats : self.seats(at: moment, \.seatsBought)
     }
 
-    /// The payments for the seats of the period that decides about access, oldest first: several if
-    /// seats were added.
+    /// The payments for the seats of the period that decides about access, oldest first. There are
+    /// several if seats were added.
     package func seatPayments(at now: Instant) -> [Payment] {
         guard let moment = momentInForce(at: now) else { return [] }
         return periods.filter { $0.paysForSeats(at: moment) }.map(\.payment)
@@ -182,7 +182,7 @@ extension Timeline {
         return end - .milliseconds(1)
     }
 
-    /// How many members there are seats for, if the app invites them. The purchaser has one seat.
+    /// The number of seats for members, if the app invites them. The purchaser has one seat.
     package func memberCapacity(at now: Instant) -> Int {
         guard seatHost(at: now) == .developer else { return 0 }
         return max(0, seatsInForce(at: now) - 1)

@@ -1,27 +1,28 @@
-// What the App Store is told of the claims on seats. A claim gives access whether the App Store
-// knows of it or not.
+// What is reported to the App Store about the claims on seats. A claim gives access even if the App
+// Store does not know it.
 
-/// What the App Store was told of one claim.
+/// What was reported to the App Store about one claim.
 package struct SeatReport: Hashable, Sendable {
     package var state: State
     /// Nil if the App Store has not answered.
     package var storeID: StoreSeatID?
-    /// When a request was about to be sent for the first time, so that the App Store may know of
-    /// the claim. Nil if it does not.
+    /// When the first request was about to be sent. From then on the App Store may know the claim.
+    /// Nil before that.
     package var askedAt: Instant?
-    /// Since when the state holds, or since when the end of the claim is to be told.
+    /// Since when the state holds, or since when the end of the claim is to be reported.
     package var since: Instant
 
     package enum State: String, Hashable, Sendable, CaseIterable {
-        /// The App Store is not told: its settings exclude it, or the subscription does not run.
+        /// The claim is not reported: the app's settings exclude that, or the subscription is not
+        /// active.
         case off
-        /// It is to be told.
+        /// The claim is to be reported.
         case due
-        /// It has a claim, and its id is known.
+        /// The App Store has the claim, and its id is known.
         case reported
-        /// It does not take what it is told.
+        /// The App Store refuses the report.
         case refused
-        /// It has no claim.
+        /// The App Store no longer has the claim.
         case ended
     }
 
@@ -44,19 +45,19 @@ package struct StoreSeatID: TextIdentifier {
 extension SeatReport {
     /// What to do next about a claim.
     package enum Step: Hashable, Sendable {
-        /// Report the claim. The same request again has the same answer, which has the id.
+        /// Report the claim. The same request again has the same answer, which contains the id.
         case claim
         /// Report that the claim is over.
         case unclaim(StoreSeatID)
-        /// Wait until the subscription runs.
+        /// Wait until the subscription is active.
         case wait
         case nothing
     }
 
     /// - Parameters:
     ///   - isOpen: whether the claim is open.
-    ///   - isRunning: whether the App Store takes reports about the group: the subscription runs,
-    ///     and the app invites the members.
+    ///   - isRunning: whether the App Store accepts reports about the group: the subscription is
+    ///     active, and the app invites the members.
     package func step(isOpen: Bool, isRunning: Bool) -> Step {
         let wanted: Step
         switch (isOpen, state) {
@@ -73,17 +74,18 @@ extension SeatReport {
     /// What the App Store answered.
     package enum Answer: Hashable, Sendable {
         case claimed(StoreSeatID)
-        /// It has no claim, or no longer.
+        /// The App Store does not have the claim, or no longer has it.
         case unclaimed
         /// Every seat is claimed.
         case noSeat
-        /// It takes no reports about this group now.
+        /// The App Store accepts no reports about this group now.
         case notRunning
-        /// It refused, and a retry would not change that.
+        /// The App Store refused, and a retry would not change that.
         case refused
     }
 
-    /// The report after an answer, and whether more is to be reported at once.
+    /// The report after an answer of the App Store, and whether another request must follow at
+    /// once.
     ///
     /// - Parameter isFirst: whether no request about the claim was sent before. Otherwise the App
     ///   Store may have the claim, although it refuses now.
@@ -94,7 +96,7 @@ extension SeatReport {
         report.since = now
         switch answer {
         case .claimed(let id):
-            // A late answer changes nothing about a claim that the App Store has ended.
+            // A late answer does not change a claim that the App Store has ended.
             guard state != .ended else { return (self, false) }
             report.storeID = id
             report.state = .reported

@@ -1,18 +1,18 @@
 /// The seats of one payment for a subscription (Apple: a multiseat purchase).
 package struct Seats: Hashable, Sendable {
     /// What the seats cost, sorted by price and number. Empty if the App Store does not say, or if
-    /// what it says does not add up to their number.
+    /// its numbers do not add up.
     package var tiers: [Tier]
-    /// How many of them were refunded.
+    /// How many of the seats were refunded.
     package var refunded: Int
-    /// Whether seats were added within the period, so that it has several payments. True of each of
-    /// them, the first one too.
+    /// Whether seats were added within the period, so that it has several payments. It is true for
+    /// each of them, including the first one.
     package var isPart: Bool
     package var invitations: Invitations?
 
     /// A number of seats at one price.
     package struct Tier: Hashable, Sendable {
-        /// Of one seat, in thousandths of the currency's unit.
+        /// The price of one seat, in thousandths of the currency's unit.
         package var price: Int64
         package var count: Int
 
@@ -22,7 +22,7 @@ package struct Seats: Hashable, Sendable {
         }
     }
 
-    /// Who invites the members.
+    /// Who invites the members of the group.
     package enum Invitations: String, Hashable, Sendable, CaseIterable {
         case apple
         case developer
@@ -47,19 +47,21 @@ package struct Seats: Hashable, Sendable {
 }
 
 extension Payment {
-    /// The seats that are left of it: one of any other subscription, none once it is revoked.
+    /// The seats of the payment that are left: one for any other subscription, none once the
+    /// payment is revoked.
     package var seatsLeft: Int { revocation == nil ? seatsBought : 0 }
 
-    /// The same, whether it is revoked or not.
+    /// The number of seats that were not refunded individually, whether or not the payment is
+    /// revoked.
     var seatsBought: Int { max(0, quantity - (seats?.refunded ?? 0)) }
 }
 
 extension Timeline {
-    /// How many people the subscription is paid for at a moment, the purchaser among them.
+    /// The number of people that the subscription is paid for at a moment, including the purchaser.
     package func seats(at moment: Instant) -> Int { seats(at: moment, \.seatsLeft) }
 
-    /// How many people the next period is for, the purchaser among them. Nil if none follows, or if
-    /// the App Store has not said.
+    /// The number of people that the next period is for, including the purchaser. Nil if none
+    /// follows, or if the App Store has not said.
     package func seatsAtRenewal(at now: Instant) -> Int? {
         guard let period = period(at: now) else { return nil }
         if let next = paidRenewal(of: period, at: now) { return seats(at: next.from) }
@@ -69,8 +71,8 @@ extension Timeline {
         return news.value.seats
     }
 
-    /// The renewal that was charged before its period begins. Nothing else that begins later can be
-    /// paid for, whatever it is called.
+    /// The renewal that was charged before its period begins. No other payment can begin later, so
+    /// `isRenewal` need not be checked.
     private func paidRenewal(of period: Period, at now: Instant) -> Period? {
         guard let end = period.openUntil, end > now else { return nil }
         return periods.first {
@@ -78,14 +80,15 @@ extension Timeline {
         }
     }
 
-    /// Whether a statement about the renewal is from after the last seats were added to a period.
+    /// Whether a statement about the renewal is later than the last addition of seats to a period.
     package func knowsAdditions(_ news: Attested<Renewal>, to period: Period) -> Bool {
         !periods.contains {
             $0.isAddition && $0.payment.until == period.payment.until && $0.from > news.at
         }
     }
 
-    /// How many seats of the period in force were refunded, whole payments included.
+    /// How many seats of the period in force were refunded, including those of payments that were
+    /// refunded as a whole.
     package func refundedSeats(at now: Instant) -> Int {
         guard let period = period(at: now) else { return 0 }
         return periods.reduce(0) { sum, other in
@@ -98,7 +101,7 @@ extension Timeline {
         }
     }
 
-    /// - Parameter number: of one payment.
+    /// - Parameter number: the number of seats to count for one payment.
     func seats(at moment: Instant, _ number: (Payment) -> Int) -> Int {
         periods.reduce(0) { sum, period in
             sum.addingSaturating(period.paysForSeats(at: moment) ? number(period.payment) : 0)

@@ -1,9 +1,9 @@
 /// How the App Store counts the seats of a group whose members the app invites.
 package struct StoreSeats: Hashable, Sendable {
     package var seats: Int
-    /// How many more claims it accepts.
+    /// How many more claims the App Store accepts.
     package var available: Int
-    /// How many claims it lists that are not ours, for example those of a backup that was lost.
+    /// How many listed claims are not ours, for example because a backup without them was restored.
     package var foreign: Int
     package var askedAt: Instant
 
@@ -16,7 +16,7 @@ package struct StoreSeats: Hashable, Sendable {
 }
 
 extension StoreSeats {
-    /// For how long its answer counts. Groups are compared every day.
+    /// For how long the App Store's answer counts. Groups are compared every day.
     package static let knownFor = Duration.days(3)
 
     /// How many seats are kept for claims that are not ours: nobody else can join, but no member
@@ -28,37 +28,39 @@ extension StoreSeats {
 
 /// How our claims on one purchase differ from those that the App Store lists.
 package struct StoreSeatComparison: Hashable, Sendable {
-    /// Our open claims that it has ended because seats were refunded, without our knowing: at most
-    /// as many as were refunded and have not ended a claim yet, the newest ones.
+    /// Our open claims that the App Store has ended because seats were refunded, without our
+    /// knowing: the newest ones, and at most as many as seats were refunded that have not ended a
+    /// claim yet.
     package var missing: [SeatClaim] = []
-    /// Our other open claims that it does not list: its list can be old, or the subscription had
-    /// ended for a while. They stay open.
+    /// Our other open claims that the App Store does not list. Its list can be old, or the
+    /// subscription had ended for a while. These claims stay open.
     package var dropped: [SeatClaim] = []
-    /// Our open claims that it lists although it had dropped them.
+    /// Our open claims that the App Store lists again after it had dropped them.
     package var relisted: [SeatClaim] = []
-    /// Claims that have ended here and are still listed there.
+    /// Claims that have ended here but that the App Store still lists.
     package var leftover: [SeatClaim] = []
     /// How many listed claims are not ours.
     package var foreign: Int
-    /// Whether an open claim is missing that it was told of only a moment ago: ask again.
+    /// Whether an open claim is missing that was reported only a moment ago. Then the App Store
+    /// must be asked again.
     package var isEarly = false
 
-    /// The App Store may list a claim, or stop listing it, a moment after it has answered.
+    /// The App Store may list a claim, or stop listing it, only a moment after its answer about it.
     package static let settledAfter = Duration.seconds(600)
 
     /// - Parameters:
     ///   - listed: the ids that the App Store lists.
-    ///   - claims: our claims that the list can be about: those of the purchase that are open or
+    ///   - claims: the claims that the list can be about: those of the purchase that are open or
     ///     may be known to the App Store, those that it has ended in the period in force, and all
-    ///     whose ids are listed.
-    ///   - timeline: of the purchase.
-    ///   - askedAt: when the question was sent.
+    ///     claims whose ids are listed.
+    ///   - timeline: the timeline of the purchase.
+    ///   - askedAt: when the request was sent.
     package init(
         _ listed: Set<StoreSeatID>, with claims: [SeatClaim], on timeline: Timeline,
         askedAt: Instant
     ) {
         let ids = Set(claims.compactMap(\.report.storeID))
-        // Where an answer was lost, the App Store lists an id that we do not know yet.
+        // If an answer was lost, the App Store lists an id that we do not know yet.
         let unanswered = claims.count {
             $0.report.askedAt != nil && $0.report.storeID == nil
         }
@@ -86,7 +88,7 @@ package struct StoreSeatComparison: Hashable, Sendable {
 }
 
 extension Timeline {
-    /// When the period in force began. Seats that were added to it began later.
+    /// When the period in force began. The first payment counts, because added seats begin later.
     package func startInForce(at now: Instant) -> Instant? {
         guard let period = period(at: now) else { return nil }
         return periods.filter { $0.payment.until == period.payment.until && !$0.isVoid }

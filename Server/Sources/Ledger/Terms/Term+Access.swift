@@ -2,8 +2,8 @@ extension Collection<Term> {
     /// The access that terms give a customer through some products at a moment. Returns nil if the
     /// customer never had any of them, or if none has begun.
     ///
-    /// A term that covers the moment is open, until the end of those that follow it without a gap.
-    /// Of chains side by side, the one that lasts longest wins; of ended terms, the one that ended
+    /// A term that covers the moment is open, until the end of the terms that follow it without a
+    /// gap. Of parallel chains, the one that lasts longest wins; of ended terms, the one that ended
     /// last.
     func access(through products: Set<ProductID>, at now: Instant) -> Access? {
         let terms = filter { products.contains($0.product) }

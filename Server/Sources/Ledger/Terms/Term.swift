@@ -4,7 +4,7 @@ package struct Term: Hashable, Sendable {
     package var purchase: PurchaseID
     package var payment: Payment
     package var from: Instant
-    /// The end. A revoked term ends earlier than was paid for.
+    /// The end. If the term was revoked, the end is earlier than paid for.
     package var until: Instant
     /// Whether it follows the term before it in its chain without a gap.
     package var continues: Bool
@@ -45,7 +45,8 @@ package struct TermRules: Hashable, Sendable {
         package var length: Term.Length
         /// How many days of the length are a bonus.
         package var bonusDays: Int
-        /// Terms of one chain follow each other; terms of different chains run side by side.
+        /// The name of the chain. Terms of one chain follow each other; terms of different chains
+        /// run in parallel.
         package var chain: String
         /// How many days before the end of a term to emit a reminder.
         package var reminders: [Int]
@@ -62,12 +63,12 @@ package struct TermRules: Hashable, Sendable {
 
     /// What happens to a term that is bought while another one of its chain runs.
     package enum Overlap: String, Hashable, Sendable, CaseIterable {
-        /// It begins at the end of the running term, as a term of its own.
+        /// It begins at the end of the running term, as a separate term.
         case stack
         /// It extends the running term: the customer sees one term.
         case extend
-        /// The purchase is advised against beforehand. If it is made anyway, it is stacked: what
-        /// was paid for is never lost.
+        /// The app is advised against the purchase beforehand. If it is made nevertheless, it is
+        /// stacked, so that no paid time is lost.
         case refuse
     }
 
@@ -92,9 +93,9 @@ extension TermRules {
     ///
     /// Each chain is computed from its first purchase. A term begins when it is bought, or at the
     /// end of the term before it. The ends of consecutive terms are counted from the start of the
-    /// first one, so that a run that began on the last day of a month ends on last days; but no
-    /// term is shorter than it would be alone. A revoked term ends at its revocation, and those
-    /// after it move up. A term revoked before it began does not count.
+    /// first one, so that terms of a run that began on the last day of a month end on last days of
+    /// months. But no term is shorter than it would be alone. A revoked term ends at its
+    /// revocation, and the terms after it move up. A term revoked before it began does not count.
     package func terms(of timelines: [Timeline]) -> [Term] {
         var chains: [String: [(PurchaseID, Payment)]] = [:]
         for timeline in timelines {
@@ -108,7 +109,7 @@ extension TermRules {
 
     /// Terms as shown to the customer: if ``overlap`` is ``Overlap/extend``, each run without a gap
     /// is one term, represented by its last purchase. For display only: access is computed from
-    /// each term by itself.
+    /// each single term.
     ///
     /// - Parameter terms: the result of ``terms(of:)``.
     package func displayed(_ terms: [Term]) -> [Term] {
@@ -166,8 +167,8 @@ private struct Chain {
     private var length = Term.Length(months: 0, days: 0)
     private var end: Instant?
 
-    /// The most by which a term can be too short because clocks skip an hour: its end keeps the
-    /// local time at which the run began.
+    /// The largest amount by which a term may be too short because clocks skip an hour: its end
+    /// keeps the local time at which the run began.
     private static let leapMax = Duration.hours(12)
 
     init(name: String) { self.name = name }
@@ -181,8 +182,8 @@ private struct Chain {
         if running == nil || anchor == nil { (anchor, length) = (from, .init(months: 0, days: 0)) }
         length = length + more
         var paid = clock.moment(months: length.months, days: length.days, after: anchor ?? from)
-        // Days and months added up over a long run may be less than this term alone: then the run
-        // is counted anew from here.
+        // Days and months that are added up over a long run may end earlier than this term alone
+        // would. Then the run is counted anew from this term.
         let alone = clock.moment(months: more.months, days: more.days, after: from)
         if alone > paid + Self.leapMax { (paid, anchor, length) = (alone, from, more) }
         var term = Term(
@@ -190,7 +191,7 @@ private struct Chain {
             chain: name)
         if let revocation = payment.revocation, revocation.at < paid {
             term.until = revocation.at
-            // Later terms are counted from there.
+            // Later terms are counted from this term.
             (anchor, length) = (revocation.at, .init(months: 0, days: 0))
         }
         end = term.until

@@ -1,7 +1,7 @@
 /// A reminder to emit before a customer's term ends.
 package struct TermReminder: Hashable, Sendable {
     package var ending: TermEnding
-    /// When to emit it. It is not emitted any more from the end on.
+    /// When to emit the reminder. It is not emitted at or after the end of the term.
     package var dueAt: Instant
     /// The purchase of the term that ends last.
     package var purchase: PurchaseID
@@ -15,10 +15,10 @@ package struct TermReminder: Hashable, Sendable {
     }
 }
 
-/// The end of terms that follow each other without a gap, and how many days ahead it is.
+/// The end of terms that follow each other without a gap, and the number of days before it.
 package struct TermEnding: Hashable, Sendable {
     package var chain: String
-    /// The start of the first of them.
+    /// The start of the first of these terms.
     package var from: Instant
     package var until: Instant
     package var daysBefore: Int
@@ -30,7 +30,7 @@ package struct TermEnding: Hashable, Sendable {
         self.daysBefore = daysBefore
     }
 
-    /// Identifies what is reported only once.
+    /// Identifies a reminder, which is reported only once.
     package struct Key: Hashable, Sendable {
         package var chain: String
         package var until: Instant
@@ -51,8 +51,7 @@ extension TermRules {
     /// gap, and each of the reminder days of its last product.
     ///
     /// Days are counted in local time. A reminder that would have been due before the last term was
-    /// bought is omitted: a customer who buys a day for tomorrow knows that it ends within the
-    /// week.
+    /// bought is omitted: a customer who has just bought a term of one day knows that it ends soon.
     ///
     /// - Parameter terms: all terms of a customer, the result of ``terms(of:)``.
     package func reminders(of terms: [Term]) -> [TermReminder] {
