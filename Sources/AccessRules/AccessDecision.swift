@@ -5,7 +5,7 @@ package struct AccessDecision: Hashable, Sendable {
     package var isActive: Bool
     /// False until there is any evidence.
     package var isKnown: Bool
-    /// The states that the server reports, and also `never` and `unknown`.
+    /// One of the states that the server reports, or `never` or `unknown`.
     package var state: AccessState
     package var until: Timestamp?
     package var willRenew: Bool?
@@ -15,7 +15,7 @@ package struct AccessDecision: Hashable, Sendable {
     package var asOf: Timestamp?
     /// The number of the rule that decided.
     package var rule: Int
-    /// When the decision will change with time alone. Nil if it will not.
+    /// When the decision will change without new evidence. Nil if it will not.
     package var changesAt: Timestamp?
     /// The evidence that was considered, one line each, for a person to read.
     package var steps: [Step]
@@ -38,8 +38,8 @@ package struct AccessDecision: Hashable, Sendable {
         self.steps = steps
     }
 
-    /// The evidence that the decision rests on. The strongest comes first, for evidence that says
-    /// the same.
+    /// The evidence that the decision rests on. If several say the same, the strongest counts; it
+    /// comes first here.
     package enum Basis: Int, Hashable, Sendable {
         case server, token, store, held, none
     }
@@ -61,7 +61,7 @@ package struct AccessDecision: Hashable, Sendable {
 }
 
 extension AccessState {
-    /// The customer never had it.
+    /// The customer never had the entitlement.
     package static let never = AccessState(rawValue: "never")
     /// There is no evidence yet.
     package static let unknown = AccessState(rawValue: "unknown")

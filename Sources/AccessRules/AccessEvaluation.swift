@@ -29,7 +29,7 @@ struct AccessEvaluation {
         }
     }
 
-    /// The decision now, and when it will change with time alone.
+    /// The decision now, and when it will change without new evidence.
     var decision: AccessDecision {
         let findings = findings(at: evidence.now)
         var decision = decisionAlone(by: findings, at: evidence.now)
@@ -67,7 +67,7 @@ struct AccessEvaluation {
     /// The findings of every purchase and of the server, the deciding one first.
     private func findings(at now: Timestamp) -> [Finding] {
         var findings = documents.compactMap { finding(about: $0, at: now) }
-        // The store on this device does not know what another account has bought.
+        // The store on this device knows the purchases of one account only.
         let storeKnows =
             server?.right?.originalTransactionID.map { id in
                 evidence.store.statuses[id] != nil
@@ -102,7 +102,7 @@ struct AccessEvaluation {
         if evidence.server == nil, !evidence.isStoreAlone {
             return "The server has not said anything about this customer yet."
         }
-        // About an anonymous customer the server knows only what this device has posted.
+        // About an anonymous customer, the server knows only what this device has posted.
         let isAnswered =
             evidence.isStoreSilent && evidence.person != nil && evidence.server?.isLive == true
         if !evidence.isStoreRead, !isAnswered {
@@ -152,7 +152,7 @@ struct AccessEvaluation {
         AccessDecision(isActive: false, isKnown: false, state: .unknown, basis: .none, rule: 1)
     }
 
-    /// Why there is no decision, or that the customer never had the entitlement.
+    /// The step that says why there is no decision, or that the customer never had the entitlement.
     private func step(without decision: AccessDecision) -> [AccessDecision.Step] {
         guard decision.state == .never || !decision.isKnown else { return [] }
         let text =
@@ -205,9 +205,9 @@ extension Evidence {
 }
 
 extension StoreTransaction {
-    /// Whether a document counts in addition to an answer of the server that knows its purchase: if
-    /// the document is later, or if the server does not have it yet. At equal times a refund
-    /// counts; otherwise the server's answer counts.
+    /// Whether a document counts in addition to an answer of the server that knows its purchase. It
+    /// counts if it is later than the answer, or if the server does not have it yet. At equal times
+    /// only a refund counts.
     func counts(beside asOf: Timestamp?) -> Bool {
         guard let asOf, isAcknowledged else { return true }
         return revokedAt == nil ? signedAt > asOf : signedAt >= asOf

@@ -1,5 +1,5 @@
 /// The rules by which a device decides which entitlements are open, from the evidence of the server
-/// and of the App Store on the device. A pure function of evidence and time.
+/// and of the App Store on the device. They are a pure function of evidence and time.
 ///
 ///  1. *Known.* An entitlement that evidence opens is open. An entitlement that nothing opens is
 ///     shut only if the server has reported about the customer, in an answer or a stored token, and

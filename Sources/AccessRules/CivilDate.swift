@@ -1,8 +1,9 @@
 /// A date of the Gregorian calendar, without a time zone.
 ///
-/// `Timestamp` and the server contain the same algorithm: the contract does not export it, and
-/// modules that apps import must not contain server code. Years begin in March here, so that the
-/// leap day is the last day; eras of 400 years repeat exactly.
+/// `Timestamp` and the server contain the same algorithm. It is repeated here because the contract
+/// does not export it, and modules that apps import must not contain server code. The calculation
+/// uses years that begin in March, so that the leap day is the last day, and eras of 400 years,
+/// which repeat exactly.
 struct CivilDate: Hashable {
     var year: Int64
     /// From 1.
@@ -38,8 +39,8 @@ struct CivilDate: Hashable {
         return era * 146_097 + dayOfEra - 719_468
     }
 
-    /// The same day of the month, a number of months later. If that month has no such day, its last
-    /// day.
+    /// The same day of the month, a number of months later. If that month has no such day, the last
+    /// day of that month.
     func adding(months: Int) -> CivilDate {
         let (years, monthIndex) = Self.floorDivide(year * 12 + month - 1 + Int64(months), by: 12)
         let first = CivilDate(year: years, month: monthIndex + 1, day: 1)

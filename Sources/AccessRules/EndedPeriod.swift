@@ -4,15 +4,15 @@ internal import PerennialContract
 struct EndedPeriod {
     /// The end of the period.
     var end: Timestamp
-    /// What the App Store on this device reported about that end. Nil if nothing.
+    /// What the App Store on this device reported about that end. Nil if it reported nothing.
     var status: StoreStatus?
     /// False if renewal is known to be off.
     var mayRenew: Bool
-    /// How long after the end access stays open.
+    /// How long access stays open after the end.
     var hold: HoldTime
 
-    /// How long before the end of a period the App Store begins to charge for the next one. A
-    /// status from before that is about an earlier end. Milliseconds.
+    /// How long before the end of a period the App Store begins to charge for the next one, in
+    /// milliseconds. A status from before that time is about an earlier end.
     static let collectedAheadMax: Int64 = 86_400_000
 
     /// A finding without its purchase.
@@ -22,7 +22,7 @@ struct EndedPeriod {
         var until: Timestamp
         var rule: Int
         var text: () -> String
-        /// Whether the App Store's status decided.
+        /// Whether the App Store's status decided the outcome.
         var isByStatus: Bool
         /// Whether neither the server nor the store has answered since the end, so that the
         /// subscription may have renewed.

@@ -12,14 +12,16 @@ struct Finding {
     var asOf: Timestamp
     var rule: Int
     var originalTransactionID: String?
-    /// One sentence for a person. A function, because most findings are never shown.
+    /// Makes one sentence for people. It is a function, because most findings are never shown.
     var text: () -> String
-    /// Whether it is not open only because nobody has answered for too long. It may be open.
+    /// Whether it is closed only because neither the server nor the store has answered for too
+    /// long. It may be open in fact.
     var isSilent = false
 
-    /// Open outranks shut. Of two open findings the one that ends last counts; of two shut findings
-    /// the one that ended last. If they end at the same time, the stronger basis counts. The
-    /// remaining comparisons only make the result independent of the order.
+    /// Whether this finding outranks another. Open outranks shut. Of two open findings the one that
+    /// ends last counts; of two shut findings the one that ended last. If they end at the same
+    /// time, the stronger basis counts. The remaining comparisons only make the result independent
+    /// of the order.
     func outranks(_ other: Finding) -> Bool {
         if isOpen != other.isOpen { return isOpen }
         if until != other.until {
@@ -46,8 +48,8 @@ extension Timestamp {
 }
 
 extension StoreStatus {
-    /// When the evidence was signed. A lapse is the device's own conclusion, so it is as new as its
-    /// sighting.
+    /// When the evidence was signed. A lapse is the device's own conclusion, so it counts as signed
+    /// when it was first seen.
     var saidAt: Timestamp {
         guard state == .expired, let firstLapse else { return signedAt }
         return max(signedAt, firstLapse.seenAt)

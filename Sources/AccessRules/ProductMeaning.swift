@@ -24,14 +24,14 @@ package struct Evidence: Hashable, Sendable {
     package var termEnds: [String: Timestamp]
     /// When the server last answered what the customer may use. Nil if it never did.
     package var serverAnsweredAt: Timestamp?
-    /// Whether the store was asked since the launch, whatever it answered.
+    /// Whether the store was asked since the launch, even if it did not answer.
     package var isStoreRead: Bool
-    /// Whether the store was asked since the launch and has not answered for long.
+    /// Whether the store was asked since the launch and has not answered for a long time.
     package var isStoreSilent: Bool
     /// Whether an unsent request may open an entitlement that the store's evidence does not
-    /// contain: a receipt, or a log-in that joins two customers.
+    /// contain. Such a request contains a receipt, or a log-in that joins two customers.
     package var isAnythingUnsent: Bool
-    /// Whether no server decides about what this store sells, as with Xcode's local store.
+    /// Whether no server decides about the purchases of this store, as with Xcode's local store.
     package var isStoreAlone: Bool
     /// The present moment, by the reckoned clock.
     package var now: Timestamp
@@ -63,9 +63,10 @@ package struct Evidence: Hashable, Sendable {
 
     /// How long an entitlement stays open after its end while its renewal is not confirmed.
     package struct HoldTimes: Hashable, Sendable {
-        /// While the server or the store answers. Milliseconds.
+        /// The hold while the server or the store answers. Milliseconds.
         package var answered: Int64
-        /// While neither the server nor the store has answered since the end. Milliseconds.
+        /// The hold while neither the server nor the store has answered since the end.
+        /// Milliseconds.
         package var silent: Int64
 
         package init(answered: Int64 = 24 * 3_600_000, silent: Int64 = 7 * 24 * 3_600_000) {
@@ -92,7 +93,7 @@ extension Evidence {
     }
 }
 
-/// How long a right stays open after its end while its renewal is not confirmed.
+/// How long an entitlement stays open after its end while its renewal is not confirmed.
 struct HoldTime: Hashable {
     var milliseconds: Int64
     /// Whether neither the server nor the store has answered since that end.

@@ -1,7 +1,7 @@
 package import PerennialContract
 
-/// The proven time. A user can set the device's clock, so it counts only after a restart, and only
-/// until the next signed time arrives.
+/// The time as far as it is proven. A user can set the device's clock, so that clock counts only
+/// after a restart, and only until the next signed time arrives.
 ///
 /// While the device runs, the time is the anchor plus the time that a monotonic clock has counted
 /// since. The monotonic clock must also count while the device sleeps.
@@ -9,7 +9,7 @@ package struct ReckonedClock: Hashable, Sendable {
     /// Nil until the first signed time.
     package private(set) var anchor: Anchor?
     /// False while the anchor may be forged. Then the later of the reckoned time and the device's
-    /// clock counts, because a forged anchor must open nothing.
+    /// clock counts, because a forged anchor must not open anything.
     package private(set) var isProven: Bool
 
     package init(anchor: Anchor? = nil, isProven: Bool = true) {
@@ -21,7 +21,7 @@ package struct ReckonedClock: Hashable, Sendable {
         package var signed: Timestamp
         /// Milliseconds since the device started.
         package var monotonic: Int64
-        /// Identifies the boot of the device. Empty if the signed time is only a lower limit: then
+        /// Identifies the boot of the device. Empty if the signed time is only a lower limit. Then
         /// no time is counted from it.
         package var bootID: String
 
@@ -31,7 +31,7 @@ package struct ReckonedClock: Hashable, Sendable {
             self.bootID = bootID
         }
 
-        /// Nil in another boot than the anchor's.
+        /// Nil if the device was restarted since the anchor was set.
         fileprivate func now(monotonic: Int64, bootID: String) -> Timestamp? {
             guard bootID == self.bootID, !bootID.isEmpty else { return nil }
             let passed = max(0, monotonic - self.monotonic)
@@ -52,7 +52,7 @@ package struct ReckonedClock: Hashable, Sendable {
         return counted ?? max(anchor.signed, deviceClock)
     }
 
-    /// Whether the time is counted from a signed time, independent of the device's clock.
+    /// Whether the time is counted from a signed time, independently of the device's clock.
     package func isCounted(monotonic: Int64, bootID: String) -> Bool {
         isProven && anchor?.now(monotonic: monotonic, bootID: bootID) != nil
     }
@@ -63,7 +63,7 @@ package struct ReckonedClock: Hashable, Sendable {
     /// Records that the anchor cannot be proven. It stays as a lower limit, and no time is counted
     /// from it.
     package mutating func distrust() {
-        // A signed response has replaced it since.
+        // A signed response has replaced the anchor since.
         guard !isProven else { return }
         anchor?.bootID = ""
         isProven = true
@@ -72,8 +72,8 @@ package struct ReckonedClock: Hashable, Sendable {
     /// Records a signed time.
     ///
     /// - Parameter isContact: true if it was signed just now, such as the server's time in a
-    ///   response. It replaces the anchor, even with an earlier time. Any other signed time is only
-    ///   known to be in the past, so it can only move the reckoned time forward.
+    ///   response. Then it replaces the anchor, even with an earlier time. Any other signed time is
+    ///   only known to be in the past, so it can only move the reckoned time forward.
     package mutating func anchor(
         signed: Timestamp, monotonic: Int64, bootID: String, isContact: Bool
     ) {

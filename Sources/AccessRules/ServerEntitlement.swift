@@ -6,7 +6,8 @@ struct ServerEntitlement {
     var right: ServerEvidence.Right?
     /// Whether later evidence of the store revokes the purchase that gives the entitlement.
     private var isOverthrown = false
-    /// Whether a later App Store document revokes the grace time after the entitlement's end.
+    /// Whether later evidence of the store closes the time after the entitlement's end, in which it
+    /// would be held open.
     private var isOverthrownAtEnd = false
     /// What the store said about the entitlement's purchase after the server's answer.
     var status: StoreStatus?
@@ -116,7 +117,8 @@ struct ServerEntitlement {
         return finding
     }
 
-    /// If the store has documents about it, they say more than this.
+    /// The finding that the store revoked the purchase. If the store has documents about the
+    /// purchase, their findings say more.
     private var revoked: Finding? {
         guard let status, status.state == .revoked else { return nil }
         var finding = finding(
@@ -158,7 +160,7 @@ struct ServerEntitlement {
 }
 
 extension StoreStatus {
-    /// Whether the status says how a due payment turned out.
+    /// Whether the status says whether a due payment was collected.
     fileprivate var isDecisive: Bool {
         switch state {
         case .subscribed: false
@@ -191,7 +193,7 @@ extension ServerEvidence.Right {
         }
     }
 
-    /// Whether ``until`` is the end of a wait for a payment, not of a paid period.
+    /// Whether ``until`` is the end of a wait for a payment, and not of a paid period.
     var isCollecting: Bool { state == .grace || state == .unconfirmed }
 }
 

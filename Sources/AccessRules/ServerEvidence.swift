@@ -2,13 +2,13 @@ package import PerennialContract
 
 /// What the server said about one customer: an answer, or a stored token.
 package struct ServerEvidence: Hashable, Sendable {
-    /// The moment that it describes, by the server's clock.
+    /// The moment that the answer or token describes, by the server's clock.
     package var asOf: Timestamp
     /// True for an answer that this process has received, false for a stored token.
     package var isLive: Bool
     /// How long an offline device may rely on an entitlement that has no expiry, or that only the
-    /// server grants. If the server signs no tokens this is nil, and the device may rely on it
-    /// until the process ends.
+    /// server grants. Nil if the server signs no tokens. Then the device may rely on it until the
+    /// process ends.
     package var offlineUntil: Timestamp?
     /// By entitlement. A token contains only the active ones.
     package var rights: [String: Right]
@@ -30,8 +30,9 @@ package struct ServerEvidence: Hashable, Sendable {
         package var isActive: Bool
         package var state: AccessState
         package var until: Timestamp?
-        /// Whether it may renew at ``until``: it comes from a renewing subscription whose renewal
-        /// is not known to be off. Only such an entitlement is held open after its end.
+        /// Whether the entitlement may renew at ``until``: it comes from a renewing subscription
+        /// whose renewal is not known to be off. Only such an entitlement is held open after its
+        /// end.
         package var mayRenew: Bool
         /// Nil if the App Store has not said.
         package var willRenew: Bool?
@@ -57,10 +58,10 @@ package struct ServerEvidence: Hashable, Sendable {
 
 /// The owner of a purchase, as the server says.
 package enum Verdict: Hashable, Sendable {
-    /// It belongs to the customer, alone or with others.
+    /// The purchase belongs to the customer, alone or with others.
     case theirs
-    /// It belongs to an anonymous customer, so no other person has to be protected.
+    /// The purchase belongs to an anonymous customer, so no other person has to be protected.
     case anonymous
-    /// It belongs to another person.
+    /// The purchase belongs to another person.
     case anotherPerson
 }

@@ -3,14 +3,14 @@ internal import PerennialContract
 /// The evidence, with the store's documents sorted into purchases, and each purchase's owner.
 struct SortedEvidence {
     let evidence: Evidence
-    /// By purchase: the original transaction id, or the term's own transaction id. Sorted by time
-    /// of purchase.
+    /// The documents by purchase. A purchase's id is the original transaction id, or for a term its
+    /// own transaction id. Documents are sorted by time of purchase.
     let purchases: [(id: String, documents: [StoreTransaction])]
     /// Purchases whose documents count for this customer.
     private let owned: Set<String>
-    /// The last end of purchases that may give an entitlement although nothing says that they do:
-    /// the offerings are not read or not current, and the server has not decided about the
-    /// purchase. Nil if there is no such purchase.
+    /// The latest end of purchases that may give the entitlement although no evidence says so: the
+    /// offerings are not read or not current, and the server has not decided about the purchase.
+    /// Nil if there is no such purchase.
     let undecidedEnd: StorePurchase.End?
 
     init(_ evidence: Evidence) {
@@ -42,7 +42,7 @@ struct SortedEvidence {
 }
 
 extension StoreTransaction {
-    /// The purchase that the transaction belongs to. Each term is a purchase of its own.
+    /// The purchase that the transaction belongs to. Each term is a separate purchase.
     var purchase: String { kind == .nonRenewing ? id : originalID }
 }
 
@@ -70,11 +70,12 @@ extension Evidence {
 }
 
 extension Evidence {
-    /// Until when a purchase may give an entitlement although nothing says that it does. Nil if the
-    /// purchase's product is known, or if the purchase gives nothing any more, whatever the product
+    /// Until when a purchase may give an entitlement although no evidence says so. Nil if the
+    /// purchase's product is known, or if the purchase no longer gives access, whatever the product
     /// is.
     ///
-    /// Evidence that is not trusted counts here, too: it opens nothing, and it lets nothing shut.
+    /// Evidence that is not trusted also counts here: it opens nothing, but it keeps an entitlement
+    /// from being reported as shut.
     ///
     /// - Parameter documents: all documents of one purchase, sorted by time of purchase.
     fileprivate func undecidedEnd(of documents: [StoreTransaction]) -> StorePurchase.End? {
@@ -113,7 +114,7 @@ extension Evidence {
 }
 
 extension ServerEvidence {
-    /// Whether the server knew a purchase of the customer when it said this.
+    /// Whether the server knew that the purchase was the customer's when it said this.
     fileprivate func knows(_ purchase: String) -> Bool {
         verdicts[purchase] == .theirs
             || rights.values.contains { $0.isActive && $0.originalTransactionID == purchase }

@@ -4,14 +4,14 @@ extension StoreEvidence {
     /// Records a document about one transaction. Of two documents the one that was signed last
     /// counts. If both were signed at the same time, a refund counts.
     ///
-    /// Idempotent, and independent of the order of documents, except for one thing: a purchase
-    /// stays with the customer for whom its first document was recorded.
+    /// Idempotent. Independent of the order of documents, with one exception: a purchase stays with
+    /// the customer for whom its first document was recorded.
     package mutating func record(_ transaction: StoreTransaction) {
         var new = transaction
         let relatives = transactions.values.filter { $0.originalID == new.originalID }
         if let first = relatives.first { new.firstSeenFor = first.firstSeenFor }
         if relatives.allSatisfy({ $0.signedAt < new.signedAt }) {
-            // This document is newer than the list that did not contain the purchase.
+            // The document is newer than the list that did not contain the purchase.
             absent.remove(new.originalID)
             missing[new.originalID] = nil
         }
@@ -37,7 +37,7 @@ extension StoreEvidence {
     }
 
     /// Records what the App Store says about the renewal of one subscription. The renewal info that
-    /// was signed last counts; for one renewal info, the state that was seen last counts.
+    /// was signed last counts. For one renewal info, the state that was seen last counts.
     ///
     /// Sets `isConfirmed`: a lapse is confirmed if it is seen again 30 seconds after it was first
     /// seen, or in another launch. States other than a lapse need no confirmation.
@@ -99,8 +99,8 @@ extension Sighting {
 }
 
 extension StoreTransaction {
-    /// Whether two documents say the same to the server. StoreKit signs the same content again from
-    /// time to time.
+    /// Whether two documents mean the same to the server. StoreKit signs the same content again
+    /// from time to time.
     package func hasSameContent(as other: Self) -> Bool {
         expiresAt == other.expiresAt && revokedAt == other.revokedAt
             && isUpgraded == other.isUpgraded && seats == other.seats

@@ -4,16 +4,15 @@
 /// For each transaction, the snapshot with the latest attestation wins. Transactions that name the
 /// same line item are one period, and again the latest attestation wins. A one-time purchase is one
 /// period, however often it was restored: see ``Copy``. The order of arrival does not matter,
-/// because facts are a set. What signed and legacy documents say about the same thing is stored
-/// separately and merged by ``Mergeable``.
+/// because facts are a set. The statements of signed and legacy documents about the same thing are
+/// stored separately and merged by ``Mergeable``.
 package struct Timeline: Hashable, Sendable {
     package var purchase: PurchaseID
     /// Sorted by start.
     package internal(set) var periods: [Period]
     package internal(set) var renewal: Attested<Renewal>?
     package private(set) var renewalSources = Sources<Renewal>.signed
-    /// The end of the grace period that ends last. Once it is over, renewal info no longer contains
-    /// it.
+    /// The end of the latest grace period. Once it is over, renewal info no longer contains it.
     package private(set) var lastGrace: Attested<Instant>?
     /// Boxed, because few timelines have one.
     private var boxedAppProofs: Box<AppProofs>?
@@ -21,7 +20,7 @@ package struct Timeline: Hashable, Sendable {
     /// Set if this is the purchase of the app itself, which has no periods.
     package var appProofs: AppProofs? { boxedAppProofs?.value }
 
-    /// Boxed, because few timelines are those of a member.
+    /// Boxed, because few timelines belong to a member.
     private var boxedSeat: Box<MemberSeat>?
 
     /// Set if this is another customer's subscription as a member of its group sees it: see
@@ -54,16 +53,16 @@ package struct Timeline: Hashable, Sendable {
         package var end: Instant?
         /// Whether the next period began before this one's own end.
         package var isReplaced: Bool
-        /// Whether these are seats that were added within the period of another payment. Both last
-        /// as long, and neither ends the other.
+        /// Whether these are seats that were added within the period of another payment. Both end
+        /// at the same time, and neither ends the other.
         package var isAddition = false
-        /// The period was paid ahead and an upgrade replaced it before it began, so it never
-        /// counts.
+        /// Whether the period was paid ahead and replaced by an upgrade before it began. Such a
+        /// period never counts.
         package var isVoid = false
-        /// Whether it is a renewal that had been charged before the period was bought that runs
+        /// Whether it is a renewal that was charged before the customer bought the period that runs
         /// when the renewal begins. Neither ends the other.
         package var isOvertaken = false
-        /// Set if the copies say more than the payment. Boxed, because few periods have any.
+        /// Set if the copies contain more than the payment. Boxed, because few periods have any.
         private var boxedCopies: Box<[Copy]>?
 
         init(_ told: Sourced<Payment>, copies: [Copy] = []) {
@@ -85,8 +84,8 @@ package struct Timeline: Hashable, Sendable {
         /// numbers.
         package var id: String { payment.id(sources.grade) }
 
-        /// What documents say about each transaction of the period: several only if it was bought
-        /// once and was restored.
+        /// What documents say about each transaction of the period. Only a restored one-time
+        /// purchase has several.
         package var copies: [Copy] { boxedCopies?.value ?? [Copy(sourced)] }
 
         fileprivate var sourced: Sourced<Payment> {
@@ -112,7 +111,7 @@ package struct Timeline: Hashable, Sendable {
         return result
     }
 
-    /// Restores a timeline from the parts it was stored as.
+    /// Restores a timeline from its stored parts.
     package init(
         stored purchase: PurchaseID, copies: [Copy], renewal: Sourced<Renewal>?,
         lastGrace: Attested<Instant>?
@@ -133,7 +132,7 @@ package struct Timeline: Hashable, Sendable {
         boxedAppProofs = Box(app)
     }
 
-    /// The parts to store; see ``init(stored:copies:renewal:lastGrace:)``.
+    /// The parts to store: see ``init(stored:copies:renewal:lastGrace:)``.
     package var copies: [Copy] { periods.flatMap(\.copies) }
     package var sourcedRenewal: Sourced<Renewal>? {
         renewal.map { Sourced(value: $0, sources: renewalSources) }
@@ -146,7 +145,7 @@ package struct Timeline: Hashable, Sendable {
 
     /// Payments for products of the wanted kinds, sorted by the start of their periods. Iterates by
     /// index, because copying a period out of the array costs more than reading it in place, and
-    /// most callers want none.
+    /// most callers want only few periods.
     package func payments(for isWanted: (ProductKind) -> Bool) -> [Payment] {
         var payments: [Payment] = []
         for index in periods.indices where isWanted(periods[index].payment.kind) {
@@ -179,8 +178,8 @@ package struct Timeline: Hashable, Sendable {
     private mutating func apply(_ payment: Payment, at attestedAt: Instant, _ grade: Grade) {
         let told = Sourced(Attested(payment, at: attestedAt), grade)
         let id = payment.id(grade)
-        // Documents may mention the other seats of a payment's period only later: then its id
-        // changes.
+        // A later document may be the first to mention the other seats of a payment's period. Then
+        // the period's id changes.
         let same = periods.firstIndex { $0.isSeated(as: payment) }
         guard let index = same ?? periods.firstIndex(where: { $0.isTold(by: payment, id, grade) })
         else {
@@ -208,7 +207,7 @@ package struct Timeline: Hashable, Sendable {
                 || betterDocumented(periods[index]) != nil
             periods[index].isOvertaken =
                 !periods[index].isVoid && !periods[index].isAddition && isOvertaken(index)
-            // A renewal that was refunded before it would begin takes no time from what runs.
+            // A renewal that was refunded before it began does not shorten the period that runs.
             guard !periods[index].isVoid, !periods[index].isAddition,
                 !periods[index].isOvertaken, !periods[index].payment.isRefundedAhead
             else { continue }
@@ -226,7 +225,7 @@ package struct Timeline: Hashable, Sendable {
         }
     }
 
-    /// Whether a period consists of seats that were added to another one, of which some are not
+    /// Whether a period consists of seats that were added to another period that is not fully
     /// refunded.
     private func isAddition(_ index: Int, to main: Int) -> Bool {
         let period = periods[index]
@@ -250,7 +249,7 @@ package struct Timeline: Hashable, Sendable {
         [index] + (index + 1..<next).filter { periods[$0].isAddition }
     }
 
-    /// The last period that counts. Added seats are not a period of their own.
+    /// The last period that counts. Added seats are not a separate period.
     package var latestPeriod: Period? { periods.last { !$0.isVoid && !$0.isAddition } }
 
     /// If a legacy document describes a period without its line item, and another period has a line
@@ -265,7 +264,7 @@ package struct Timeline: Hashable, Sendable {
         }
     }
 
-    /// The period that a payment belongs to, under whichever transaction number it was reported.
+    /// The period that a payment belongs to, whichever transaction number it was reported under.
     /// Returns nil if its fact is not in this timeline.
     package func period(toldBy payment: Payment, _ grade: Grade) -> Period? {
         let id = payment.id(grade)
@@ -282,10 +281,10 @@ extension Timeline.Period {
         isTold(by: other.payment, other.id, other.sources.grade) || isSeated(as: other.payment)
     }
 
-    /// Whether this period continues after another one that began within it. This is the case if
-    /// the App Store has described this period again at a time when it must have known the next
-    /// one, and described it neither as upgraded nor as revoked. It happens when a refund is
-    /// reversed after the customer has bought again.
+    /// Whether this period continues after another one that began within it. That is so if the App
+    /// Store has described this period again at a time when it must have known the next one, and
+    /// described it neither as upgraded nor as revoked. It happens when a refund is reversed after
+    /// the customer has bought again.
     fileprivate func outlives(_ next: Self) -> Bool {
         guard let spokenAt = lastDescribedAt(besides: next.product) else { return false }
         return spokenAt > next.from + Timeline.clockSkewMax && payment.revocation == nil
@@ -293,8 +292,8 @@ extension Timeline.Period {
     }
 
     /// The latest attestation by a document that would have said that another product replaced this
-    /// one. Most legacy documents cannot say that, but a period of the same product replaces
-    /// nothing. Returns nil if there is no such document.
+    /// one. Most legacy documents cannot say that, but that does not matter if the next period is
+    /// for the same product. Returns nil if there is no such document.
     private func lastDescribedAt(besides other: ProductID) -> Instant? {
         switch sources {
         case .signed: attestedAt
@@ -330,7 +329,7 @@ protocol CanonicallyOrdered {
 
 extension Payment: CanonicallyOrdered {
     /// Revocation and upgrade come first: of two snapshots from the same millisecond, the one that
-    /// knows of a refund is the later.
+    /// reports a refund is the later.
     var canonicalOrder: [String] {
         [
             revocation.map { "1 \($0.at) \($0.kind.rawValue) \($0.percentage ?? -1)" } ?? "0",

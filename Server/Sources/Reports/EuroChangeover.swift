@@ -1,8 +1,8 @@
 import Ledger
 
-/// A currency that the euro replaced. From that day on its rate is fixed permanently by law
-/// (Council Regulations on the conversion rates between the euro and the currencies of the Member
-/// States adopting the euro), and tables of rates no longer contain it.
+/// A currency that the euro replaced. From the day of the changeover on, its rate is fixed
+/// permanently by law (Council Regulations on the conversion rates between the euro and the
+/// currencies of the Member States adopting the euro), and tables of rates no longer contain it.
 package struct EuroChangeover: Hashable, Sendable {
     package static let euro = "EUR"
     private static let unit: Int64 = 1_000_000
@@ -32,7 +32,7 @@ package struct EuroChangeover: Hashable, Sendable {
         return amount < 0 ? -euros : euros
     }
 
-    /// Millionths of a currency's unit for one euro, if no table is needed for it.
+    /// Millionths of a currency's unit for one euro, if its rate does not depend on a table.
     static func rate(of currency: String, on day: Int64) -> Int64? {
         if currency == euro { return unit }
         return all[currency].flatMap { $0.day <= day ? $0.millionths : nil }

@@ -3,10 +3,10 @@ import Ledger
 /// Exchange rates by day, from a configured table. Without them, sums of different currencies are
 /// never added.
 package struct ExchangeRates: Hashable, Sendable {
-    /// The number of days for which a rate is used after its own, because no rates are published on
-    /// weekends and holidays.
+    /// The number of days after its own day for which a rate is used, because no rates are
+    /// published on weekends and holidays.
     static let daysMax: Int64 = 10
-    /// Rates are counted in millionths.
+    /// A rate of one, in millionths.
     private static let unit: Int64 = 1_000_000
 
     /// Millionths of a currency's unit for one unit of the base, by day and currency.
@@ -34,13 +34,15 @@ package struct ExchangeRates: Hashable, Sendable {
     /// A converted amount, with the day of the rate that was used.
     package struct Conversion: Hashable, Sendable {
         package var amount: Int64
-        /// Nil if no rate of the table was needed: the rate is fixed by law, or it is one currency.
+        /// Nil if no rate of the table was needed, because the rate is fixed by law or the two
+        /// currencies are the same.
         package var rateDay: Int64?
     }
 
     /// Converts an amount at the rates of a day, or of the last day before it on which both
-    /// currencies have one, rounded to the nearest. A currency that had joined the euro by then
-    /// always has the rate fixed by law. Returns nil if there is no such day within ten.
+    /// currencies have a rate, rounded to the nearest. A currency that had joined the euro by the
+    /// day of the amount always has the rate fixed by law. Returns nil if there is no such day
+    /// within ten days.
     package func convert(
         _ amount: Int64, from currency: String, to other: String, on day: Int64
     ) -> Conversion? {

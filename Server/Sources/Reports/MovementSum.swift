@@ -6,11 +6,12 @@ package struct MovementSum: Hashable, Sendable {
     /// Counted from 1970-01-01, in the configured time zone.
     package var day: Int64
     package var kind: Movement.Kind
-    /// Whether it is the difference that refunds made until they were reversed.
+    /// Whether it is the difference that refunds made until they were reversed: see
+    /// ``Movement/isMeanwhile``.
     package var isMeanwhile = false
     /// Nil if no document contains a price.
     package var currency: String?
-    /// The value of the property that divides the report; nil for all together.
+    /// The value of the property that divides the report. Nil if the report is not divided.
     package var part: String?
     package var totals: Totals
 
@@ -84,7 +85,7 @@ package enum Division: String, Hashable, Sendable, CaseIterable {
     case offer
     case price
 
-    /// The part that a segment belongs to. Nil if its documents do not say.
+    /// The part that a segment belongs to. Nil if its documents do not contain the property.
     package func part(of segment: Segment) -> String? {
         switch self {
         case .product: segment.product.rawValue

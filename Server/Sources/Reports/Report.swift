@@ -26,12 +26,13 @@ package struct Report: Sendable {
     }
 
     /// - Parameters:
-    ///   - sums: the movements before the periods, all on days before them, and those within them.
+    ///   - sums: the movements before the periods, all dated on days before them, and those within
+    ///     the periods.
     ///   - currency: the currency that amounts are converted to; nil to show each currency
     ///     separately.
-    ///   - hasMoney: whether currencies are kept separate; nil if the definition decides.
-    ///   - today: the last day that has rates. The persistent amounts at the end of a later day are
-    ///     converted at the rates of this day.
+    ///   - hasMoney: whether currencies are kept separate. If nil, the definition decides.
+    ///   - today: the last day that has rates. Amounts at the end of a later day are converted at
+    ///     the rates of this day.
     package init(
         _ definition: ReportDefinition, _ periods: [ReportPeriod], from sums: [MovementSum],
         in currency: String? = nil, rates: ExchangeRates = .none, hasMoney: Bool? = nil,
@@ -76,7 +77,7 @@ package struct Report: Sendable {
         rateDays = fold.rateDays
     }
 
-    /// The report would have more rows than allowed: at least this number.
+    /// The report would have more rows than allowed. It would have at least this number.
     package struct TooManyRows: Error, Hashable {
         package var count: Int
 
@@ -89,7 +90,7 @@ package struct Report: Sendable {
     }
 }
 
-/// Adds up movements to tallies.
+/// Adds up movements for each row.
 struct ReportFold {
     struct Key: Hashable {
         var currency: String?
@@ -101,13 +102,13 @@ struct ReportFold {
     private let rates: ExchangeRates
     /// Whether the report shows amounts. If not, currencies are not kept separate.
     var hasMoney = true
-    /// Whether it converts the persistent amounts at a period's end, at that day's rates.
+    /// Whether the report converts the amounts in force at a period's end, at that day's rates.
     private let hasStock: Bool
-    /// Whether it converts the persistent amounts before the first period.
+    /// Whether the report converts the amounts in force before the first period.
     private let hasOpening: Bool
-    /// Whether it converts the flows within a period, at the rates of their days.
+    /// Whether the report converts the payments within a period, at the rates of their days.
     private let hasFlows: Bool
-    /// Persistent amounts at the end of a later day are converted at the rates of this day.
+    /// Amounts in force at the end of a later day are converted at the rates of this day.
     var today = Int64.max
     private(set) var unconverted: Set<String> = []
     private(set) var rateDays: ClosedRange<Int64>?
@@ -157,7 +158,7 @@ struct ReportFold {
         for sum in sums { known[sum.currency, default: Totals()] += sum.totals }
     }
 
-    /// A currency is converted on every day or on none: otherwise a part of it would be missing.
+    /// A currency is converted on every day or on none. Otherwise the sum would lack a part of it.
     private mutating func findUnconverted(_ sums: [MovementSum]) {
         guard let currency, let first = periods.first?.days.lowerBound else { return }
         for (own, sums) in Dictionary(grouping: sums, by: \.currency) {
@@ -171,7 +172,7 @@ struct ReportFold {
         }
     }
 
-    /// The days at whose ends there are persistent amounts in a currency, in any part.
+    /// The days at whose ends any part has amounts in force in a currency.
     private func stockDays(of sums: [MovementSum]) -> [Int64] {
         var days: Set<Int64> = []
         for sums in Dictionary(grouping: sums, by: \.part).values {
@@ -187,7 +188,7 @@ struct ReportFold {
         return Array(days)
     }
 
-    /// The last day of each period, and the day before them if its end is shown.
+    /// The last day of each period, and the day before the first period if its state is shown.
     private var ends: [Int64] {
         (hasOpening ? periods.prefix(1).map { $0.days.lowerBound - 1 } : [])
             + periods.map { $0.days.upperBound - 1 }
@@ -217,7 +218,7 @@ struct ReportFold {
         return tally
     }
 
-    /// The persistent amounts of several currencies together, at the rates of one day.
+    /// The amounts in force of several currencies together, at the rates of one day.
     private mutating func valued(_ known: [String?: Totals], on day: Int64) -> Totals {
         var sum = Totals()
         for (currency, totals) in known {
@@ -228,7 +229,7 @@ struct ReportFold {
         return sum
     }
 
-    /// The persistent counts without their amounts, which the report does not show.
+    /// The counts in force without their amounts, which the report does not show.
     private func counted(_ known: [String?: Totals]) -> Totals {
         Totals(Movement.Amounts(), known.values.reduce(Totals(), +).counts)
     }

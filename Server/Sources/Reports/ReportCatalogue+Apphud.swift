@@ -152,6 +152,6 @@ extension ReportCatalogue {
 }
 
 extension Movement.Amounts {
-    /// A month's price without the store's share, but with sales tax.
+    /// The monthly price without the store's share, but with sales tax.
     fileprivate var mrrOfSeller: Int64 { mrr - mrrCommission }
 }

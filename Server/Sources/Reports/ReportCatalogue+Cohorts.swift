@@ -5,14 +5,16 @@ package enum Cohort: String, Hashable, Sendable, CaseIterable {
     /// Subscriptions whose trial began: how many, how many were paid later, how many are still
     /// free.
     case trials
-    /// Those that were paid for the first time: how many made the first payment, the second, …
+    /// Subscriptions that were paid for the first time: how many made the first payment, the
+    /// second, …
     case payments
-    /// The same by currency: how many were first paid in it, and all their revenue in it.
+    /// Like ``payments``, but by currency: how many were first paid in it, and all their revenue in
+    /// it.
     case revenue
-    /// The same: how many; and for each of ``daysLater``, how many began at least that long ago,
-    /// and how many of those were active then.
+    /// Like ``payments``: how many subscriptions; and for each of ``daysLater``, how many began at
+    /// least that long ago, and how many of those were active then.
     case days
-    /// Like ``trials``, but a payment after a gap counts, too.
+    /// Like ``trials``, but a payment after a gap also counts.
     case trialsPaidEver
     /// Like ``payments``, but only payments without an offer count.
     case standardPayments
@@ -25,16 +27,16 @@ package enum Cohort: String, Hashable, Sendable, CaseIterable {
     /// Wallet entries: units that were bought, refunded, spent, and added in other ways.
     case wallets
 
-    /// The number of payments with their own columns.
+    /// The number of payments that have their own columns.
     package static let paymentsMax = 12
     /// Days after the first payment.
     package static let daysLater: [Int64] = [7, 14, 30, 60, 90, 180, 365]
 
-    /// Whether it uses rows that only contain the present state.
+    /// Whether the cohort uses rows that only contain the present state.
     package var isOfPresent: Bool { self == .endings || self == .wallets }
 
-    /// Whether a period begins with the total before it. Then it has a row even if nothing
-    /// happened.
+    /// Whether a period begins with the total before it. Such a period has a row even if nothing
+    /// happened in it.
     var isCarried: Bool { self == .wallets }
 }
 
@@ -44,7 +46,7 @@ package struct CohortSum: Hashable, Sendable {
     package var day: Int64
     /// Nil unless money is counted.
     package var currency: String?
-    /// The currency of the wallets, if these are counted.
+    /// The currency of the wallets, if wallets are counted.
     package var part: String?
     /// See ``Cohort``.
     package var numbers: [Int64]

@@ -1,13 +1,13 @@
 import Ledger
 
-/// Reports about rows that only contain the present state: earlier knowledge cannot be shown.
+/// Reports from rows that contain only the present state, so they cannot show earlier knowledge.
 extension ReportCatalogue {
     static let present = [churnReasons, wallets]
 
     private typealias Column = ReportDefinition.Column
 
-    /// In this order in ``CohortSum/numbers``. The last one stands for subscriptions that came
-    /// back; their reason is not stored.
+    /// In the order of ``CohortSum/numbers``. The last one stands for subscriptions that came back,
+    /// whose reason is not stored.
     package static let endings = [
         "cancelled", "billing", "price_not_agreed", "product_unavailable", "refunded", "other",
         "returned",

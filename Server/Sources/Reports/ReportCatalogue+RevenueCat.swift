@@ -10,7 +10,8 @@ extension ReportCatalogue {
     ]
 
     private typealias Column = ReportDefinition.Column
-    /// All kinds that are neither a first payment nor its refund: they reduce churn, or are churn.
+    /// All kinds that are neither a first payment nor its refund. Some of them reduce churn, and
+    /// some are churn.
     private static let churning: Set<Movement.Kind> = [
         .churn, .renewal, .expansion, .contraction, .reactivation, .trialStarted,
     ]

@@ -8,16 +8,16 @@ package struct ReportDefinition: Sendable {
     package var title: String
     /// The question that the report answers, for people.
     package var sentence: String
-    /// Set if its rows are cohorts: then movements are not added up by period.
+    /// Set if the report's rows are cohorts. Then movements are not added up by period.
     package var cohort: Cohort? = nil
     package var columns: [Column]
-    /// The profile of the definition; nil if it is ours.
+    /// The profile of the definition. Nil if the definition is our own.
     package var profile: ReportProfile? = nil
 
-    /// Whether each currency has rows of its own.
+    /// Whether each currency has separate rows.
     package var hasMoney: Bool { columns.contains { $0.unit != .count } }
 
-    /// Whether it shows persistent amounts at a period's beginning or end.
+    /// Whether the report shows amounts in force at a period's beginning or end.
     var hasStock: Bool {
         columns.contains { column in
             if case .stock = column.source { return true }
@@ -25,7 +25,7 @@ package struct ReportDefinition: Sendable {
         }
     }
 
-    /// Whether it shows flows within a period. If not, it needs no rates for these days.
+    /// Whether the report shows payments within a period. If not, it needs no rates for these days.
     var hasFlows: Bool {
         hasOpening
             || columns.contains { column in
@@ -34,7 +34,8 @@ package struct ReportDefinition: Sendable {
             }
     }
 
-    /// Whether it shows the amounts at a period's beginning, or their gain by exchange rates.
+    /// Whether the report shows the amounts at a period's beginning, or their gain by exchange
+    /// rates.
     var hasOpening: Bool { columns.contains { $0.name == "opening" } }
 
     package struct Column: Sendable {
@@ -55,7 +56,7 @@ package struct ReportDefinition: Sendable {
 
         /// The contribution of movements to the number.
         ///
-        /// - Parameter kind: nil if they are of several kinds.
+        /// - Parameter kind: nil if the movements are of several kinds.
         package func value(of totals: Totals, kind: Movement.Kind?) -> ReportValue {
             guard let kind else { return value(PeriodTally(opening: totals)) }
             return value(PeriodTally(flows: [kind: totals]))
@@ -71,7 +72,7 @@ package struct ReportDefinition: Sendable {
     package enum Source: Hashable, Sendable {
         /// Movements of these kinds within the period.
         case flow(Set<Movement.Kind>)
-        /// All movements up to the period's end, which give the persistent amounts.
+        /// All movements up to the period's end, which give the state at that time.
         case stock(Measure)
         /// Computed from other columns.
         case computed
@@ -97,10 +98,10 @@ package enum ReportValue: Hashable, Sendable {
     /// Thousandths of the currency's unit.
     case money(Int64)
     case count(Int64)
-    /// A share of a whole. The whole can be zero: then there is no percentage.
+    /// A share of a whole. If the whole is zero, there is no percentage.
     case share(Int64, of: Int64)
 
-    /// The amount or the count; for a share, the part.
+    /// The amount or the count. For a share, the part.
     package var number: Int64 {
         switch self {
         case .money(let number), .count(let number), .share(let number, _): number
@@ -116,7 +117,7 @@ package struct PeriodTally: Hashable, Sendable {
     /// Everything before the period.
     package var opening: Totals
     package var flows: [Movement.Kind: Totals]
-    /// Only if amounts were converted: the gain of the opening amounts by changed rates.
+    /// Set only if amounts were converted: the gain of the opening amounts by changed rates.
     package var exchange: Movement.Amounts
     /// The numbers of a report about cohorts: see ``Cohort``.
     package var cohort: [Int64]

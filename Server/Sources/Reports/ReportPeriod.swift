@@ -7,13 +7,13 @@ package struct ReportPeriod: Hashable, Sendable {
 
     package init(days: Range<Int64>) { self.days = days }
 
-    /// Whether it ends after a day, so that its numbers may still grow.
+    /// Whether the period ends after a day, so that its numbers may still grow.
     package func isIncomplete(on today: Int64) -> Bool { days.upperBound > today }
 
     /// How days are grouped.
     package enum Length: String, Hashable, Sendable, CaseIterable {
         case day
-        /// From Monday.
+        /// Weeks begin on Monday.
         case week
         case month
         case quarter

@@ -1,12 +1,13 @@
-/// The source of a report's definitions. Those of other products are written from their public
-/// documentation, so that a developer who changes to this server sees both numbers side by side.
+/// The source of a report's definitions. Definitions of other products are written from their
+/// public documentation, so that a developer who changes to this server sees both numbers side by
+/// side.
 package enum ReportProfile: String, Hashable, Sendable, CaseIterable {
     /// RevenueCat's charts of version 2, as documented in February 2026.
     case revenuecat
     /// Apphud's charts, as documented in 2026.
     case apphud
 
-    /// The defined reports, each under the name of our report that answers the same question.
+    /// The defined reports. Each has the name of our report that answers the same question.
     package var definitions: [ReportDefinition] {
         switch self {
         case .revenuecat: ReportCatalogue.revenueCat
@@ -28,7 +29,7 @@ extension Report {
     /// The prefix of our columns next to those of a profile.
     private static let ours = "perennial_"
 
-    /// This report with the columns of our report to their right.
+    /// This report with the columns of our report added on the right.
     package func beside(_ ours: Report) -> Report {
         var result = self
         let own = Dictionary(rows.map { (Place($0), $0.values) }) { one, _ in one }
@@ -64,7 +65,7 @@ extension Report {
 }
 
 extension ReportDefinition {
-    /// More numbers than any cohort has.
+    /// No cohort has more numbers than this.
     private static let cohortNumbersMax = 32
 
     fileprivate var valuesOfNothing: [ReportValue] {

@@ -4,8 +4,8 @@ import PerennialContract
 /// The money of an event, in RevenueCat's members.
 ///
 /// A price that the App Store signed as 0 is 0; a price is null only if no document gives it.
-/// `price` is in US dollars, at the configured rates: never the local amount under this name. Zero
-/// is zero in every currency.
+/// `price` is in US dollars, at the configured rates; it never contains the local amount. Zero
+/// needs no rate.
 struct RevenueCatAmount {
     /// Nil for grants, and if Apple has not given a price.
     let currency: String?

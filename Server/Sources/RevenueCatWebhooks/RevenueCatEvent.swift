@@ -10,7 +10,7 @@ package struct RevenueCatEvent: Encodable, Sendable {
     package static let apiVersion = "1.0"
 
     package let kind: RevenueCatKind
-    /// A UUID. It follows from our event's id, so each attempt to deliver has the same one.
+    /// A UUID. It follows from our event's id, so it is the same in each attempt to deliver.
     package let id: String
     /// The members of `event`.
     package let members: [RevenueCatValue.Member]
@@ -26,7 +26,7 @@ package struct RevenueCatEvent: Encodable, Sendable {
 
     /// A test webhook: shaped like a purchase, without a customer or product.
     ///
-    /// - Parameter id: the same for each attempt to deliver.
+    /// - Parameter id: the same in each attempt to deliver.
     package static func test(_ id: String, at moment: Timestamp, app: String) -> RevenueCatEvent {
         let event = PerennialContract.Event(
             id: id, sequence: 0, type: EventType(rawValue: "test"), at: moment, knownAt: moment,
@@ -78,8 +78,8 @@ package struct RevenueCatContext: Sendable {
         }
     }
 
-    /// One purchase that stays with the former owner of another purchase. It is sent as if it had
-    /// been extended to its present end.
+    /// A purchase that the former owner of another purchase keeps. It is sent as if it had been
+    /// extended to its present end.
     package struct Remaining: Sendable {
         var event: PerennialContract.Event
         var context: RevenueCatContext
@@ -130,13 +130,13 @@ package struct RevenueCatContext: Sendable {
 }
 
 extension RevenueCatContext.CustomerIDs {
-    /// The ids that another customer does not have.
+    /// The ids of this customer that another customer does not have.
     func subtracting(_ other: Self?) -> [String] { all.filter { other?.all.contains($0) != true } }
 }
 
 extension RevenueCatContext {
-    /// The payment that an event is about. If the event names none, the payment of the last period
-    /// that had begun.
+    /// The payment that an event is about. If the event names none, the payment of the latest
+    /// period that had begun.
     func payment(of event: PerennialContract.Event) -> Payment? { period(of: event)?.payment }
 
     func period(of event: PerennialContract.Event) -> Timeline.Period? {
@@ -152,13 +152,13 @@ extension RevenueCatContext {
             } ?? timeline.periods.last
     }
 
-    /// The number of the period of an event among those of its purchase, from 1.
+    /// The number of the event's period among those of its purchase, from 1.
     func renewalNumber(of event: PerennialContract.Event) -> Int? {
         guard let timeline, let period = period(of: event) else { return nil }
         return timeline.number(of: period)
     }
 
-    /// Whether the transaction of the event is the first after a free one, whatever its type.
+    /// Whether the event's transaction is the first after a free one, whatever the event's type.
     func convertsFreePeriod(_ event: PerennialContract.Event) -> Bool {
         guard let timeline, let period = period(of: event) else { return false }
         return timeline.convertsFreePeriod(period)

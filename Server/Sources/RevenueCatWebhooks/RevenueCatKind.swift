@@ -29,7 +29,7 @@ package enum RevenueCatKind: Hashable, Sendable {
         case unknown = "UNKNOWN"
     }
 
-    /// Whether it is sent in addition to another webhook, which contains the money.
+    /// Whether the webhook is sent in addition to another one, which contains the money.
     var isBesideAnother: Bool {
         switch self {
         case .expiration, .productChange: true
@@ -60,11 +60,12 @@ package enum RevenueCatKind: Hashable, Sendable {
 }
 
 extension RevenueCatKind {
-    /// The webhooks for an event of ours. None if RevenueCat has no type for it, for types that a
-    /// later version adds, and for events of a purchase without an owner: a receiver could give
-    /// access to nobody.
+    /// The webhooks for an event of ours. None if RevenueCat has no type for the event, or if a
+    /// later version added the event's type. None for events of a purchase without an owner,
+    /// because a receiver could give access to nobody.
     ///
-    /// Whatever the type of an event, a receiver learns that access ended, or is open again.
+    /// Whatever the type of an event, one of its webhooks tells the receiver if access ended or
+    /// opened again.
     static func kinds(
         for event: PerennialContract.Event, in context: RevenueCatContext
     ) -> [RevenueCatKind] {
@@ -91,7 +92,7 @@ extension RevenueCatKind {
         case .purchased, .trialStarted, .familyShared, .seatAssigned, .trialConverted, .renewed,
             .billingRecovered, .productChanged, .resubscribed:
             return [beginning(event, context)]
-        // A payment that changes no end.
+        // RevenueCat has no type for this payment. A renewal with the same end reports its money.
         case .seatsAdded: return [.renewal(isTrialConversion: false)]
         case .upgraded:
             let beginning = beginning(event, context)
@@ -127,10 +128,11 @@ extension RevenueCatKind {
         }
     }
 
-    /// Only if the owner changes: not if two customers became one, nor if the purchase had no
-    /// owner. RevenueCat has a customer for everything, so a purchase that loses its owner goes to
-    /// an anonymous customer, and comes from there. If the receiver got a customer who is not named
-    /// any more, the new owner gets the purchase by a webhook of its own, too.
+    /// The webhooks about a changed owner. There are none if two customers became one, or if the
+    /// purchase had no owner. For RevenueCat every purchase has a customer, so a purchase that
+    /// loses its owner is transferred to an anonymous customer, and later from that one. If the
+    /// receiver knows a customer who is no longer named, a separate webhook also gives the purchase
+    /// to the new owner.
     private static func transfer(
         _ event: PerennialContract.Event, _ kind: Change.Kind, _ context: RevenueCatContext
     ) -> [RevenueCatKind] {
@@ -138,7 +140,7 @@ extension RevenueCatKind {
         switch kind {
         case .moved: return isSame ? [] : [.transfer]
         case .unlinked: return context.customer == nil ? [] : [.transfer]
-        // If the former owner is known, the other customer's own event reports it.
+        // If the former owner is known, the event about that owner reports the transfer.
         case .movedAway:
             return context.customer == nil && event.customerID == nil ? [.transfer] : []
         default:
@@ -149,8 +151,8 @@ extension RevenueCatKind {
         }
     }
 
-    /// The first event of a subscription is its INITIAL_PURCHASE, whatever its type: a purchase has
-    /// one, in whichever order its documents came, and however often sharing begins again.
+    /// The first event of a subscription becomes INITIAL_PURCHASE, whatever its type. A purchase
+    /// has only one, in whichever order its documents came, and however often sharing begins again.
     private static func beginning(
         _ event: PerennialContract.Event, _ context: RevenueCatContext
     ) -> RevenueCatKind {
@@ -180,8 +182,8 @@ extension RevenueCatKind {
         }
     }
 
-    /// A payment that is not known, such as that of a purchase whose facts are gone, counts as a
-    /// subscription if something says when it ends.
+    /// If the payment is unknown, for example because the facts of its purchase are gone, the event
+    /// counts as one of a subscription if it names an end.
     private static func isSubscription(
         _ event: PerennialContract.Event, _ context: RevenueCatContext
     ) -> Bool {
@@ -189,7 +191,7 @@ extension RevenueCatKind {
         return payment.isSubscription
     }
 
-    /// The refund of a past period changes nothing for a handler: RevenueCat sends no webhook.
+    /// The refund of a past period changes nothing for a handler, so RevenueCat sends no webhook.
     private static func refund(
         _ event: PerennialContract.Event, _ context: RevenueCatContext
     ) -> [RevenueCatKind] {
@@ -198,8 +200,9 @@ extension RevenueCatKind {
         return end.isEmpty ? [] : [.cancellation(.customerSupport)] + end
     }
 
-    /// Access ends with this event. If it had ended before, an earlier webhook reported that:
-    /// RevenueCat has no time of billing retry between.
+    /// The webhook for the end of access, if access ends with this event. If access had ended
+    /// before, an earlier webhook reported that, because RevenueCat has no separate webhook for
+    /// billing retry.
     private static func ending(
         _ event: PerennialContract.Event, _ reason: Reason
     ) -> [RevenueCatKind] {
@@ -232,7 +235,7 @@ extension RevenueCatContext {
 }
 
 extension Change.Kind {
-    /// Whether it can change what a purchase gives. Who has it is another matter.
+    /// Whether the event can change which access a purchase gives. Events about its owner cannot.
     fileprivate var isAboutAccess: Bool {
         switch self {
         case .linked, .moved, .movedAway, .unlinked, .shared, .shareEnded, .seatClaimed,

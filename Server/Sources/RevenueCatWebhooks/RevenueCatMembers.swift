@@ -29,7 +29,7 @@ struct RevenueCatMembers {
         ]
     }
 
-    /// A grant by hand is of no app of a store.
+    /// A manual grant does not belong to an app of a store.
     private var app: [RevenueCatValue.Member] {
         isGrant ? [] : [.init("app_id", .text(context.app))]
     }
@@ -44,8 +44,8 @@ struct RevenueCatMembers {
         ]
     }
 
-    /// RevenueCat has a customer for everything: a purchase without an owner gets an anonymous id
-    /// of its own, always the same.
+    /// For RevenueCat every purchase has a customer. So a purchase without an owner gets an
+    /// anonymous id, which is always the same.
     private var nobody: String {
         let digits = StableUUID.text(of: [context.app, event.purchaseID ?? event.id])
             .filter { $0 != "-" }
@@ -83,7 +83,7 @@ struct RevenueCatMembers {
         ]
     }
 
-    /// Commission and taxes are in Apple's money reports only.
+    /// Commission and taxes are only in Apple's money reports.
     private var money: [RevenueCatValue.Member] {
         let amount = RevenueCatAmount(event, of: kind, in: context)
         return [
@@ -96,7 +96,7 @@ struct RevenueCatMembers {
 
     private var details: [RevenueCatValue.Member] {
         let payment = context.payment(of: event)
-        // Not that of the next period, which an event may name.
+        // The offer of the payment, not that of the next period, which an event may name.
         let offer = payment == nil ? event.offer?.id : payment?.offer?.id
         return [
             .init("offer_code", .text(offer)), .init("subscriber_attributes", .object([])),
@@ -116,7 +116,7 @@ struct RevenueCatMembers {
         case .billingIssue:
             [.init("grace_period_expiration_at_ms", .milliseconds(graceUntil))]
         case .productChange(let product):
-            // Left out if it is not known, as RevenueCat does.
+            // Left out if the product is not known, as RevenueCat does.
             product.map { [.init("new_product_id", .text($0))] } ?? []
         case .initialPurchase, .uncancellation, .nonRenewingPurchase, .subscriptionExtended,
             .transfer, .virtualCurrencyTransaction, .priceIncreaseConsentRequired,
@@ -130,7 +130,7 @@ struct RevenueCatMembers {
         return .init("renewal_number", number.map { .integer(Int64($0)) } ?? .null)
     }
 
-    /// What is nobody's belongs to the anonymous customer of the purchase.
+    /// A purchase without an owner belongs to the anonymous customer of the purchase.
     private var transferred: [RevenueCatValue.Member] {
         let customer =
             context.customer?.all ?? [event.customerID ?? context.accountToken ?? nobody]
@@ -179,10 +179,10 @@ struct RevenueCatMembers {
 extension RevenueCatMembers {
     private var isGrant: Bool { event.grant != nil }
 
-    /// RevenueCat's name of what a grant by hand gives.
+    /// RevenueCat's name of the product. A manual grant gets a made-up one.
     private var product: String? {
         if let grant = event.grant { return "rc_promo_\(grant.entitlement)_custom" }
-        // A change of product is about the old one.
+        // An event about a change of product names the old product here.
         if case .productChange = kind { return event.before?.productID ?? event.productID }
         return event.productID ?? event.after?.productID
     }
@@ -191,7 +191,7 @@ extension RevenueCatMembers {
         event.grant.map { [$0.entitlement] } ?? context.entitlements
     }
 
-    /// Not every event of a family member says so.
+    /// Not every event of a family member says that the purchase is shared.
     private var isFamilyShare: Bool {
         context.payment(of: event).map { $0.ownership == .familyShared }
             ?? (event.ownership == .familyShared)
@@ -214,7 +214,7 @@ extension RevenueCatMembers {
         event.grant?.from.milliseconds ?? context.payment(of: event)?.from.milliseconds
     }
 
-    /// Nil for what does not end by itself.
+    /// Nil if access does not end by itself.
     private var expiresAt: Int64? {
         if let grant = event.grant { return (grant.withdrawnAt ?? grant.until)?.milliseconds }
         let payment = context.payment(of: event)
@@ -228,7 +228,8 @@ extension RevenueCatMembers {
         case .subscriptionExtended, .uncancellation:
             return event.after?.until?.milliseconds ?? payment?.until?.milliseconds
         default:
-            // What is learned late of an earlier period must not end the present one.
+            // An event that arrives late and is about an earlier period must not end the present
+            // one.
             let present = event.after?.active == true ? event.after?.until?.milliseconds : nil
             let own = payment?.until?.milliseconds ?? event.after?.until?.milliseconds
             return own.map { max($0, present ?? $0) }

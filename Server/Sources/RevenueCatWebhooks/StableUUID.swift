@@ -1,5 +1,5 @@
-/// A UUID that follows from words: the same words give the same one, on every server. It is an id
-/// and no secret, so a short hash without a key is enough.
+/// A UUID that is derived from words: the same words give the same UUID on every server. It is an
+/// id and not a secret, so a short hash without a key is enough.
 enum StableUUID {
     /// FNV-1a with 128 bits.
     private static let offset: UInt128 = 0x6c62_272e_07bb_0142_62b8_2175_6295_c58d
@@ -9,7 +9,7 @@ enum StableUUID {
     static func text(of words: [String]) -> String {
         var hash = offset
         for word in words {
-            // The end of a word counts, so that ["ab", "c"] is not ["a", "bc"].
+            // The ends of words are hashed too, so that ["ab", "c"] differs from ["a", "bc"].
             for byte in Array(word.utf8) + [0] { hash = (hash ^ UInt128(byte)) &* prime }
         }
         let version: UInt128 = 0x8 << 76

@@ -33,7 +33,7 @@ extension Trial {
         return state
     }
 
-    /// Sometimes adds a forged copy of a document. Returns where it stands.
+    /// Sometimes adds a forged copy of a document. Returns its position in the list.
     private func withForgery(_ posted: PurchaseEvidence) -> (PurchaseEvidence, forged: Int?) {
         guard !posted.signedTransactions.isEmpty,
             posted.signedTransactions.count < PurchaseEvidence.documentsMax / 2,

@@ -1,7 +1,7 @@
 /// A date of the Gregorian calendar, without a time zone.
 ///
-/// AppStoreFormats, and PerennialContract's `Timestamp`, contain the same algorithm: neither they
-/// nor this module may import another, and this module does not use Foundation's calendar.
+/// AppStoreFormats, and PerennialContract's `Timestamp`, contain the same algorithm, because none
+/// of these modules may import another. This module does not use Foundation's calendar.
 package struct CivilDate: Hashable, Sendable {
     package var year: Int64
     /// From 1.
@@ -17,8 +17,8 @@ package struct CivilDate: Hashable, Sendable {
         self.day = day
     }
 
-    /// The date of a day counted from 1970-01-01. Years begin in March here, so that the leap day
-    /// comes last; eras of 400 years repeat exactly.
+    /// The date of a day counted from 1970-01-01. The calculation uses years that begin in March,
+    /// so that the leap day comes last, and eras of 400 years, which repeat exactly.
     package init(dayNumber: Int64) {
         let (era, dayOfEra) = Self.floorDivide(dayNumber + 719_468, by: 146_097)
         let yearOfEra = (dayOfEra - dayOfEra / 1460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
@@ -38,8 +38,8 @@ package struct CivilDate: Hashable, Sendable {
         return era * 146_097 + dayOfEra - 719_468
     }
 
-    /// The same day of the month, a number of months later. If that month has no such day, its last
-    /// day.
+    /// The same day of the month, a number of months later. If that month has no such day, the last
+    /// day of that month.
     package func adding(months: Int) -> CivilDate {
         let (years, monthIndex) = Self.floorDivide(year * 12 + month - 1 + Int64(months), by: 12)
         let first = CivilDate(year: years, month: monthIndex + 1, day: 1)
@@ -60,7 +60,7 @@ package struct CivilDate: Hashable, Sendable {
         guard CivilDate(dayNumber: dayNumber) == self else { return nil }
     }
 
-    /// `2026-11-21`.
+    /// The date as `2026-11-21`.
     package var text: String {
         func padded(_ number: Int64, _ width: Int) -> String {
             let digits = String(number)

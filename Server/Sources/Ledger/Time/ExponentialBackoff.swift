@@ -1,5 +1,4 @@
-/// Delays before retrying after failures: the first one, then each twice the one before, up to the
-/// longest.
+/// Delays before retrying after failures. Each delay is twice the one before, up to the longest.
 package struct ExponentialBackoff: Hashable, Sendable {
     package var first: Duration
     package var longest: Duration
@@ -9,7 +8,7 @@ package struct ExponentialBackoff: Hashable, Sendable {
         self.longest = longest
     }
 
-    /// - Parameter failures: the number of failures in a row. No delay for 0 or less.
+    /// - Parameter failures: the number of failures in a row. For 0 or less there is no delay.
     package func delay(after failures: Int) -> Duration {
         guard failures > 0 else { return .zero }
         var (pause, doublingsLeft) = (first, failures - 1)

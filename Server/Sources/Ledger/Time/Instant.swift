@@ -9,7 +9,8 @@ package struct Instant: Hashable, Comparable, Sendable {
 
     package static func < (one: Self, other: Self) -> Bool { one.milliseconds < other.milliseconds }
 
-    /// The moment later by a duration, in whole milliseconds, clamped to the representable range.
+    /// The moment that is later by a duration, in whole milliseconds, clamped to the representable
+    /// range.
     package static func + (instant: Self, duration: Duration) -> Self {
         let (sum, isBeyond) = instant.milliseconds.addingReportingOverflow(
             duration.wholeMilliseconds)
@@ -29,7 +30,7 @@ package struct Instant: Hashable, Comparable, Sendable {
 
 extension Duration {
     /// Whole milliseconds, rounded towards zero. Does not use `components`, which would take longer
-    /// than everything else that a timeline computes.
+    /// than all other calculations of a timeline.
     package var wholeMilliseconds: Int64 {
         Int64(clamping: attoseconds / 1_000_000_000_000_000)
     }
@@ -55,7 +56,7 @@ extension Instant: CustomStringConvertible {
         }
     }
 
-    /// To the minute, for sentences: `2026-11-21 08:30 UTC`.
+    /// The moment to the minute, for sentences: `2026-11-21 08:30 UTC`.
     package var minute: String {
         let (date, millisecondOfDay) = dateAndTime
         let minute = millisecondOfDay / 60_000
@@ -73,9 +74,10 @@ extension Instant: CustomStringConvertible {
     }
 }
 
-/// Text written directly into the string's storage, because a response contains a dozen times.
+/// The text is written directly into the string's storage, because a response contains a dozen
+/// times.
 private struct Digits {
-    /// A year of any 64-bit count of milliseconds has at most nine digits and a sign.
+    /// The year of a 64-bit count of milliseconds has at most nine digits and a sign.
     private static let bytesMax = 40
 
     private let bytes: UnsafeMutableBufferPointer<UInt8>

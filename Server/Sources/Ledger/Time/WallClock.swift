@@ -1,6 +1,6 @@
 /// The local time of one place: the offset from UTC, and its changes.
 ///
-/// A value instead of a time zone name, because this module does not read the machine's time zone
+/// This type replaces a time zone name, because this module does not read the machine's time zone
 /// tables.
 package struct WallClock: Hashable, Sendable {
     package static let utc = WallClock(name: "UTC", secondsAtFirst: 0, changes: [])
@@ -8,7 +8,7 @@ package struct WallClock: Hashable, Sendable {
     /// A change of the offset.
     package struct Change: Hashable, Sendable {
         package var at: Instant
-        /// Seconds east of UTC, from then on.
+        /// Seconds east of UTC, from this moment on.
         package var seconds: Int
 
         package init(at: Instant, seconds: Int) {
@@ -31,10 +31,10 @@ package struct WallClock: Hashable, Sendable {
         self.changes = changes
     }
 
-    /// Returns the moment a number of calendar months, and then days, after another, at the same
-    /// local time. If the month has no such day, its last day is used. A local time that the clocks
-    /// skip moves later by the skipped interval; if a local time occurs twice, the first one is
-    /// used.
+    /// Returns the moment that is a number of calendar months, and then days, after another, at the
+    /// same local time. If the month has no such day, its last day is used. A local time that the
+    /// clocks skip moves later by the skipped interval. If a local time occurs twice, the first one
+    /// is used.
     package func moment(months: Int, days: Int, after start: Instant) -> Instant {
         let (day, time) = CivilDate.dayAndRest(of: localMilliseconds(at: start))
         let date = CivilDate(dayNumber: day).adding(months: months)
@@ -74,7 +74,8 @@ package struct WallClock: Hashable, Sendable {
         return candidates.first { localMilliseconds(at: $0) == wall } ?? candidates[0]
     }
 
-    /// No place is further from UTC, and none changes its offset twice within two days.
+    /// No place is further from UTC than this, and no place changes its offset twice within two
+    /// days.
     private static let offsetMax = Duration.hours(24)
 
     private func offset(at instant: Instant) -> Int64 {

@@ -1,4 +1,4 @@
-/// One change of a wallet that was requested: a debit, or a credit by hand. Unlike credits from
+/// One change of a wallet that was requested: a debit or a manual credit. Unlike credits from
 /// purchases, it is not based on a document.
 package struct Booking: Hashable, Sendable {
     package var kind: Kind
@@ -10,9 +10,9 @@ package struct Booking: Hashable, Sendable {
     package var at: Instant
 
     package enum Kind: Hashable, Sendable, CaseIterable {
-        /// The customer has spent it, or support took it out.
+        /// The customer has spent the amount, or support removed it.
         case debit
-        /// Support, or the app's server, added it, without a purchase.
+        /// Support, or the app's server, added the amount, without a purchase.
         case credit
     }
 

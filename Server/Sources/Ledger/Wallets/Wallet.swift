@@ -13,11 +13,11 @@ package struct WalletRules: Hashable, Sendable {
 
     package struct Currency: Hashable, Sendable {
         package var refunds = Refunds.toZero
-        /// Whether the balance may become negative by spending.
+        /// Whether spending may make the balance negative.
         package var allowsDebt = false
         package var spender = Spender.server
         /// How much an app may spend before this server has confirmed it. The app observes this
-        /// limit, the server does not check it. Nil: nothing.
+        /// limit; the server does not check it. Nil if the app may spend nothing.
         package var offlineMax: Int64?
 
         package init(
@@ -33,18 +33,18 @@ package struct WalletRules: Hashable, Sendable {
 
     /// Who may debit a wallet.
     package enum Spender: String, Hashable, Sendable, CaseIterable {
-        /// The app's server only, with a secret key.
+        /// Only the app's server, with a secret key.
         case server
-        /// The app itself as well, with an app key, for the customer on whose behalf it sends
-        /// requests.
+        /// Also the app, with an app key, for the customer on whose behalf it sends requests.
         case app
     }
 
     /// The part of the purchase's credit that a refund deducts from the wallet.
     package enum Refunds: String, Hashable, Sendable, CaseIterable {
-        /// The part that is still there.
+        /// The part that was not spent.
         case toZero = "to_zero"
-        /// All of it: the part that was already spent becomes a debt, which the next purchase pays.
+        /// The whole credit. The part that was already spent becomes a debt, which the next
+        /// purchase pays.
         case belowZero = "below_zero"
         /// Nothing.
         case nothing
@@ -63,14 +63,14 @@ package struct WalletRules: Hashable, Sendable {
 
     package var allCurrencies: Set<CurrencyID> { Set(credits.values.flatMap(\.keys)) }
 
-    /// How much one unit of a payment's product credits to a currency. Returns nil if nothing, or
-    /// if it is no consumable.
+    /// How much one unit of a payment's product credits to a currency. Returns nil if it credits
+    /// nothing, or if it is not a consumable.
     fileprivate func credit(by payment: Payment, to currency: CurrencyID) -> Int64? {
         payment.kind == .consumable ? credits[payment.product]?[currency] : nil
     }
 
     /// The payments that credit a currency, each transaction once, and how much one unit of each
-    /// credits.
+    /// payment credits.
     fileprivate func credited(
         by payments: [Payment], to currency: CurrencyID
     ) -> [(Payment, Int64)] {
@@ -81,18 +81,19 @@ package struct WalletRules: Hashable, Sendable {
 }
 
 /// A customer's balance of one currency, with its statement: a pure function of the customer's
-/// purchases and bookings (debits, and credits by hand).
+/// purchases and bookings (debits and manual credits).
 ///
 /// Each payment credits only once, however often and however it is reported: a restored purchase
 /// cannot credit twice.
 ///
-/// Credits from purchases are spent first, credits by hand last. So a refund that deducts the
-/// remaining part never deducts credits by hand.
+/// Credits from purchases are spent first, manual credits last. So a refund that deducts the
+/// remaining part never deducts manual credits.
 package struct Wallet: Hashable, Sendable {
     package private(set) var balance: Int64 = 0
     /// Sorted by time.
     package private(set) var entries: [Entry] = []
-    /// How much of the balance was credited by hand. From 0 to the balance; 0 if that is negative.
+    /// How much of the balance is from manual credits. From 0 to the balance; 0 if the balance is
+    /// negative.
     package private(set) var given: Int64 = 0
 
     package struct Entry: Hashable, Sendable {
@@ -110,18 +111,18 @@ package struct Wallet: Hashable, Sendable {
         case purchase(TransactionID, ProductID)
         case refund(TransactionID, ProductID)
         case debit(BookingID, reason: String)
-        /// By hand: nothing was bought.
+        /// Added manually, without a purchase.
         case credit(BookingID, reason: String)
     }
 
-    /// The limit of what one purchase credits, and of one debit or credit by hand: any realistic
-    /// number of them stays far from the limits of Int64.
+    /// The maximum amount that one purchase credits, and the maximum of one debit or manual credit:
+    /// any realistic number of them stays far from the limits of Int64.
     package static let amountMax: Int64 = 1_000_000_000_000
 
     /// - Parameters:
-    ///   - payments: the customer's payments; those for products that credit other currencies are
+    ///   - payments: the customer's payments. Those for products that credit other currencies are
     ///     ignored.
-    ///   - bookings: debits and credits by hand of this currency.
+    ///   - bookings: debits and manual credits of this currency.
     package init(
         of currency: CurrencyID, _ payments: [Payment], _ bookings: [Booking],
         rules: WalletRules
@@ -135,9 +136,9 @@ package struct Wallet: Hashable, Sendable {
     }
 
     /// The balance alone, from the sum of bookings. Returns nil if their times matter: a refund
-    /// deducts only what was there at its time.
+    /// deducts only the part that was left at its time.
     ///
-    /// - Parameter spent: the debits, less the credits by hand.
+    /// - Parameter spent: the debits minus the manual credits.
     package static func balance(
         of currency: CurrencyID, _ payments: [Payment], spent: Int64,
         rules: WalletRules
@@ -189,11 +190,11 @@ package struct Wallet: Hashable, Sendable {
         case .refund where rules.refunds == .nothing: break
         case .refund:
             append(movement.at, movement.cause, movement.amount)
-            // An earlier debt remains.
+            // A debt from before the refund remains.
             let most = rules.allowsDebt ? -movement.amount : .max
             if rules.refunds == .toZero { reduceRefunds(upTo: min(given - balance, most)) }
         }
-        // A debit uses credits by hand only after everything else. A credit by hand pays a debt
+        // A debit uses manual credits only after everything else. A manual credit pays a debt
         // first.
         given = min(given, max(0, balance))
     }
@@ -205,8 +206,8 @@ package struct Wallet: Hashable, Sendable {
     }
 
     /// Reduces refunds in the statement, the latest first, so that they leave no debt. A refund
-    /// that is learned of late must not leave one either: amounts spent since then count as spent
-    /// before it.
+    /// that is learned of late must not leave a debt either: amounts spent since the refund count
+    /// as spent before it.
     private mutating func reduceRefunds(upTo missing: Int64) {
         var rest = max(0, missing)
         for index in entries.indices.reversed() where rest > 0 {
@@ -220,7 +221,7 @@ package struct Wallet: Hashable, Sendable {
     }
 }
 
-/// Something that moves a balance, before the refund rules apply.
+/// A change of a balance, before the refund rules apply.
 private struct Movement {
     var at: Instant
     var cause: Wallet.Cause

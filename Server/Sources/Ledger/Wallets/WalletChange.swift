@@ -2,15 +2,15 @@
 package struct WalletChange: Hashable, Sendable {
     package var currency: CurrencyID
     package var environment: Environment
-    /// The balance reported last; 0 if none was.
+    /// The balance reported last. 0 if none was reported.
     package var before: Int64
     /// The balance reported now. The next change of the wallet begins with it.
     package var after: Int64
-    /// For a debit: its id.
+    /// The id of the debit, if it is one.
     package var debit: BookingID?
-    /// For a credit by hand: its id.
+    /// The id of the manual credit, if it is one.
     package var credit: BookingID?
-    /// For both: the reason, and the caller's idempotency key.
+    /// The reason of a debit or a manual credit, and the caller's idempotency key.
     package var reason: String?
     package var key: String?
 
@@ -44,13 +44,13 @@ extension Wallet {
     }
 
     /// All differences between this statement and a later one: new entries, entries whose amount
-    /// differs, and entries that are gone. Their amounts add up to the difference of the balances.
-    /// Credits come before deductions, so that no balance in between is lower than both.
+    /// differs, and entries that no longer exist. Their amounts add up to the difference of the
+    /// balances. Credits come before deductions, so that no balance in between is lower than both.
     ///
-    /// New facts about one purchase may change what the refund of another deducted: that is a
-    /// separate step. Only a refund that no longer exists, or is smaller, is restored. A refund
-    /// that deducts less for any other reason, or is gone together with its purchase, was not
-    /// reversed.
+    /// New facts about one purchase may change how much the refund of another one deducted. That is
+    /// a separate step. A refund counts as reversed only if its purchase still exists and the
+    /// refund no longer exists or is smaller. A refund that deducts less for any other reason, or
+    /// no longer exists because its purchase does not, was not reversed.
     package func steps(to later: Wallet) -> [Step] {
         let former = Dictionary(entries.map { ($0.cause, $0) }) { one, _ in one }
         let known = Set(later.entries.map(\.cause))
@@ -66,7 +66,7 @@ extension Wallet {
 }
 
 extension Wallet.Cause {
-    /// The purchase that a refund belongs to; nil for other causes.
+    /// The purchase that a refund belongs to. Nil for other causes.
     fileprivate var refunded: Wallet.Cause? {
         switch self {
         case .refund(let transaction, let product): .purchase(transaction, product)
@@ -92,7 +92,7 @@ extension Wallet.Step {
         self.init(kind: kind, at: entry.at, cause: entry.cause, amount: amount)
     }
 
-    /// - Parameter isReversed: whether it is a refund whose purchase still exists.
+    /// - Parameter isReversed: whether the entry is a refund whose purchase still exists.
     fileprivate init?(gone entry: Wallet.Entry, isReversed: Bool) {
         guard entry.amount != 0 else { return nil }
         self.init(

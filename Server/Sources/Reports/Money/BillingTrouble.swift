@@ -7,7 +7,7 @@ struct BillingTrouble: Hashable, Sendable {
     var due: Instant
     /// The end of access. Equal to ``due`` if there was no grace.
     var graceEnd: Instant
-    /// When it was paid, was given up, or will be given up.
+    /// When the payment was collected or given up, or when it will be given up.
     var end: Instant
 
     /// How long before a period's end the App Store begins to collect for the next one.
@@ -15,10 +15,10 @@ struct BillingTrouble: Hashable, Sendable {
 
     /// - Parameters:
     ///   - next: when the next period of the purchase begins. Nil if none is known.
-    ///   - isRecovered: whether that period is a renewal, and not a new purchase.
+    ///   - isRecovered: whether the next period is a renewal, and not a new purchase.
     ///   - renewals: all statements about the renewal of the purchase, sorted by attestation.
     ///   - clock: the App Store's own clock, in which the days of retry are counted.
-    /// - Returns: nil if no document reports a problem.
+    /// - Returns: nil if no document reports a billing problem.
     init?(
         after period: Timeline.Period, next: Instant?, isRecovered: Bool,
         _ renewals: [Timeline.Attested<Renewal>], clock: WallClock

@@ -1,10 +1,11 @@
 import Ledger
 
-/// Decides how much of a price the seller gets: the developer's membership of Apple's small
-/// business program, and the sales taxes that prices contain. Documents of the App Store contain
-/// neither.
+/// Decides how much of a price the seller gets. It depends on the developer's membership of Apple's
+/// Small Business Program, and on the sales taxes that prices contain. Documents of the App Store
+/// contain neither.
 package struct MoneyRules: Hashable, Sendable {
-    /// Times in which the seller was a member. No end: still a member.
+    /// Times in which the seller was a member of the program. A time without an end means that the
+    /// seller still is.
     package var smallBusiness: [Membership]
     /// Sales tax in thousandths of a percent of the price without tax, by storefront.
     package var taxes: [String: Int64]
@@ -12,7 +13,7 @@ package struct MoneyRules: Hashable, Sendable {
     package var clock: WallClock
     /// The App Store's own time, by which it counts calendar days.
     package var storeClock = WallClock.utc
-    /// How long a period of each product lasts, where that is declared.
+    /// How long a period of each product lasts, if the configuration declares it.
     package var lengths: [ProductID: PlanLength] = [:]
 
     package struct Membership: Hashable, Sendable {
@@ -37,7 +38,8 @@ package struct MoneyRules: Hashable, Sendable {
         self.clock = clock
     }
 
-    /// Increased when rows are derived differently, so that existing ones are derived again.
+    /// Must be increased when rows are derived differently, so that existing rows are derived
+    /// again.
     private static let derivation = 9
 
     /// Equal for equal rules. Rows derived by other rules are derived again.
@@ -63,21 +65,22 @@ package struct MoneyRules: Hashable, Sendable {
     /// Program", "Auto-renewable Subscriptions").
     package static let standardRate: Int64 = 30_000
     package static let reducedRate: Int64 = 15_000
-    /// Paid service after which the reduced rate applies.
+    /// The time of paid service after which the reduced rate applies.
     static let paidServiceForReducedRate = Duration.days(365)
     /// A longer gap, in days of the App Store's calendar, resets the paid service.
     private static let paidServiceGapDays = 60
 
-    /// Whether the service was paused for so long that the paid service starts from zero.
+    /// Whether the service was interrupted for so long that the paid service starts again from
+    /// zero.
     func resetsPaidService(from end: Instant, until start: Instant) -> Bool {
-        // The calendar matters only near the limit: its days differ by hours.
+        // The calendar matters only near the limit, because calendar days differ only by hours.
         let days = Self.paidServiceGapDays
         guard start > end + .days(days - 1) else { return false }
         guard start <= end + .days(days + 1) else { return true }
         return start > storeClock.moment(months: 0, days: Self.paidServiceGapDays, after: end)
     }
 
-    /// The App Store's share of what is charged at a moment, in thousandths of a percent.
+    /// The App Store's share of a charge at a moment, in thousandths of a percent.
     ///
     /// - Parameter paidService: how long the customer had paid for the subscription before.
     func commissionRate(at moment: Instant, paidService: Duration = .zero) -> Int64 {
@@ -87,8 +90,8 @@ package struct MoneyRules: Hashable, Sendable {
         return isReduced ? Self.reducedRate : Self.standardRate
     }
 
-    /// Divides a price: first the tax is taken out, then the App Store's share of the rest. Both
-    /// are rounded down, so the seller's part has the remainder.
+    /// Divides a price: first the tax is subtracted, then the App Store's share of the rest. Both
+    /// are rounded down, so the seller's part includes the remainder.
     func split(_ price: Int64, storefront: String?, commissionRate: Int64) -> PriceSplit {
         let taxRate = storefront.flatMap { taxes[$0] } ?? 0
         let whole = Percentage.whole
@@ -99,8 +102,8 @@ package struct MoneyRules: Hashable, Sendable {
 
     /// The price of a payment per month. Zero if it has no price or no end, or nothing was paid.
     ///
-    /// - Parameter start: when its period began, if that is earlier: the price of seats that were
-    ///   added within a period is for a whole period.
+    /// - Parameter start: when the payment's period began, if that is earlier than the payment. The
+    ///   price of seats that were added within a period is for a whole period.
     func monthly(
         _ payment: Payment, since start: Instant? = nil, commissionRate: Int64
     ) -> Movement.Amounts {
@@ -123,15 +126,15 @@ package struct MoneyRules: Hashable, Sendable {
         return amounts
     }
 
-    /// Nil if only the period itself shows the length: an offer that is paid up front has its own
-    /// length.
+    /// Nil if the length must be taken from the period itself: an offer that is paid up front has
+    /// another length.
     private func length(of payment: Payment) -> PlanLength? {
         if payment.commitment != nil { return .months(1) }
         return payment.terms == .full ? lengths[payment.product] : nil
     }
 
-    /// Divides the price of several units: each unit separately, as in the App Store's reports, if
-    /// the price is a multiple.
+    /// Divides the price of several units. If the price is a multiple, each unit is divided
+    /// separately, as in the App Store's reports.
     func split(
         _ price: Int64, units: Int64, storefront: String?, commissionRate: Int64
     ) -> PriceSplit {
@@ -154,13 +157,13 @@ package struct MoneyRules: Hashable, Sendable {
 
     private static func part(_ amount: Int64, _ share: Int64, of whole: Int64) -> Int64 {
         guard amount > 0 else { return 0 }
-        // Split into two parts, so that no amount is too large.
+        // Whole part and remainder are multiplied separately, so that no amount overflows.
         let (units, rest) = amount.quotientAndRemainder(dividingBy: whole)
         return units * share + rest * share / whole
     }
 }
 
-/// Parts of a price, in its unit.
+/// Parts of a price, in thousandths of the same unit.
 struct PriceSplit: Hashable, Sendable {
     var tax: Int64
     var commission: Int64

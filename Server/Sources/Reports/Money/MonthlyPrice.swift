@@ -33,10 +33,11 @@ package enum MonthlyPrice {
 
     private static let dayMilliseconds: Int64 = 86_400_000
 
-    /// In the same unit as the price, rounded to the nearest.
+    /// The monthly price in the same unit as the price, rounded to the nearest.
     package static func monthly(_ price: Int64, from: Instant, until: Instant) -> Int64 {
         let days = days(from: from, until: until)
-        // A length between two usual ones is the shorter one, which the App Store has extended.
+        // If a length lies between two usual ones, it is the shorter one, which the App Store has
+        // extended.
         return monthly(price, every: usual.last { $0.days <= days }?.length ?? .days(days))
     }
 

@@ -1,21 +1,21 @@
 import Ledger
 
-/// The change that one purchase made at one moment. Every number of a report is a sum over
-/// movements: the active subscriptions at a moment are the sum of all ``Movement/Counts/active`` up
-/// to it.
+/// A change that one purchase made at one moment. Every number of a report is a sum over movements:
+/// the active subscriptions at a moment are the sum of all ``Movement/Counts/active`` up to that
+/// moment.
 ///
-/// An end that will happen if nothing else does is a movement in the future. When the purchase
+/// An end that will occur if nothing else happens is a movement in the future. When the purchase
 /// renews, another movement replaces it.
 package struct Movement: Hashable, Sendable {
     package var kind: Kind
     package var at: Instant
-    /// The App Store's number of the period or purchase that this belongs to.
+    /// The App Store's number of the period or purchase that the movement belongs to.
     package var transaction: TransactionID
     package var segment: Segment
     package var amounts: Amounts
     package var counts: Counts
-    /// Whether it is the difference that a refund made until it was reversed: see
-    /// ``PurchaseBooks``. Without these movements, the others describe the present knowledge.
+    /// Whether the movement is part of the difference that a refund made until it was reversed: see
+    /// ``PurchaseBooks``. The other movements alone describe the present knowledge.
     package var isMeanwhile = false
 
     package var category: Category { Category(kind, isMeanwhile: isMeanwhile) }
@@ -44,14 +44,14 @@ package struct Movement: Hashable, Sendable {
         /// A paid period ended, including its grace period, and nothing was paid.
         case churn
         case refund
-        /// The part of the price that an upgrade refunded: no customer asked for it.
+        /// The part of the price that an upgrade refunded. No customer asked for it.
         case credit
         case graceStarted = "grace_started"
         case graceEnded = "grace_ended"
         case retryStarted = "retry_started"
         /// The App Store gave up.
         case retryEnded = "retry_ended"
-        /// The payment was collected, or the customer bought again meanwhile.
+        /// The payment was collected, or the customer bought again in the meantime.
         case retryRecovered = "retry_recovered"
         /// The customer switched renewal off.
         case renewalOff = "renewal_off"
@@ -64,8 +64,8 @@ package struct Movement: Hashable, Sendable {
         package var kind: Kind
         package var isMeanwhile: Bool
 
-        /// The prefix of the words for movements that lasted until a reversal. No other word has
-        /// it.
+        /// The prefix of the words for movements with ``isMeanwhile``. No other word has this
+        /// prefix.
         package static let prefix = "meanwhile_"
 
         package init(_ kind: Kind, isMeanwhile: Bool = false) {
@@ -108,10 +108,10 @@ package struct Movement: Hashable, Sendable {
         package var mrrCommission: Int64 = 0
         /// The change of ``mrr`` if a month had four weeks, as RevenueCat computes it.
         package var mrrOfFourWeeks: Int64 = 0
-        /// The change of the monthly amount that customers have agreed to pay: ``mrr``, and the
+        /// The change of the monthly amount that customers have agreed to pay: ``mrr``, plus the
         /// months of a commitment that could not be collected yet.
         package var contracted: Int64 = 0
-        /// The change of what customers still owe of their commitments.
+        /// The change of the amount that customers still owe of their commitments.
         package var promised: Int64 = 0
 
         package init(
@@ -125,7 +125,7 @@ package struct Movement: Hashable, Sendable {
             self.mrr = mrr
         }
 
-        /// The seller's part of it.
+        /// The seller's part: ``gross`` without refunds, tax and commission.
         package var proceeds: Int64 { gross - refunded - tax - commission }
 
         /// The same operation on each amount.
@@ -151,17 +151,18 @@ package struct Movement: Hashable, Sendable {
     package struct Counts: Hashable, Sendable {
         /// Prices that were charged.
         package var payments: Int64 = 0
-        /// Paid and not over, including grace.
+        /// Paid subscriptions that are not over, including those in grace.
         package var active: Int64 = 0
-        /// In a free period.
+        /// Subscriptions in a free period.
         package var trials: Int64 = 0
         /// The number of active ones in grace.
         package var grace: Int64 = 0
-        /// Not active; the App Store still tries to collect.
+        /// Subscriptions that are not active but that the App Store still tries to collect.
         package var retry: Int64 = 0
         /// The number of active ones whose renewal is off.
         package var notRenewing: Int64 = 0
-        /// The number of people that the active ones are paid for: one, or the seats of a group.
+        /// The number of people that the active subscriptions are paid for: one, or the seats of a
+        /// group.
         package var seats: Int64 = 0
 
         package init(
@@ -208,7 +209,7 @@ extension Movement.Counts {
 }
 
 extension Movement.Amounts {
-    /// The counts without flows: a charge does not persist.
+    /// The persistent amounts: those of the state, without charges and refunds.
     var ofStock: Self {
         var stock = self
         (stock.gross, stock.refunded, stock.tax, stock.commission) = (0, 0, 0, 0)

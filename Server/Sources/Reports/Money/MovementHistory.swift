@@ -1,9 +1,10 @@
 import Ledger
 
 /// The movements of one purchase as they were known at any moment. A movement that turned out to be
-/// different is not changed: it was known until then, and another one replaces it.
+/// different is not changed: the old one is marked as known until then, and another one replaces
+/// it.
 package struct MovementHistory: Hashable, Sendable {
-    /// A movement, and from when to when it was known.
+    /// A movement, and the time in which it was known.
     package struct Version: Hashable, Sendable {
         package var movement: Movement
         package var knownAt: Instant
@@ -21,10 +22,10 @@ package struct MovementHistory: Hashable, Sendable {
     package struct Change: Hashable, Sendable {
         /// When it became known.
         package var at: Instant
-        /// Versions that became known at the same moment. They are deleted, because they were never
-        /// known.
+        /// Versions that became known and were replaced at the same moment. They are deleted,
+        /// because they were known for no time.
         package var replaced: [Version]
-        /// Versions that were replaced at the same moment, and are correct after all.
+        /// Versions that were replaced at the same moment, but are correct after all.
         package var restored: [Version]
         package var added: [Movement]
 
@@ -55,8 +56,8 @@ package struct MovementHistory: Hashable, Sendable {
     /// - Parameter versions: the stored versions.
     package init(versions: [Version]) { self.versions = versions }
 
-    /// - Parameter documents: the facts of each document about the purchase with the moment when it
-    ///   was received, in the order in which they were received.
+    /// - Parameter documents: the facts of each document about the purchase, with the moment when
+    ///   the document was received, in the order in which they were received.
     package init(
         of purchase: PurchaseID, _ documents: [(receivedAt: Instant, facts: [Fact])],
         rules: MoneyRules

@@ -1,10 +1,11 @@
 import Ledger
 
 // Refunds that were reversed. The movements of a purchase are computed from its present timeline,
-// which no longer shows them. What happened is what was true at each moment: between a refund and
-// its reversal, the movements of the timeline with the refund; before and after, those of the
-// timeline without it; and at the reversal, the amounts that are charged again. The difference
-// between what happened and the present knowledge is added as movements with `isMeanwhile`.
+// which no longer shows such refunds. The movements that happened are those that were true at each
+// moment: between a refund and its reversal, the movements of the timeline with the refund; before
+// and after, those of the timeline without it; and at the reversal, the amounts that are charged
+// again. The difference between what happened and the present knowledge is added as movements with
+// `isMeanwhile`.
 
 extension PurchaseBooks {
     /// The movements with `isMeanwhile`. None if no refund was reversed.
@@ -24,8 +25,9 @@ extension PurchaseBooks {
             let inForce = reversals.filter { $0.contains(moment) }
             var known = movements
             if !inForce.isEmpty {
-                // Later evidence says nothing about this time: a renewal after the reversal does
-                // not mean that the App Store was collecting for it while the refund was in force.
+                // Evidence from after the reversal says nothing about this time: a renewal after
+                // the reversal does not mean that the App Store was collecting while the refund was
+                // in force.
                 let then = Timeline(
                     of: timeline.purchase,
                     Self.facts(of: timeline, payments, refundedBy: inForce, before: next))
@@ -45,7 +47,8 @@ extension PurchaseBooks {
 
     /// The statements about payments, as if some refunds had not been reversed.
     ///
-    /// - Parameter end: leaves out other periods that begin from then on; nil leaves none out.
+    /// - Parameter end: other periods that begin at this moment or later are left out; nil leaves
+    ///   none out.
     private static func facts(
         of timeline: Timeline, _ payments: [AttestedPayment],
         refundedBy reversals: [ReversedRefund], before end: Instant?
@@ -97,7 +100,7 @@ private struct ReversalStory {
         refunds[reversal] = refund
     }
 
-    /// The App Store charges the refunded amounts again.
+    /// Charges the refunded amounts again, as the App Store did.
     mutating func chargeAgain(_ reversal: ReversedRefund) {
         guard var refund = refunds[reversal] else { return }
         refund.at = reversal.reversedAt
@@ -105,7 +108,7 @@ private struct ReversalStory {
         told.append(refund)
     }
 
-    /// Uses other movements from one moment to the next.
+    /// Uses the given movements from one moment to the next.
     mutating func goOn(with movements: [Movement], from moment: Instant, to end: Instant?) {
         if !hasBegun {
             told += base.filter { $0.at < moment }
@@ -217,7 +220,7 @@ private struct ReversalStory {
         for movement in told { add(movement, false) }
         for movement in base { add(movement, true) }
         let found = differences.values.filter { $0.amounts != .init() || $0.counts != .init() }
-        // A reversed refund always leaves a movement, so that it stays visible.
+        // A reversed refund always leaves at least one movement, so that it stays visible.
         return found.isEmpty ? refunds.values.map(\.emptied) : Array(found)
     }
 }
@@ -233,7 +236,7 @@ extension Movement {
 }
 
 extension Movement.Counts {
-    /// The movement without payments, which are flows.
+    /// The persistent counts, without payments.
     fileprivate var ofStock: Self {
         var stock = self
         stock.payments = 0

@@ -4,8 +4,8 @@ import Ledger
 /// money.
 ///
 /// Transactions describe the present knowledge. Movements describe what happened: they include a
-/// reversed refund, and its reversal. Their difference from the present knowledge is marked: see
-/// ``Movement/isMeanwhile``.
+/// reversed refund, and its reversal. Movements that differ from the present knowledge are marked:
+/// see ``Movement/isMeanwhile``.
 package struct PurchaseBooks: Hashable, Sendable {
     package private(set) var transactions: [TransactionLine] = []
     /// Sorted by time.
@@ -15,9 +15,9 @@ package struct PurchaseBooks: Hashable, Sendable {
 
     /// - Parameters:
     ///   - renewals: every statement about the purchase's renewal, in any order. The timeline has
-    ///     only the latest one, but grace and retry of earlier years count, too.
-    ///   - payments: every statement about its payments, in any order. Without them, refunds that
-    ///     were reversed are left out.
+    ///     only the latest one, but grace and retry of earlier years also count.
+    ///   - payments: every statement about its payments, in any order. If they are missing, refunds
+    ///     that were reversed are left out.
     package init(
         of timeline: Timeline, _ renewals: [Timeline.Attested<Renewal>],
         _ payments: [AttestedPayment] = [], rules: MoneyRules
@@ -198,8 +198,8 @@ package struct PurchaseBooks: Hashable, Sendable {
         return difference > 0 ? .expansion : .contraction
     }
 
-    /// One movement if all properties that divide reports stay the same, otherwise one out of the
-    /// old segment and one into the new.
+    /// Adds one movement if all properties that divide reports stay the same. Otherwise adds one
+    /// that leaves the old segment and one that enters the new segment.
     private mutating func replace(
         _ before: SubscriptionSpan, by span: SubscriptionSpan, leaving: Movement.Kind,
         entering: Movement.Kind
@@ -274,8 +274,8 @@ package struct PurchaseBooks: Hashable, Sendable {
         ]
     }
 
-    /// The times when renewal was off within a span. Statements from before it began do not count,
-    /// unless they name the span's own end: such a period was charged ahead.
+    /// The times within a span when renewal was off. Statements from before the span began do not
+    /// count, unless they name the span's own end: such a period was charged ahead.
     private mutating func addRenewalSwitches(
         of span: SubscriptionSpan, _ renewals: [Timeline.Attested<Renewal>]
     ) {
@@ -315,7 +315,8 @@ extension SubscriptionSpan {
         segment.price?.currency == other.segment.price?.currency
     }
 
-    /// Whether only the storefront has changed to the euro in between, not the customer.
+    /// Whether the storefront has changed to the euro, and the customer has not moved to another
+    /// storefront.
     fileprivate func becomesEuro(in other: Self) -> Bool {
         other.segment.price?.currency == EuroChangeover.euro
             && segment.price.flatMap { EuroChangeover($0.currency) } != nil
@@ -326,7 +327,7 @@ extension SubscriptionSpan {
     /// euro is the same price.
     private static let roundingPart: Int64 = 100
 
-    /// By how much the price of a month in euros differs from this one.
+    /// The difference between the monthly price in euros and this one.
     fileprivate func change(toEuroOf other: Self) -> Int64 {
         let euro = segment.price.flatMap { EuroChangeover($0.currency) }
         let difference = other.mrr - (euro?.euros(mrr) ?? 0)
@@ -356,8 +357,8 @@ extension Movement {
 }
 
 /// How long a customer had paid for a subscription, without a long gap, when a period began (Apple:
-/// "Days of paid service"). Whole days: a day on which clocks change counts as one day. A refund
-/// that came later does not change it.
+/// "Days of paid service"). Counted in whole days: a day on which clocks change counts as one day.
+/// A later refund does not change it.
 private struct PaidTime {
     private(set) var length = Duration.zero
 
@@ -378,7 +379,7 @@ private struct PaidTime {
 }
 
 extension Timeline.Period {
-    /// Its end as far as it was known at a moment: a refund ends it from then on.
+    /// The end of the period as known at a moment: a refund ends the period from its own moment on.
     fileprivate func knownEnd(at moment: Instant) -> Instant? {
         guard let end else { return nil }
         guard let revocation = payment.revocation, revocation.at <= moment else { return end }

@@ -8,15 +8,16 @@ struct ReversedRefund: Hashable, Sendable {
     let refund: Revocation
     /// When the first document says that the period was refunded.
     let toldAt: Instant
-    /// When the first later document says that it is not refunded: the App Store signs no other
-    /// moment.
+    /// When the first later document says that the period is not refunded. The App Store signs no
+    /// other time of the reversal.
     let reversedAt: Instant
 
-    /// Documents of different kinds date the same refund with and without milliseconds.
+    /// Documents of different kinds date the same refund with or without milliseconds, so dates
+    /// that differ by less are equal.
     private static let sameRefundMax = Duration.seconds(1)
 
     /// Whether the reversal came after the refund. A refund of a period that had not begun counts
-    /// from its beginning.
+    /// from the period's beginning.
     func contains(_ moment: Instant) -> Bool { refund.at <= moment && moment < reversedAt }
 
     /// The reversed refunds of a purchase, in order of their documents.
@@ -60,7 +61,7 @@ struct ReversedRefund: Hashable, Sendable {
     }
 }
 
-/// The statement of one document about a payment.
+/// One document's statement about a payment.
 package struct AttestedPayment: Hashable, Sendable {
     package let fact: Fact
     package let payment: Payment
@@ -76,8 +77,8 @@ package struct AttestedPayment: Hashable, Sendable {
     /// The App Store's identifier of the period, or the transaction if there is none.
     var subject: String { payment.line ?? payment.transaction.rawValue }
     var grade: Grade { fact.grade }
-    /// Whether both are about one transaction. A document about another restored copy says nothing
-    /// about a refund of this one.
+    /// Whether both statements are about one transaction. A document about another restored copy
+    /// says nothing about a refund of this one.
     func isOfSameCopy(as other: Self) -> Bool {
         payment.line != nil || payment.transaction == other.payment.transaction
     }

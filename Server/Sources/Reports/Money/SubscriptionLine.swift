@@ -7,7 +7,7 @@ package struct SubscriptionLine: Hashable, Sendable {
     package var ownership: Ownership
     package var state: Access.State?
     package var until: Instant?
-    /// When the state will change with time alone. Nil if it will not.
+    /// When the state will change without new facts. Nil if it will not.
     package var changesAt: Instant?
     package var willRenew: Bool?
     package var renewsTo: ProductID?
@@ -21,11 +21,11 @@ package struct SubscriptionLine: Hashable, Sendable {
     /// How many people the next period is paid for, if the App Store reports it.
     package var seatsAtRenewal: Int?
 
-    /// Returns nil if the purchase is no subscription.
+    /// Returns nil if the purchase is not a subscription.
     ///
     /// - Parameters:
     ///   - status: the last reported status of the purchase.
-    ///   - changesAt: when the status will change with time alone.
+    ///   - changesAt: when the status will change without new facts.
     package init?(of timeline: Timeline, _ status: PurchaseStatus?, changesAt: Instant?) {
         guard let period = timeline.latestPeriod, period.payment.isSubscription else { return nil }
         transaction = period.payment.transaction
@@ -72,7 +72,7 @@ extension Timeline {
 }
 
 extension Renewal.Ending {
-    /// The name in rows and reports.
+    /// The name of the state in rows and reports.
     package var word: String {
         switch self {
         case .cancelled: "cancelled"

@@ -12,9 +12,10 @@ struct SubscriptionSpan: Hashable, Sendable {
     /// The end of retry: equal to ``end`` if there was none.
     var retryEnd: Instant
     var isFree: Bool
-    /// How many people are paid for. Zero in a free period.
+    /// The number of people that are paid for. Zero in a free period.
     var seats: Int64
-    /// The payments that begin with it. None if seats of a running period were refunded.
+    /// The payments that begin with the span. None if it begins with a refund of seats of a running
+    /// period.
     var charged: [Payment]
     /// The monthly price. Zero for a free period, or if no document contains the price.
     var monthly: Movement.Amounts
@@ -27,7 +28,7 @@ struct SubscriptionSpan: Hashable, Sendable {
         payment.monthsPromised > 0 && paidEnd == payment.until && end < retryEnd
     }
 
-    /// Whether the other one begins before this one is over.
+    /// Whether the next span begins before this one is over, or at its end.
     func isContinued(by next: Self) -> Bool { next.start <= end }
 
     /// The spans of a purchase, in order, without overlaps. Periods that never gave access, and
@@ -36,7 +37,7 @@ struct SubscriptionSpan: Hashable, Sendable {
     ///
     /// - Parameters:
     ///   - clock: the App Store's own clock.
-    ///   - monthly: the monthly price of a payment, if its period began at a moment.
+    ///   - monthly: the monthly price of a payment, given when its period began.
     static func spans(
         of timeline: Timeline, _ renewals: [Timeline.Attested<Renewal>], clock: WallClock,
         monthly: (Payment, Instant) -> Movement.Amounts
@@ -86,7 +87,8 @@ struct SubscriptionSpan: Hashable, Sendable {
 
     private mutating func extend(by trouble: BillingTrouble?) {
         guard let trouble else { return }
-        // After a refund there is no grace, but the due payment is still collected.
+        // After a refund there is no grace, but the App Store still tries to collect the due
+        // payment.
         if paidEnd == trouble.due { end = trouble.graceEnd }
         retryEnd = trouble.end
     }
@@ -111,12 +113,12 @@ private struct SeatGroup {
 
     private var parts: [Timeline.Period] { [main] + added }
 
-    /// The part that lasted longest.
+    /// The part of the group that lasted longest.
     var last: Timeline.Period {
         added.reduce(main) { ($0.openUntil ?? $0.from) < ($1.openUntil ?? $1.from) ? $1 : $0 }
     }
 
-    /// One span for each stretch with the same number of seats.
+    /// One span for each time with the same number of seats.
     func spans(
         _ monthly: (Payment, Instant) -> Movement.Amounts
     ) -> [SubscriptionSpan] {
@@ -139,7 +141,8 @@ private struct SeatGroup {
 }
 
 extension Timeline.Period {
-    /// Whether reports count it among subscriptions: the customer paid for it, or began a trial.
+    /// Whether reports count the period among subscriptions: the customer paid for it, or began a
+    /// trial.
     var isCountedSubscription: Bool {
         guard payment.isSubscription, payment.ownership == .purchased, !isVoid else { return false }
         return openUntil.map { $0 > from } ?? false
@@ -147,19 +150,19 @@ extension Timeline.Period {
 }
 
 extension Payment {
-    /// Whether money was paid. Documents from before prices were signed only contain the terms of a
-    /// period.
+    /// Whether money was paid. Documents from the time before prices were signed contain only the
+    /// terms of a period.
     var isPaid: Bool { price.map { $0.milliunits > 0 } ?? !isFree }
 
-    /// How many people were paid for, without single seats that were refunded, which its price does
-    /// not include either.
+    /// The number of people that were paid for, without seats that were refunded individually. The
+    /// price does not include those seats either.
     var seatsPaid: Int64 {
         guard let seats else { return 1 }
         let left = quantity - seats.refunded
         return Int64(left > 0 || revocation == nil ? max(0, left) : quantity)
     }
 
-    /// The months of its commitment that follow this one.
+    /// The months of the payment's commitment that follow its own month.
     var monthsPromised: Int64 {
         commitment.map { Int64(max($0.months - $0.month, 0)) } ?? 0
     }

@@ -1,6 +1,6 @@
 import Ledger
 
-/// One transaction as a row for people: what was bought, its price, and its refund.
+/// One transaction as a row for people: its product, its price, and its refund.
 package struct TransactionLine: Hashable, Sendable {
     package var transaction: TransactionID
     /// The App Store's identifier of the period (Apple: `webOrderLineItemId`).
@@ -16,7 +16,7 @@ package struct TransactionLine: Hashable, Sendable {
     package var from: Instant
     /// The period's own end; nil if it has none.
     package var until: Instant?
-    /// The effective end: earlier if it was refunded or replaced.
+    /// The actual end: earlier than the period's own end if it was refunded or replaced.
     package var endedAt: Instant?
     /// The amount charged, in thousandths of the currency's unit; 0 for a family member, or if no
     /// document contains it.
@@ -67,8 +67,8 @@ package struct TransactionLine: Hashable, Sendable {
         refunded = gross - left
         refundedTax = charged.tax - rest.tax
         refundedCommission = charged.commission - rest.commission
-        // A renewal that was charged ahead and never began was refunded at the latest when it would
-        // have begun.
+        // If a renewal was charged ahead and never began, its refund is dated at the latest when it
+        // would have begun.
         refundedAt =
             refunded == 0
             ? nil : payment.revocation.map { max($0.at, payment.from) } ?? payment.from
@@ -76,8 +76,8 @@ package struct TransactionLine: Hashable, Sendable {
 }
 
 extension Payment {
-    /// The tiers that an amount is the sum of: of all seats, or of those left after the cheapest
-    /// ones were refunded. Nil if it is another amount.
+    /// The tiers whose sum is the amount: those of all seats, or of the seats left after the
+    /// cheapest ones were refunded. Nil for any other amount.
     fileprivate func tiers(of amount: Int64) -> [Seats.Tier]? {
         guard let seats, !seats.tiers.isEmpty else { return nil }
         return [seats.tiers, seats.tiersLeft].first { $0.isWorth(amount) }
@@ -110,8 +110,9 @@ extension [Seats.Tier] {
 }
 
 extension Timeline.Period {
-    /// Whether another product replaced it. A renewal that was charged ahead and never began may
-    /// not be reported as upgraded; if it has a refund of its own, the customer asked for that.
+    /// Whether another product replaced the period. A renewal that was charged ahead and never
+    /// began may not be reported as upgraded. If it has a reported refund, the customer asked for
+    /// that.
     package var gaveWayToAnother: Bool {
         payment.isUpgraded || isVoid && payment.revocation == nil
     }

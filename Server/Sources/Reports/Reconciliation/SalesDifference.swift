@@ -28,13 +28,13 @@ package struct SalesDifference: Hashable, Sendable {
         }
     }
 
-    /// Why two numbers differ. Every difference has exactly one.
+    /// Why two numbers differ. Every difference has exactly one cause.
     package enum Cause: String, Hashable, Sendable, CaseIterable {
-        /// There is no file of the App Store for the day yet.
+        /// The App Store's file for the day is still missing.
         case fileMissing = "file_missing"
-        /// Every number of the file is twice ours: it was counted twice.
+        /// Every number of the file is twice ours, because it was counted twice.
         case countedTwice = "counted_twice"
-        /// The other side has it on an adjacent day.
+        /// The other side has the amount on an adjacent day.
         case dayBoundary = "day_boundary"
         /// The other side has the charge on another day: a payment that was collected in a grace
         /// period begins where the period before it ended.
@@ -43,7 +43,8 @@ package struct SalesDifference: Hashable, Sendable {
         case refundOnAnotherDay = "refund_on_another_day"
         /// A refund that was reversed: the App Store has two rows, and we have none.
         case refundReversed = "refund_reversed"
-        /// A grace period after a free period: the App Store counts it as grace, we as free.
+        /// A grace period after a free period: the App Store counts it as grace, we count it as
+        /// free.
         case graceAfterTrial = "grace_after_trial"
         /// The App Store counts purchases shared with family members.
         case familySharing = "family_sharing"
@@ -53,11 +54,12 @@ package struct SalesDifference: Hashable, Sendable {
         case unknownProduct = "unknown_product"
         /// A product that we have never seen, in a file about all apps of a developer.
         case otherApp = "other_app"
-        /// The file lists the SKUs of items, and its sums belong to products that it does not name.
+        /// The file lists the SKUs of items. Their sums belong to products that the file does not
+        /// name.
         case itemSKUs = "item_skus"
-        /// Sold by the App Store, but never reported to us.
+        /// The App Store sold the product, but never reported the sale to us.
         case notHeardOf = "not_heard_of"
-        /// Known to us, but not in the file of its day.
+        /// We know the sale, but the file of its day does not contain it.
         case notInFile = "not_in_file"
         /// The same units at another price.
         case price
@@ -90,7 +92,7 @@ package struct SalesDifference: Hashable, Sendable {
         }
     }
 
-    /// Whether it is, or may be, about a refund.
+    /// Whether the cause is, or may be, a refund.
     var isOfRefund = false
 
     /// Apple's number minus ours.

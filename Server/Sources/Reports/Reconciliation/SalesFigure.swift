@@ -37,7 +37,7 @@ package struct SalesFigure: Hashable, Sendable {
     /// The seller's amount, in thousandths of the currency's unit. Nil if it is in another
     /// currency.
     package var proceeds: Int64? = 0
-    /// Purchases that were shared with family members. Only we know them.
+    /// Purchases that were shared with family members. Only our side counts them.
     package var sharedUnits: Int64 = 0
     /// The number of ``units`` that cost nothing.
     package var freeUnits: Int64 = 0

@@ -5,7 +5,7 @@ import Ledger
 /// documents; look for the same amount on another day; explain each remaining difference
 /// separately.
 package struct SalesReconciliation: Sendable {
-    /// The maximum number of days between equal figures on the two sides.
+    /// The maximum number of days between equal figures of the two sides.
     private static let daysApartMax: Int64 = 90
 
     /// Sorted by day, product and country.
@@ -47,8 +47,8 @@ package struct SalesReconciliation: Sendable {
         differences.sort { $0.key < $1.key }
     }
 
-    /// The sums of the differences that are not explained by another day, a missing file, or the
-    /// way of counting, by quantity and currency.
+    /// The sums of the differences that neither another day, a missing file, nor another way of
+    /// counting explains, by quantity and currency.
     package var residual: [SalesDifference.Quantity: [String: Int64]] {
         var sums: [SalesDifference.Quantity: [String: Int64]] = [:]
         for one in differences where one.cause.isResidual {
@@ -61,7 +61,7 @@ package struct SalesReconciliation: Sendable {
 
     // MARK: - Whole days
 
-    /// Days on which everything is twice ours.
+    /// Days on which every number of the file is twice ours.
     private static func doubledDays(
         _ mine: [SalesFigure.Key: SalesFigure], _ theirs: [SalesFigure.Key: SalesFigure]
     ) -> Set<Int64> {
@@ -79,8 +79,8 @@ package struct SalesReconciliation: Sendable {
 
     // MARK: - What our documents explain
 
-    /// Counts a figure as the App Store does, if its files confirm that. Days without a file
-    /// confirm everything.
+    /// Counts a figure as the App Store does, if its files confirm that. A day without a file
+    /// confirms any figure.
     private mutating func apply(
         _ shift: SalesShift, to mine: inout [SalesFigure.Key: SalesFigure],
         _ theirs: [SalesFigure.Key: SalesFigure]
@@ -172,7 +172,8 @@ package struct SalesReconciliation: Sendable {
     }
 
     /// Proceeds depend on units, prices and refunds. If those are equal, the App Store keeps
-    /// another share, or takes another tax: a share is a round percentage of the price.
+    /// another share, or subtracts another tax. It is the share if the proceeds differ as the App
+    /// Store's two shares do.
     private func cause(
         ofProceeds mine: SalesFigure, _ theirs: SalesFigure
     ) -> SalesDifference.Cause {
@@ -185,7 +186,7 @@ package struct SalesReconciliation: Sendable {
         return Self.isOtherShare(own, other) ? .commission : .tax
     }
 
-    /// Whether two proceeds of the same price differ as 70 % and 85 % do, apart from rounding.
+    /// Whether two proceeds of the same price differ as 70 % and 85 % do, except for rounding.
     private static func isOtherShare(_ one: Int64, _ other: Int64) -> Bool {
         let (low, high) = (min(abs(one), abs(other)), max(abs(one), abs(other)))
         let standard = Percentage.whole - MoneyRules.standardRate
@@ -197,12 +198,12 @@ package struct SalesReconciliation: Sendable {
     // MARK: - Items
 
     /// If a file lists items of unknown products, its sums may belong to products that we know and
-    /// the file does not name. Then nothing is missing on either side.
+    /// that the file does not name. Then nothing is missing on either side.
     private mutating func explainItemLists() {
         let unnamed = differences.indices.filter {
             let one = differences[$0]
             let isUnknown = [.unknownProduct, .otherApp].contains(one.cause)
-            // Free sales are listed under the items, too.
+            // Free sales are also listed under the items.
             let isOurs = one.cause == .notInFile || one.cause == .freeUnits
             return one.key.product.isItemList ? isUnknown : isOurs
         }
@@ -235,7 +236,7 @@ package struct SalesReconciliation: Sendable {
         explainReversals()
     }
 
-    /// For the App Store, a reversed refund is a refund and another sale; for us, it is nothing.
+    /// For the App Store, a reversed refund is a refund and another sale. For us, neither exists.
     private mutating func explainReversals() {
         let left = differences.indices.filter { differences[$0].cause == .notHeardOf }
         for refund in left where differences[refund].quantity == .refundedUnits {
@@ -314,7 +315,7 @@ extension SalesDifference {
             quantity: quantity)
     }
 
-    /// Why the other side has it on another day, if not on the next one.
+    /// The cause if the other side has the amount on another day that is not adjacent.
     fileprivate var movedCause: Cause {
         switch quantity {
         case .refundedUnits, .refunded: .refundOnAnotherDay
@@ -325,7 +326,7 @@ extension SalesDifference {
 }
 
 extension SalesDifference.Cause {
-    /// Whether the other side may have the same on another day.
+    /// Whether the other side may have the same amount on another day.
     fileprivate var isMovable: Bool { self == .notHeardOf || self == .notInFile }
 
     /// Whether money may be missing.

@@ -21,21 +21,22 @@ package struct StandingFigure: Hashable, Sendable {
     /// Paid and open, including grace.
     package var active: Int64 = 0
     package var trials: Int64 = 0
-    /// The number of active ones in grace.
+    /// The number of active subscriptions in grace.
     package var grace: Int64 = 0
     package var retry: Int64 = 0
-    /// Subscriptions that are not among the active ones, because our documents say that they were
-    /// refunded then, and charged again since. The App Store may have charged again before the
-    /// first document that says so.
+    /// Subscriptions that are not active, because our documents say that they were refunded at that
+    /// time and charged again later. The App Store may have charged again before the first document
+    /// that says so.
     package var restored: Int64 = 0
     /// Trials in the same situation.
     package var restoredTrials: Int64 = 0
-    /// Active ones that only we count: in a grace period then, and paid since.
+    /// Subscriptions that only we count as active: they were in a grace period at that time, and
+    /// were paid later.
     package var collected: Int64 = 0
-    /// Trials in the same situation: the period cost nothing.
+    /// Trials in the same situation: the collected period cost nothing.
     package var collectedTrials: Int64 = 0
-    /// Those in retry whose retry ended soon after the day's end, according to the first document
-    /// about it.
+    /// Subscriptions in retry whose retry ended soon after the day's end, according to the first
+    /// document about it.
     package var overSoon: Int64 = 0
 
     package init(_ key: Key) { self.key = key }
@@ -65,7 +66,7 @@ package struct StandingReconciliation: Sendable {
     /// - Parameters:
     ///   - ours: one figure for each key of the days.
     ///   - apples: one figure for each key.
-    ///   - days: the days for which there is a file; others are not compared.
+    ///   - days: the days for which there is a file. Other days are not compared.
     package init(ours: [StandingFigure], apples: [StandingFigure], days: Set<Int64>) {
         let mine = Dictionary(ours.map { ($0.key, $0) }) { first, _ in first }
         let theirs = Dictionary(apples.map { ($0.key, $0) }) { first, _ in first }
@@ -74,7 +75,7 @@ package struct StandingReconciliation: Sendable {
         }
     }
 
-    /// The sums of what may be missing, by quantity.
+    /// The sums of the differences that may be missing subscriptions, by quantity.
     package var residual: [SalesDifference.Quantity: Int64] {
         differences.filter(\.cause.isResidual).reduce(into: [:]) {
             $0[$1.quantity] = ($0[$1.quantity] ?? 0).addingSaturated($1.difference)
@@ -88,10 +89,10 @@ package struct StandingReconciliation: Sendable {
         let restoredTrials = min(
             mine.restoredTrials, max(0, theirs.trials.subtractingSaturated(mine.trials)))
         shift(&mine, \.trials, by: restoredTrials, .trials, .refundReversed)
-        // A payment collected in a grace period counts as paid from its beginning.
+        // A payment collected in a grace period counts as paid from the beginning of its period.
         let collected = min(mine.collected, max(0, theirs.grace.subtractingSaturated(mine.grace)))
         shift(&mine, \.grace, by: collected, .grace, .chargeOnAnotherDay)
-        // A period that costs nothing counts as our trial from its beginning.
+        // A free period counts as our trial from its beginning.
         let collectedTrials = min(
             mine.collectedTrials, collected,
             max(0, mine.trials.subtractingSaturated(theirs.trials)),
@@ -100,7 +101,7 @@ package struct StandingReconciliation: Sendable {
         shift(&mine, \.trials, by: -collectedTrials, .trials, .chargeOnAnotherDay)
         let overSoon = min(mine.overSoon, max(0, mine.retry.subtractingSaturated(theirs.retry)))
         shift(&mine, \.retry, by: -overSoon, .retry, .dayBoundary)
-        // A grace period after a free one is free for us, and a grace period for Apple.
+        // We count a grace period after a free period as free, and Apple counts it as grace.
         let free = theirs.grace.subtractingSaturated(mine.grace)
         if free > 0, mine.trials.subtractingSaturated(theirs.trials) == free,
             theirs.active.subtractingSaturated(mine.active) == free

@@ -3,16 +3,16 @@ import Ledger
 /// A transaction that the App Store counts at other moments than we do, according to documents.
 package struct TransactionShift: Hashable, Sendable {
     package enum Kind: Hashable, Sendable {
-        /// The charge is dated by the beginning of its period, and was collected later: in a grace
+        /// The charge has the date at which its period begins, but was collected later, in a grace
         /// period. The moment is that of the first document about it.
         case collectedLater(at: Instant)
-        /// A refund that was reversed. For the App Store it is a refund, and another sale if the
-        /// whole price was charged again. The moment is that of the first document without it.
+        /// The refund was reversed. For the App Store it is a refund, and another sale if the whole
+        /// price was charged again. The moment is that of the first document without the refund.
         case refundReversed(at: Instant)
     }
 
     package var kind: Kind
-    /// For a reversed refund: with the refunded amount, which is zero for a free period.
+    /// For a reversed refund: the line with the refunded amount, which is zero for a free period.
     package var line: TransactionLine
 
     /// Whether the facts make a shift possible. Most purchases have none.
