@@ -16,8 +16,8 @@ package struct StoreTransaction: Hashable, Sendable {
     package var isFamilyShared: Bool
     /// How many units were bought at once.
     package var quantity: Int
-    /// Nil unless the customer bought several seats. Nil for a member's transaction, too, because
-    /// it only repeats the purchaser's numbers.
+    /// Nil unless the customer bought several seats. Nil for a member's transaction too, because it
+    /// only repeats the purchaser's numbers.
     package var seats: Seats?
     package var offer: Offer
     /// When the App Store signed this document.
@@ -72,10 +72,11 @@ package struct StoreTransaction: Hashable, Sendable {
         case other
     }
 
-    /// The seats of one transaction. A period has several if seats were added within it.
+    /// The seats of one transaction. A period has several transactions if seats were added within
+    /// it.
     package struct Seats: Hashable, Sendable {
         package var bought: Int
-        /// How many of them a refund revoked.
+        /// How many of the seats a refund revoked.
         package var revoked: Int
 
         package init(bought: Int, revoked: Int = 0) {
@@ -98,7 +99,7 @@ package struct StoreTransaction: Hashable, Sendable {
         package var ownership: String?
         /// The product of the bundle that contains the subscription.
         package var bundleProductID: String?
-        /// Nil unless the customer has committed to pay by the month for a longer time.
+        /// Nil unless the customer has committed to monthly payments for a longer time.
         package var commitment: Commitment?
 
         package init(
@@ -121,7 +122,7 @@ package struct StoreTransaction: Hashable, Sendable {
         /// The number of this month in the commitment, from 1.
         package var month: Int
         package var months: Int
-        /// When the last month ends. Nil if the document does not say.
+        /// When the last month of the commitment ends. Nil if the document does not say.
         package var until: Timestamp?
 
         package init(month: Int, months: Int, until: Timestamp?) {
@@ -133,7 +134,7 @@ package struct StoreTransaction: Hashable, Sendable {
 }
 
 extension StoreTransaction {
-    /// Whether it is a subscription's paid period that includes a moment.
+    /// Whether this is a subscription's paid period that includes a moment.
     package func isRunningSubscription(at now: Timestamp) -> Bool {
         kind == .renewing && revokedAt == nil && !isUpgraded
             && (expiresAt.map { $0 > now } ?? true)
@@ -146,7 +147,8 @@ extension StoreTransaction {
                 && expiresAt == other.expiresAt
     }
 
-    /// The seats of this transaction that are not refunded. One if it is for one person.
+    /// The seats of this transaction that are not refunded. One if the transaction is for one
+    /// person.
     package var seatsLeft: Int {
         guard revokedAt == nil, !isUpgraded else { return 0 }
         return seats.map { max(0, $0.bought - max(0, $0.revoked)) } ?? 1
@@ -165,7 +167,7 @@ extension Collection<StoreTransaction> {
     }
 
     /// The document of the subscription's latest period: the first payment for that period that was
-    /// not refunded. Nil if there is none.
+    /// not refunded. If all were refunded, the latest one. Nil if there is none.
     package var latestPeriod: StoreTransaction? {
         let inOrder = filter { !$0.isUpgraded }.sorted {
             ($0.purchasedAt, $0.id) < ($1.purchasedAt, $1.id)
@@ -223,11 +225,12 @@ package struct StoreStatus: Hashable, Sendable {
 }
 
 extension StoreStatus {
-    /// Whether it was signed after a period began. An earlier one is about an earlier period.
+    /// Whether the status was signed after a period began. A status that was signed before
+    /// describes an earlier period.
     package func isAbout(_ period: StoreTransaction) -> Bool { signedAt >= period.purchasedAt }
 }
 
-/// When something was first seen that counts only once it is seen again.
+/// When the device first saw something that counts only if it is seen again.
 package struct Sighting: Hashable, Sendable {
     package var seenAt: Timestamp
     /// The launch of the app in which it was seen: a number that differs in each process.
@@ -241,7 +244,7 @@ package struct Sighting: Hashable, Sendable {
 
 /// All evidence of the App Store on this device, and when the App Store last answered.
 package struct StoreEvidence: Hashable, Sendable {
-    /// By transaction id, the newest document of each.
+    /// The newest document of each transaction, by transaction id.
     package var transactions: [String: StoreTransaction]
     /// By original transaction id.
     package var statuses: [String: StoreStatus]
@@ -250,7 +253,7 @@ package struct StoreEvidence: Hashable, Sendable {
     /// Purchases that were missing from the last list that was not empty, and when that was first
     /// seen. By original transaction id.
     package var missing: [String: Sighting]
-    /// When the store last returned an answer that was not empty. Nil before the first.
+    /// When the store last returned an answer that was not empty. Nil if it never did.
     package var answeredAt: Timestamp?
     /// Whether this evidence can be trusted: the store has answered in this process, or nobody but
     /// this device has changed the file that contains it. Untrusted evidence opens nothing.

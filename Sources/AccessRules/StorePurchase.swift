@@ -1,6 +1,6 @@
 internal import PerennialContract
 
-/// All documents of the App Store on this device about one purchase that count.
+/// The documents of the App Store on this device about one purchase, and which of them count.
 struct StorePurchase {
     /// The original transaction id; for a term, its own transaction id.
     var id: String
@@ -9,13 +9,14 @@ struct StorePurchase {
     var all: [StoreTransaction]
     /// The documents that count in addition to the server's answer.
     var counting: [StoreTransaction]
-    /// Nil if there is none, or if the server's answer has replaced it.
+    /// Nil if there is no status, or if the server's answer has replaced it.
     var status: StoreStatus?
-    /// Whether a list of the store did not contain it.
+    /// Whether the store's lists do not contain the purchase.
     var isAbsent: Bool
     /// When the absence was first seen.
     var missingSince: Timestamp?
-    /// The end of the same purchase as the server reports it, if that is later than every end here.
+    /// The end of the same purchase as the server reports it. Nil unless it is later than every end
+    /// here.
     var serverEnd: End?
 
     enum End: Equatable, Comparable {
@@ -55,7 +56,8 @@ struct StorePurchase {
 
     // MARK: - Open
 
-    /// The first period that was bought decides now; the last one says when all of them end.
+    /// Of the periods that were bought, the first one gives the present state, and the latest end
+    /// counts.
     private func open(
         _ valid: [StoreTransaction], at now: Timestamp, _ ends: [String: Timestamp]
     ) -> Finding? {
@@ -74,8 +76,8 @@ struct StorePurchase {
     private func revoked(
         among giving: [StoreTransaction], after valid: [StoreTransaction]
     ) -> Finding? {
-        // A refund of added seats takes nothing from the person who has paid for the rest of the
-        // period.
+        // A refund of added seats does not close access for a person who has paid for the rest of
+        // the period.
         let isWholly = { (refund: StoreTransaction) in
             isRevoked(refund) && !valid.contains { $0.isLeft(ofPeriodOf: refund) }
         }
@@ -120,8 +122,8 @@ struct StorePurchase {
         return finding(about: latest, ended.outcome(at: now))
     }
 
-    /// A grace period that was reported after the server's answer, while the documents of the
-    /// period before it are older than that answer.
+    /// The finding if only a grace period was reported after the server's answer, and the documents
+    /// of the period before it are older than that answer.
     private func graceAlone(
         at now: Timestamp, gives: (String) -> Bool, hold: (Timestamp) -> HoldTime
     ) -> Finding? {
@@ -139,7 +141,7 @@ struct StorePurchase {
         return status.saidAt >= end.adding(-min(EndedPeriod.collectedAheadMax, half))
     }
 
-    /// The App Store does not list the purchase, so its documents open nothing.
+    /// Closes a finding because the App Store does not list the purchase.
     private func absent(_ finding: Finding) -> Finding {
         var shut = finding
         if finding.isOpen {
@@ -198,7 +200,7 @@ extension StorePurchase.End {
 
 extension StoreTransaction {
     /// When the time that the transaction paid for is over, if nothing is revoked. Nil if it gives
-    /// nothing.
+    /// no access.
     func paidEnd(_ terms: [String: Timestamp]) -> StorePurchase.End? {
         switch kind {
         case .renewing: expiresAt.map { .at($0) } ?? .never

@@ -1,7 +1,7 @@
 package import PerennialContract
 
-/// How long terms last that do not renew, computed as the server computes it. The App Store reports
-/// no end for them.
+/// How long terms last, computed as the server computes it. Terms do not renew, and the App Store
+/// reports no end for them.
 package struct TermRules: Sendable {
     /// The length of each term, by product id.
     package var products: [String: Length]
@@ -21,7 +21,8 @@ package struct TermRules: Sendable {
         package var months: Int
         /// Whole days in addition to the months, including the bonus.
         package var days: Int
-        /// Terms of one chain follow each other; terms of different chains run side by side.
+        /// The name of the chain. Terms of one chain follow each other; terms of different chains
+        /// run in parallel.
         package var chain: String
 
         package init(months: Int, days: Int, chain: String) {
@@ -36,18 +37,18 @@ package struct TermRules: Sendable {
         package var transactionID: String
         package var productID: String
         package var from: Timestamp
-        /// The end. A refunded term ends earlier than was paid for.
+        /// The end. If the term was refunded, the end is earlier than paid for.
         package var until: Timestamp
-        /// Whether it follows the term before it in its chain without a gap.
+        /// Whether the term follows the one before it in its chain without a gap.
         package var continues: Bool
         package var chain: String
     }
 }
 
 extension TermRules {
-    /// The number of terms per chain. Older ones beyond this limit are ignored.
+    /// The maximum number of terms per chain. Older terms beyond it are ignored.
     private static let termsMax = 1_000
-    /// The number of units bought at once. The App Store itself limits it to ten.
+    /// The maximum number of units bought at once. The App Store itself limits it to ten.
     private static let quantityMax = 100
 
     /// All terms of a customer, sorted by start. Transactions of other kinds, and those for
@@ -55,9 +56,9 @@ extension TermRules {
     ///
     /// Each chain is computed from its first purchase. A term begins when it is bought, or at the
     /// end of the term before it. The ends of consecutive terms are counted from the start of the
-    /// first one, so that a run that began on the last day of a month ends on last days; but no
-    /// term is shorter than it would be alone. A refunded term ends at its refund, and those after
-    /// it move up. A term refunded before it began does not count.
+    /// first one, so that terms of a run that began on the last day of a month end on last days of
+    /// months. But no term is shorter than it would be alone. A refunded term ends at its refund,
+    /// and the terms after it move up. A term refunded before it began does not count.
     package func terms(of transactions: some Sequence<StoreTransaction>) -> [Term] {
         var chains: [String: [StoreTransaction]] = [:]
         for transaction in transactions where transaction.kind == .nonRenewing {
@@ -121,8 +122,8 @@ private struct Chain {
     private var days = 0
     private var end: Timestamp?
 
-    /// The most by which a term can be too short because clocks skip an hour: its end keeps the
-    /// local time at which the run began. Milliseconds.
+    /// The largest amount by which a term may be too short because clocks skip an hour: its end
+    /// keeps the local time at which the run began. Milliseconds.
     private static let leapMax: Int64 = 12 * 3_600_000
 
     init(name: String) { self.name = name }
@@ -136,8 +137,8 @@ private struct Chain {
         if running == nil || anchor == nil { (anchor, months, days) = (from, 0, 0) }
         (months, days) = (months + more.months, days + more.days)
         var paid = clock.moment(months: months, days: days, after: anchor ?? from)
-        // Over a long run, the added days and months may be less than this term alone: then the run
-        // is counted anew from here.
+        // Over a long run, the added days and months may end earlier than this term alone would.
+        // Then the run is counted anew from this term.
         let alone = clock.moment(months: more.months, days: more.days, after: from)
         if alone > paid.adding(Self.leapMax) {
             (paid, anchor, months, days) = (alone, from, more.months, more.days)
@@ -147,7 +148,7 @@ private struct Chain {
             until: paid, continues: end == from, chain: name)
         if let refund = transaction.revokedAt, refund < paid {
             term.until = refund
-            // Later terms are counted from there.
+            // Later terms are counted from this term.
             (anchor, months, days) = (refund, 0, 0)
         }
         end = term.until

@@ -1,7 +1,7 @@
 package import PerennialContract
 
-/// The local time of one place. The offsets come in as a function, because this module does not
-/// read the device's table of time zones.
+/// The local time of one place. A function returns the offsets, because this module does not read
+/// the device's table of time zones.
 package struct WallClock: Sendable {
     package static let utc = WallClock { _ in 0 }
 
@@ -10,10 +10,10 @@ package struct WallClock: Sendable {
     /// - Parameter seconds: how many seconds the place is east of UTC at a moment.
     package init(seconds: @escaping @Sendable (Timestamp) -> Int) { self.seconds = seconds }
 
-    /// Returns the moment a number of calendar months, and then days, after another, at the same
-    /// local time. If the month has no such day, its last day is used. A local time that the clocks
-    /// skip moves later by the skipped interval; if a local time occurs twice, the first one is
-    /// used.
+    /// Returns the moment that is a number of calendar months, and then days, after another, at the
+    /// same local time. If the month has no such day, its last day is used. A local time that the
+    /// clocks skip moves later by the skipped interval. If a local time occurs twice, the first one
+    /// is used.
     package func moment(months: Int, days: Int, after start: Timestamp) -> Timestamp {
         let (day, time) = CivilDate.dayAndRest(of: localMilliseconds(at: start))
         let date = CivilDate(dayNumber: day).adding(months: months)
@@ -32,7 +32,8 @@ package struct WallClock: Sendable {
         return candidates.first { localMilliseconds(at: $0) == wall } ?? candidates[0]
     }
 
-    /// No place is further from UTC, and none changes its offset twice within two days.
+    /// No place is further from UTC than this, and no place changes its offset twice within two
+    /// days.
     private static let offsetMax: Int64 = 24 * 3_600_000
 
     private func offset(at moment: Timestamp) -> Int64 { Int64(seconds(moment)) * 1000 }

@@ -11,8 +11,8 @@ extension Perennial {
         /// or a new anonymous one. An empty text, or one of more than 255 bytes, is not a valid id
         /// and counts as nil.
         public var customer: String?
-        /// If false, nothing is bought or posted before `identify`: for apps that always require a
-        /// log-in.
+        /// If false, the SDK buys and posts nothing before `identify` is called. For apps that
+        /// always require a log-in.
         public var allowsAnonymous: Bool
         public var role: Role
         /// The app group whose folder holds the files, for extensions or widgets that read them.
@@ -23,7 +23,8 @@ extension Perennial {
         public var trustedKeys: [PublicKey]
         /// A file made by `perennial config export`, for a first launch without a network.
         public var bundledOfferings: URL?
-        /// Returns a proof from your own log-in for each request, if the server requires one.
+        /// Returns a proof from your own log-in system for each request, if the server requires
+        /// one.
         public var proof: (@Sendable (_ customer: String) async throws -> String)?
         public var log: LogHandler?
         /// How long access stays open after a period's end while neither the server nor the App

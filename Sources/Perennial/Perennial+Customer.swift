@@ -1,8 +1,8 @@
 public import Foundation
 
 extension Perennial {
-    /// Signs a customer in. Everything that the previous customer had is shut at once, also
-    /// offline. Returns what is known about the new customer.
+    /// Signs a customer in. All access of the previous customer is shut at once, even offline.
+    /// Returns what is known about the new customer.
     ///
     /// - Parameter customer: the app's own id of one person, 1 to 255 bytes of UTF-8.
     /// - Throws: `Failure`, such as `customer_id_not_valid`, if the server or this device refuses
@@ -28,8 +28,8 @@ extension Perennial {
     /// Deletes the account: erases the person on the server and on this device. The purchases stay
     /// with the Apple account. The server requires a proof for a person: see `Configuration.proof`.
     ///
-    /// - Throws: `Failure` if the server has not confirmed it. Then nothing is erased on this
-    ///   device: call it again.
+    /// - Throws: `Failure` if the server has not confirmed the erasure. Then nothing is erased on
+    ///   this device: call it again.
     public func eraseCustomer() async throws(Failure) {
         switch part {
         case .script(let script): try await script.erase()
@@ -40,7 +40,7 @@ extension Perennial {
     /// Records whether the App Store may learn how much the customer used, if the customer asks for
     /// a refund.
     ///
-    /// - Throws: `Failure` if the server has not recorded it.
+    /// - Throws: `Failure` if the server has not recorded the consent.
     public func setRefundConsent(_ consents: Bool) async throws(Failure) {
         guard case .engine(let engine) = part else { return }
         try await engine.setRefundConsent(consents)
@@ -50,8 +50,8 @@ extension Perennial {
 // MARK: - What is for sale
 
 extension Perennial {
-    /// The products for sale at a placement; without an argument, at the first one. Read from
-    /// memory if the store has answered before.
+    /// The products for sale at a placement. Without an argument, those of the first placement.
+    /// Read from memory if the store has answered before.
     ///
     /// - Throws: `Failure`: a temporary one if neither the server nor a file in the app has
     ///   provided offerings yet, or if the store cannot be reached; `placement_unknown` if the
@@ -72,8 +72,8 @@ extension Perennial {
         PaywallContent(try await offeringWithEligibility(placement), snapshot, at: now)
     }
 
-    /// An offering that says which of its offers the customer may take. Sends a request to the
-    /// server.
+    /// An offering that says for which of its offers the customer is eligible. Sends a request to
+    /// the server.
     package func offeringWithEligibility(_ placement: PlacementID?) async throws(Failure)
         -> Offering
     {
@@ -93,11 +93,11 @@ extension Perennial {
         }
     }
 
-    /// The offers of a product, each with the reason why the customer may or may not take it.
-    /// Offers that the customer may take come first.
+    /// The offers of a product, each with the reason why the customer is or is not eligible for it.
+    /// Offers for which the customer is eligible come first.
     ///
-    /// - Parameter plan: one of the product's plans. Nil: the offers of the plan that pays the
-    ///   whole period at once.
+    /// - Parameter plan: one of the product's plans. If nil, the plan that pays the whole period at
+    ///   once.
     /// - Throws: `Failure` if the store or the server cannot be asked.
     public func offers(
         for product: ProductID, of plan: Plan? = nil
@@ -136,7 +136,7 @@ extension Perennial {
         }
     }
 
-    /// All publications, the newest first, each with whether the customer may read it.
+    /// All publications, the newest first. Each says whether the customer may read it.
     ///
     /// - Throws: `Failure` if the server cannot be asked.
     public func content() async throws(Failure) -> [Publication] {
@@ -146,7 +146,8 @@ extension Perennial {
 
     /// A link to a publication's file. It is valid for some minutes.
     ///
-    /// - Throws: `Failure` if the customer may not read it, or if the server cannot be asked.
+    /// - Throws: `Failure` if the customer may not read the publication, or if the server cannot be
+    ///   asked.
     public func link(to item: Publication.ID) async throws(Failure) -> URL {
         guard case .engine(let engine) = part else {
             throw Failure("content_unknown", remedy: "A preview has no content.")
@@ -158,7 +159,8 @@ extension Perennial {
 // MARK: - Words
 
 extension Perennial {
-    /// Why an entitlement is open or shut: each purchase, each rule, each clock. Uses no network.
+    /// Why an entitlement is open or shut: each purchase, each rule, each clock. Does not use the
+    /// network.
     public func explain(_ entitlement: EntitlementID) -> Explanation {
         switch part {
         case .script(let script): script.explain(entitlement)

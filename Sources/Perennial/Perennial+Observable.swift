@@ -10,7 +10,7 @@ public import Observation
 extension Perennial: Observable {}
 
 #if canImport(Combine)
-    /// For views before iOS 17: `@ObservedObject` and `@EnvironmentObject`.
+    /// Lets views before iOS 17 observe changes: with `@ObservedObject` and `@EnvironmentObject`.
     extension Perennial: ObservableObject {
         /// Fires on the main actor, after ``snapshot`` has changed.
         public var objectWillChange: ObservableObjectPublisher { publisher.objectWillChange }

@@ -2,8 +2,8 @@ public import Foundation
 public import StoreKit
 
 extension Perennial {
-    /// Buys a product. A second call while the payment sheet is shown joins the first. Returns when
-    /// the access of the purchase is known.
+    /// Buys a product. A second call while the payment sheet is shown joins the first call. Returns
+    /// when it is known which access the purchase gives.
     ///
     /// A cancelled purchase, or one that waits for a parent's approval, is an outcome and not an
     /// error.
@@ -37,7 +37,7 @@ extension Perennial {
         }
     }
 
-    /// Whether to sell a product to this customer now, by what is known on this device.
+    /// Whether to sell a product to this customer now, as far as this device knows.
     ///
     /// - Parameters:
     ///   - product: the product that the customer would buy.
@@ -64,7 +64,7 @@ extension Perennial {
         }
     }
 
-    /// Posts the app's receipt. For StoreKit 1, before `finishTransaction`.
+    /// Posts the app's receipt. For apps that use StoreKit 1: call it before `finishTransaction`.
     @discardableResult
     public func receive(
         appReceipt: Data, because intent: Intent
@@ -75,8 +75,8 @@ extension Perennial {
     }
 
     /// Promoted purchases and win-back offers that the customer chose outside the app. Each is
-    /// saved for three days, until a reader takes it, even if the app ends meanwhile. One reader at
-    /// a time: a new stream ends the one before.
+    /// saved for three days, until a reader takes it, even if the app ends in the meantime. There
+    /// is one reader at a time: a new stream ends the one before.
     public var requests: AsyncStream<PurchaseRequest> {
         switch part {
         case .script(let script): return script.requests
@@ -104,7 +104,7 @@ extension Perennial {
         }
     }
 
-    /// What `restore` would do, for each purchase. Changes nothing, and asks for no password.
+    /// What `restore` would do with each purchase. Changes nothing, and asks for no password.
     ///
     /// - Throws: `Failure` if the server cannot be asked.
     public func previewRestore() async throws(Failure) -> RestorePreview {

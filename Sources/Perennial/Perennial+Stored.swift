@@ -2,7 +2,7 @@ internal import Foundation
 internal import PerennialContract
 
 extension Perennial {
-    /// The last snapshot in the app's files: for widgets and extensions that have the app's
+    /// The last snapshot in the app's files. For widgets and extensions that have the app's
     /// `appGroup`, server and key in their configuration. Sends and writes nothing, and does not
     /// listen to the store. The snapshot is unknown if the app was never launched, and before the
     /// first unlock after a restart of the device.
@@ -28,7 +28,7 @@ extension Perennial {
         }
         _ = state.readOfferings(
             bundled: configuration.bundledOfferings, files.catalogue.read())
-        // The app had read it when it wrote the file.
+        // The app had read the store when it wrote the file.
         state.isStoreRead = true
         let now = state.clock.now(by: clock)
         return state.makeSnapshot(of: state.makeEvidence(at: now)).snapshot

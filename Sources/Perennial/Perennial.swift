@@ -17,7 +17,7 @@ public final class Perennial: Sendable {
 
     let publisher: SnapshotPublisher
     let part: Part
-    /// Nil if a script plays the engine.
+    /// Nil if a script replaces the engine.
     private let running: RunningEngine?
 
     /// Begins to listen to the store. Reads one small file; uses neither the network nor the
@@ -58,10 +58,10 @@ public final class Perennial: Sendable {
         publisher = running.publisher
     }
 
-    /// Creates an instance that a script plays: it never connects, reads and writes no file, and
+    /// Creates an instance that a script controls: it never connects, reads and writes no file, and
     /// does not listen to a store.
     ///
-    /// - Parameter snapshot: the snapshot until ``show(_:)``.
+    /// - Parameter snapshot: the snapshot that is shown until ``show(_:)``.
     package init(playing script: any Script, showing snapshot: Snapshot, clock: any DeviceClock) {
         running = nil
         part = .script(script)
@@ -71,15 +71,16 @@ public final class Perennial: Sendable {
     /// Publishes a script's snapshot. Do not call it on an instance with an engine.
     package func show(_ snapshot: Snapshot) { publisher.show(snapshot) }
 
-    /// Does what happens when the app comes to the foreground. Apple's systems call it by
-    /// themselves.
+    /// Does the same as when the app comes to the foreground. On Apple's systems this happens
+    /// automatically.
     package func enterForeground() async { await running?.engine.enterForeground() }
 
-    /// Stops everything at once, as the end of the process does: nothing more is written, sent or
+    /// Stops everything at once, as the end of the process would: nothing more is written, sent or
     /// finished. Unfinished work continues at the next launch.
     package func stop() async { await running?.stop() }
 
-    /// Whether an entitlement is open now: from memory, on any thread. Never waits, never throws.
+    /// Whether an entitlement is open now. Read from memory, on any thread. Never waits, never
+    /// throws.
     public subscript(_ entitlement: EntitlementID) -> Access { snapshot[entitlement] }
 
     /// All that is known at one moment.
@@ -92,7 +93,7 @@ public final class Perennial: Sendable {
     public var now: Date { publisher.now.date }
 
     /// Each new snapshot, beginning with the present one. Equal snapshots are not repeated, and a
-    /// slow reader skips intermediate ones.
+    /// slow reader skips snapshots in between.
     public var changes: AsyncStream<Snapshot> { publisher.changes() }
 
     /// Each change of one entitlement, beginning with its present state.
@@ -158,8 +159,8 @@ public final class Perennial: Sendable {
         return found ?? snapshot
     }
 
-    /// Requests the newest state from the server and the store. Usually not needed: launch,
-    /// foreground, purchases and updates do it.
+    /// Requests the newest state from the server and the store. Usually not needed, because launch,
+    /// foreground, purchases and updates do this.
     ///
     /// - Throws: `Failure` if the server cannot be asked. The store's answer is recorded even then.
     @discardableResult

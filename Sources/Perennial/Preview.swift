@@ -83,7 +83,7 @@ struct Preview: Script {
 
 extension Perennial {
     /// Creates an instance for previews: it shows the given values, buys without a store, and never
-    /// connects. For tests, `ScriptedStore` of `PerennialTesting` does more: its purchases open
+    /// connects. For tests, use `ScriptedStore` of `PerennialTesting`, whose purchases open
     /// entitlements.
     ///
     /// - Parameters:

@@ -1,7 +1,7 @@
 package import Foundation
 
-/// Replaces the engine, so that an app can be shown and tested without a server and a store:
-/// `Perennial.preview`, and the scripted store of `PerennialTesting`.
+/// Replaces the engine, so that an app can be shown and tested without a server and a store.
+/// `Perennial.preview` and the scripted store of `PerennialTesting` use it.
 package protocol Script: Sendable {
     func refresh() async throws(Perennial.Failure)
     func offering(
@@ -45,7 +45,7 @@ package protocol Script: Sendable {
 }
 
 extension Perennial {
-    /// Who answers a question.
+    /// The source that answers a question.
     enum Part: Sendable {
         case engine(Engine)
         case script(any Script)

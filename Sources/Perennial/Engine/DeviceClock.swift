@@ -5,10 +5,10 @@ package import PerennialContract
 package protocol DeviceClock: Sendable {
     /// The time of the device's clock, which its user can set.
     func now() -> Timestamp
-    /// Milliseconds since the device was started, sleep included. Nobody can set it.
+    /// Milliseconds since the device was started, including sleep. Nobody can set this clock.
     func monotonic() -> Int64
-    /// ``monotonic()`` of the machine that runs the app. It differs from the device's only in
-    /// tests.
+    /// The value of ``monotonic()`` on the machine that runs the app. It differs from the device's
+    /// value only in tests.
     func machine() -> Int64
     /// Changes with each start of the device.
     func bootID() -> String
@@ -38,8 +38,8 @@ struct SystemClock: DeviceClock {
 
     func bootID() -> String { Self.bootID }
 
-    /// Read once: no process outlives the boot, and every computation of the reckoned time needs
-    /// it.
+    /// Read once, because no process outlives the boot, and every computation of the reckoned time
+    /// needs it.
     private static let bootID: String = {
         #if canImport(Darwin)
             var size = 0
@@ -49,7 +49,8 @@ struct SystemClock: DeviceClock {
             sysctlbyname("kern.bootsessionuuid", &bytes, &size, nil, 0)
             return String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
         #else
-            // Reads with the system's call: `String(contentsOfFile:)` takes ten times as long.
+            // Reads with the system's call, because `String(contentsOfFile:)` takes ten times as
+            // long.
             let bytes = try? FileBytes.read("/proc/sys/kernel/random/boot_id", bytesMax: 64)
             return String(decoding: (bytes ?? []).prefix { $0 > 0x20 }, as: UTF8.self)
         #endif
@@ -73,6 +74,6 @@ extension TimeInterval {
     /// The longest time that the SDK waits. Seconds; a year.
     private static let secondsMax: Self = 365 * 86_400
 
-    /// In nanoseconds. Zero for a negative time and for NaN.
+    /// The seconds in nanoseconds. Zero for a negative time and for NaN.
     var nanoseconds: UInt64 { self > 0 ? UInt64(min(self, Self.secondsMax) * 1_000_000_000) : 0 }
 }

@@ -31,8 +31,8 @@ struct DeviceFiles: Sendable {
         }
     }
 
-    /// The app's bundle id. An extension, which is inside a folder of the app, gets the app's id,
-    /// too. Empty on Linux, where a program has no bundle.
+    /// The app's bundle id. An extension is inside a folder of the app, and also gets the app's id.
+    /// Empty on Linux, where a program has no bundle.
     private static var bundleID: String {
         #if canImport(Darwin)
             let bundle = Bundle.main

@@ -9,7 +9,7 @@ extension Engine {
         await open()
         var findings = await serverFindings()
         findings += await productFindings()
-        // The server may have reported the same finding already.
+        // Left out if the server has reported the same finding already.
         let known = Set(findings.map(\.text))
         findings += boughtFindings().filter { !known.contains($0.text) }
         findings += await outboxFindings()
@@ -153,7 +153,7 @@ extension Engine {
 }
 
 extension SnapshotPublisher {
-    /// Why an entitlement is open or shut, by the present evidence.
+    /// Why an entitlement is open or shut, according to the present evidence.
     func explain(_ entitlement: Perennial.EntitlementID) -> Perennial.Explanation {
         let decision = decision(on: entitlement.rawValue)
         return Perennial.Explanation(
@@ -165,11 +165,11 @@ extension SnapshotPublisher {
             } + clockSteps)
     }
 
-    /// The difference of the device's clock from the reckoned time that is not reported.
+    /// A smaller difference between the device's clock and the reckoned time is not reported.
     /// Milliseconds.
     static let clockTolerance: Int64 = 5 * 60_000
 
-    /// The steps about the device's clock. Empty if it is right.
+    /// The steps about the device's clock. Empty if the clock is right.
     private var clockSteps: [Perennial.Explanation.Step] {
         let (now, shown, isCounted) = clockReading
         let text: String

@@ -4,12 +4,13 @@ internal import Foundation
 // MARK: - The files
 
 extension Engine {
-    /// An app's extension only reads the files: the app posts what is in them.
+    /// Whether this is an app's extension. It only reads the files; the app posts the entries in
+    /// them.
     private static let isExtension = Bundle.main.bundlePath.hasSuffix(".appex")
 
-    /// Reads the files that the first answer does not need. Every call that uses files awaits it. A
-    /// file that cannot be read yet, for example before the first unlock of a device, is read by a
-    /// later call.
+    /// Reads the files that the first answer does not need. Every call that uses files awaits this
+    /// function. If a file cannot be read yet, for example before the first unlock of a device, a
+    /// later call reads it.
     func open() async {
         if let attempt = identity.beginReading() {
             opening = Task { await readFiles(attempt) }
@@ -88,8 +89,8 @@ extension Engine {
         identity.recordKnown()
     }
 
-    /// Restores the App Store's evidence from the file if this device wrote it; otherwise discards
-    /// it.
+    /// Restores the App Store's evidence from the file if this device wrote it. Otherwise discards
+    /// that evidence.
     private func prove(by secrets: DeviceSecrets.Values) {
         if let stored,
             !state.prove(

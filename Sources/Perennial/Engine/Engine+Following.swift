@@ -6,8 +6,8 @@ internal import PerennialContract
 extension Engine {
     /// How long the server is asked to hold a request. Seconds.
     static let followSeconds = 25
-    /// If an answer arrives sooner, the server does not hold requests, a proxy changes tags, or
-    /// much is changing. Milliseconds.
+    /// If an answer arrives sooner than this, the server does not hold requests, a proxy changes
+    /// tags, or much is changing. Milliseconds.
     static let followMin: Int64 = 1_000
 
     /// Asks the server to report changes, if the app wants that. Idempotent.
@@ -21,7 +21,8 @@ extension Engine {
 
     /// Ends when another customer signs in, or when there is no tag to compare with.
     ///
-    /// Whatever the answer is: if it arrives at once, the next request waits, and longer each time.
+    /// If an answer arrives at once, the next request waits, whatever the answer is. The wait grows
+    /// with each such answer.
     private func followChanges(of id: String) async {
         var early = 0
         while !Task.isCancelled, state.device.customerID == id, mayPost, let known = session.lastTag
@@ -48,8 +49,8 @@ extension Engine {
         followTask = nil
     }
 
-    /// Accepts the next answer. A failure here stops nothing else: the server may refuse to hold
-    /// another request and still answer all others.
+    /// Accepts the next answer. A failure here affects no other request: the server may refuse to
+    /// hold another request and still answer all others.
     private func waitForChange(of id: String, since known: String) async throws(ServerError) {
         var query = environmentQuery
         query["wait"] = String(Self.followSeconds)

@@ -5,7 +5,7 @@ internal import PerennialContract
 // MARK: - Who it is
 
 extension Engine {
-    /// Switches to a customer. Everything of the customer before is shut before anything is sent.
+    /// Switches to a customer. All access of the customer before is shut before anything is sent.
     func identify(_ customer: String) async throws(Perennial.Failure) -> Perennial.Snapshot {
         guard Self.mayIdentify(customer) else { throw Self.meaninglessID }
         await open()
@@ -18,7 +18,7 @@ extension Engine {
             let entry = OutboxEntry(.alias(anonymous), for: customer, firstSeen: now)
             posting.add(entry)
             await writeUnwritten()
-            // Before the server answers what the person has without the waiting log-in.
+            // This must be known before the server answers without having seen the log-in.
             await recordUnsent()
         }
         session.require(.customer)
@@ -52,7 +52,7 @@ extension Engine {
     }
 
     /// Saves the log-ins that could not be saved. If that fails again, for example on a full disk,
-    /// it is retried before each post.
+    /// the log-ins are saved again before each post.
     func writeUnwritten() async {
         guard !posting.unwritten.isEmpty, let outbox, outbox.isWriter else { return }
         let entries = posting.removeUnwritten()
@@ -150,7 +150,7 @@ extension Engine {
         await outbox?.entries.filter { $0.customerID == id }.map(\.id) ?? []
     }
 
-    /// Whether the anonymous customer has anything that the next customer should get.
+    /// Whether the anonymous customer has anything that the person who signs in should get.
     private var hasAnything: Bool {
         !state.device.storeEvidence.transactions.isEmpty || !(state.answer?.wallets.isEmpty ?? true)
             || !(state.answer?.purchases.isEmpty ?? true)
@@ -206,7 +206,7 @@ extension Engine {
         }
     }
 
-    /// Asks the server who owns the current purchases of the store account.
+    /// Posts the current purchases of the store account, so that the server says who owns them.
     private func postEntitlements() async {
         guard let id = state.device.customerID, mayPost else { return }
         let documents = await store.documents(.entitlements) ?? []

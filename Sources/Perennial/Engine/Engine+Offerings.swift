@@ -16,7 +16,7 @@ extension Engine {
     /// Fetches the offerings. Offerings that no trusted key has signed are not used, unless the app
     /// has no tokens and therefore no signatures.
     ///
-    /// Publishes the effect at once: until then the purchases that the store lists give nothing.
+    /// Publishes the effect at once: until then the purchases that the store lists give no access.
     func fetchOfferings(within timeout: TimeInterval, isAwaited: Bool = true) async {
         let (before, wereCurrent) = (state.offerings, state.areOfferingsCurrent)
         await loadOfferings(within: timeout, isAwaited: isAwaited)
@@ -41,7 +41,7 @@ extension Engine {
             if error.failure.isTemporary { session.require(.offerings) }
             return
         }
-        // If the environment has changed meanwhile, the offerings are fetched once more.
+        // If the environment has changed in the meantime, the offerings are fetched once more.
         guard environment == state.contractEnvironment else { return }
         if answer.status == 304 {
             state.areOfferingsCurrent = state.offerings != nil
@@ -158,8 +158,8 @@ extension Engine {
 // MARK: - Offers
 
 extension Engine {
-    /// The offers of a product or of one of its plans. Offers that the customer may take come
-    /// first.
+    /// The offers of a product or of one of its plans. Offers for which the customer is eligible
+    /// come first.
     func offers(
         for product: Perennial.ProductID, of plan: Perennial.Plan?
     ) async throws(Perennial.Failure) -> [Perennial.Offer] {
@@ -171,8 +171,8 @@ extension Engine {
             known.offers(of: plan), of: known, by: await offersByServer())
     }
 
-    /// An offering that says which of its offers the customer may take. If the server cannot be
-    /// asked, none is eligible, so that no trial is promised.
+    /// An offering that says for which of its offers the customer is eligible. If the server cannot
+    /// be asked, the customer counts as eligible for none, so that no trial is promised.
     func offeringWithEligibility(
         _ placement: Perennial.PlacementID?
     ) async throws(Perennial.Failure) -> Perennial.Offering {
@@ -201,7 +201,7 @@ extension Engine {
         return checked.filter(\.isEligible) + checked.filter { !$0.isEligible }
     }
 
-    /// The customer's offers as the server reports them. Nil if it could not be asked.
+    /// The customer's offers as the server reports them. Nil if the server could not be asked.
     private func offersByServer() async -> [OfferList.Offer]? {
         guard mayPost, let id = state.device.customerID else { return nil }
         let request = ServerRequest.get(
@@ -214,7 +214,7 @@ extension Engine {
     }
 
     /// An introductory offer requires three things: the store allows it, the server allows it, and
-    /// no subscription of the group runs.
+    /// no subscription of the group is active.
     private func withEligibility(
         _ offer: Perennial.Offer, of product: Perennial.Product, by answered: [OfferList.Offer]?
     ) async -> Perennial.Offer {
@@ -254,7 +254,8 @@ extension Engine {
 // MARK: - Conversions
 
 extension Perennial.Product {
-    /// The offers of a plan. Nil: those of the plan that pays the whole period at once.
+    /// The offers of a plan. If the plan is nil, those of the plan that pays the whole period at
+    /// once.
     func offers(of plan: Perennial.Plan?) -> [Perennial.Offer] {
         guard let plan else { return offers }
         return plans.first { $0.kind == plan.kind }?.offers ?? []

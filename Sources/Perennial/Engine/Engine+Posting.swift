@@ -5,14 +5,14 @@ internal import PerennialContract
 // MARK: - Sending what the server must hear
 
 extension Engine {
-    /// The most batches that one run posts.
+    /// The maximum number of batches that one run posts.
     static let batchesMax = 1000
     /// The delay before an unsaved entry is saved again. Milliseconds.
     static let unwrittenWait: Int64 = 60_000
 
     /// Sends all entries that are due, the oldest first. Failed entries are retried later.
     ///
-    /// - Parameter isAwaited: whether a caller waits for it. If not, it obeys the budget.
+    /// - Parameter isAwaited: whether a caller waits for the run. If not, the run obeys the budget.
     func post(isAwaited: Bool = false) async {
         await open()
         guard mayPost, outbox?.isWriter == true else { return }
@@ -36,7 +36,7 @@ extension Engine {
         await publish()
     }
 
-    /// Returns whether the next batch may be tried.
+    /// Sends a batch. Returns whether the next batch may be sent.
     private func send(
         _ batch: [OutboxEntry], within timeout: TimeInterval, isAwaited: Bool
     ) async -> Bool {
@@ -114,13 +114,14 @@ extension Engine {
             if let answered = problem.customer {
                 await accept(answered, for: customer, by: error.number)
             }
-            // A refusal about a purchase contains the outcomes beside the customer.
+            // The problem of a refusal about a purchase contains the outcomes itself; otherwise the
+            // customer in it does.
             await apply(entries, by: problem.outcomes ?? problem.customer?.outcomes ?? [])
         }
     }
 
-    /// The store's renewal infos of these subscriptions, as many as fit into one request. Nil if
-    /// there are none.
+    /// The store's renewal infos of the documents' subscriptions, as many as fit into one request.
+    /// Nil if there are none.
     private func renewalInfos(of documents: [OutboxEntry.Document]) -> [String]? {
         let ids = Set(
             documents.compactMap {
@@ -132,8 +133,8 @@ extension Engine {
         return fitting.isEmpty ? nil : fitting
     }
 
-    /// - Parameter outcomes: nil if the server has recorded every document. A document that is
-    ///   missing from them was not recorded.
+    /// - Parameter outcomes: nil if the server has recorded every document. A document that has no
+    ///   outcome was not recorded.
     private func apply(_ entries: [OutboxEntry], by outcomes: [DocumentOutcome]?) async {
         var position = 0
         var acknowledged: [OutboxEntry] = []
@@ -165,7 +166,8 @@ extension Engine {
         try? await outbox?.setApart(entry.id, code: code, at: now)
     }
 
-    /// Finishes transactions now that the server has recorded them, and never before.
+    /// Finishes transactions that the server has recorded. Transactions must never be finished
+    /// before.
     private func acknowledge(_ entries: [OutboxEntry]) async {
         var finished: [StoreDocument] = []
         for entry in entries {
@@ -184,7 +186,7 @@ extension Engine {
     }
 
     /// Removes settled entries from the outbox. If that cannot be written, for example on a full
-    /// disk, they are sent again later: the server recognises each document and debit.
+    /// disk, the entries are sent again later. The server recognises each document and debit.
     func complete(_ ids: [String]) async {
         posting.recordCompleted(ids)
         do { try await outbox?.complete(ids) } catch {
@@ -208,14 +210,14 @@ extension Engine {
         }
     }
 
-    /// After a log-out the customer's evidence is deleted. Then the server has verified the
-    /// document.
+    /// Whether the entry belongs to the present customer. After a log-out the customer's evidence
+    /// is deleted. The server has verified the document nevertheless.
     private func isOfPresent(_ entry: OutboxEntry) -> Bool {
         entry.customerID == state.device.customerID
     }
 
-    /// An observer never finishes. If the app also sells in another way, only our products are
-    /// finished.
+    /// Whether this instance may finish a transaction. An observer never does. If the app also
+    /// sells in another way, only our products are finished.
     private func mayFinish(_ payload: TransactionPayload) -> Bool {
         guard configuration.role == .seller else { return false }
         if purchasing.ownTransactions.contains(payload.transactionId) { return true }
@@ -265,7 +267,8 @@ extension Engine {
 }
 
 extension OutboxEntry {
-    /// A receipt, or a log-in that gives a person the purchases of an anonymous customer.
+    /// Whether the entry may open an entitlement that the store's evidence does not name: it is a
+    /// receipt, or a log-in that gives a person the purchases of an anonymous customer.
     fileprivate var opensWhatNoEvidenceNames: Bool {
         switch content {
         case .document(let document): document.kind != .transaction
@@ -274,7 +277,7 @@ extension OutboxEntry {
         }
     }
 
-    /// What is posted for a transaction.
+    /// Creates the entry that posts a transaction.
     ///
     /// - Parameter customer: the customer who bought it, or who wants to restore it.
     init(
@@ -305,7 +308,7 @@ extension OutboxEntry {
         return TransactionPayload(posted)?.makeTransaction(isHeld: false, firstSeenFor: nil)
     }
 
-    /// Whether it is one of these signed texts.
+    /// Whether the entry's document is one of these signed texts.
     func isAmong(_ texts: Set<String>) -> Bool {
         guard case .document(let document) = content else { return false }
         return texts.contains(document.text)
@@ -313,7 +316,7 @@ extension OutboxEntry {
 }
 
 extension OutboxEntry.Document.Kind {
-    /// The member of the request body that contains it.
+    /// The member of the request body that contains the document.
     fileprivate var member: String {
         switch self {
         case .transaction: "signed_transactions"

@@ -5,10 +5,10 @@ internal import PerennialContract
 // MARK: - What the server says
 
 extension Engine {
-    /// An unsigned time counts only if it is later than the signed time by at most this.
-    /// Milliseconds: a token may have been signed a little before the answer that contains it.
+    /// An unsigned time counts only if it is later than the signed time by at most this, because a
+    /// token may have been signed a little before the answer that contains it. Milliseconds.
     static let unsignedMax: Int64 = 60_000
-    /// How large the clock's error must be to be logged. Seconds.
+    /// A smaller error of the clock is not logged. Seconds.
     static let clockErrorMin: Int64 = 60
 
     var environmentQuery: [String: String] {
@@ -18,7 +18,8 @@ extension Engine {
 
     /// Sends a request, records the server's time from the answer, and obeys `Retry-After`.
     ///
-    /// - Parameter isAwaited: whether a caller waits for it. If not, it obeys the budget.
+    /// - Parameter isAwaited: whether a caller waits for the request. If not, the request obeys the
+    ///   budget.
     func send(
         _ request: ServerRequest, isAwaited: Bool = true
     ) async throws(ServerError) -> ServerAnswer {
@@ -98,7 +99,8 @@ extension Engine {
         }
         // This answer is newer than any answer that was dropped.
         session.satisfy(.orderOfAnswers)
-        // Reread before the request, so that the answer contains the entries that no longer wait.
+        // The outbox is reread before the request, so that the answer includes the entries that
+        // another process has sent.
         let isReread = rereadOutbox()
         do {
             let answer = try await send(request, isAwaited: isAwaited)
@@ -148,7 +150,8 @@ extension Engine {
         let order = AnswerOrder(
             asOf: customer.asOf, sequence: token?.sequence ?? 0, request: request)
         if state.answer != nil, let last = state.answerOrder, order < last {
-            // Both describe the same instant: the server may have answered the later request first.
+            // Both answers describe the same instant, so the server may have answered the later
+            // request first.
             if order.asOf == last.asOf { session.require(.orderOfAnswers) }
             return false
         }
@@ -238,8 +241,8 @@ struct AnswerOrder: Comparable, Sendable {
 }
 
 extension EngineState {
-    /// Stores the owners of purchases, so that the next person on this device gets nothing of the
-    /// last one's.
+    /// Stores the owners of purchases, so that the next person on this device does not get the
+    /// purchases of the last one.
     mutating func recordOwners(_ verdicts: [PurchaseVerdict]) {
         for verdict in verdicts {
             let id = verdict.originalTransactionID
@@ -268,7 +271,7 @@ extension EngineState {
 }
 
 extension ServerEvidence {
-    /// The evidence of an answer.
+    /// Creates the evidence of an answer.
     init(_ customer: PerennialContract.Customer, offlineUntil: Timestamp?) {
         let subscriptions = Dictionary(
             customer.subscriptions.map { ($0.purchaseID, $0) }, uniquingKeysWith: { $1 })
@@ -286,8 +289,8 @@ extension ServerEvidence {
 }
 
 extension ServerEvidence {
-    /// Opens only what the signed token opens, and no longer, so that an attacker between app and
-    /// server can add nothing.
+    /// Limits the evidence to what the signed token opens, so that an attacker between app and
+    /// server cannot add anything.
     fileprivate mutating func restrict(to token: CustomerToken) {
         for (name, right) in rights where right.isActive {
             guard let signed = token.entitlements[name] else {
@@ -297,7 +300,7 @@ extension ServerEvidence {
             rights[name]?.state = signed.state
             rights[name]?.mayRenew = right.mayRenew && signed.mayRenew
             guard let until = signed.until else { continue }
-            // A token counts in seconds.
+            // Times in a token are in whole seconds.
             let isSame = right.until.map { $0.milliseconds / 1000 == until.milliseconds / 1000 }
             if isSame != true { rights[name]?.until = until }
         }

@@ -24,8 +24,9 @@ extension Engine {
         }
     }
 
-    /// Records the announced documents, reads the store and posts, once for everything that arrives
-    /// in the meantime. At a launch StoreKit announces each unfinished transaction separately.
+    /// Records the announced documents, reads the store and posts. One run handles all
+    /// announcements that arrive in the meantime, because at a launch StoreKit announces each
+    /// unfinished transaction separately.
     func recordAnnounced() {
         guard reader.start() else { return }
         recording = Task {
@@ -38,8 +39,8 @@ extension Engine {
         }
     }
 
-    /// Reads the store's lists, and saves in the outbox what the server has not seen. An empty list
-    /// changes nothing.
+    /// Reads the store's lists, and saves documents that the server has not recorded in the outbox.
+    /// An empty list changes nothing.
     func readStore() async {
         await open()
         let interval = SignpostInterval("store")
@@ -61,15 +62,16 @@ extension Engine {
         await publish()
     }
 
-    /// Records the documents of subscriptions that are no longer entitlements: a refund is read
-    /// here, and never concluded from an empty list.
+    /// Records the documents of subscriptions that are no longer entitlements. Such a document may
+    /// report a refund. An empty list is no evidence of a refund.
     private func recordLapsed(_ renewals: [StoreRenewal]) async {
         await collect(renewals.map(\.transaction), intent: .sync)
     }
 
-    /// Saves in the outbox the transaction of each subscription whose renewal was switched on or
-    /// off, or planned for another number of seats, since the server's last answer. Its renewal
-    /// info is posted with it. Each renewal info is saved once.
+    /// Saves in the outbox the transactions of some subscriptions, whose renewal infos are posted
+    /// with them. A subscription is included if its renewal was switched on or off, or if another
+    /// number of seats was planned, since the server's last answer. Each renewal info is saved
+    /// once.
     private func collectChanged(_ renewals: [StoreRenewal]) async {
         var entries: [OutboxEntry] = []
         for renewal in renewals where renewal.renewalInfo.isVerified {
@@ -112,7 +114,7 @@ extension Engine {
 
     /// Records documents, and saves in the outbox those that the server has not acknowledged.
     ///
-    /// - Parameter buyer: the customer who bought, if that may be another than the present one.
+    /// - Parameter buyer: the customer who bought. Nil if that is the present customer.
     func collect(
         _ documents: [StoreDocument], intent: PerennialContract.PurchaseIntent,
         isHeld: Bool = false, for buyer: Buyer? = nil, at placement: Perennial.PlacementID? = nil
@@ -141,7 +143,8 @@ extension Engine {
         do {
             let additions = try await outbox?.add(entries) ?? []
             if additions.contains(.full) {
-                // The rest stays unfinished, and is read again when the outbox has room.
+                // The remaining transactions stay unfinished, and are read again when the outbox
+                // has room.
                 posting.recordFull()
             } else {
                 await complete(await replaced(by: entries))
@@ -151,7 +154,7 @@ extension Engine {
         }
     }
 
-    /// A transaction that is new to this device ends the wait for a parent's approval.
+    /// Ends the wait for a parent's approval if the transaction is new to this device.
     private func removeApproval(by document: StoreDocument, _ payload: TransactionPayload) {
         guard document.isVerified,
             state.device.storeEvidence.transactions[payload.transactionId] == nil
@@ -168,8 +171,8 @@ extension Engine {
             .sorted { $0.1.purchaseDate < $1.1.purchaseDate }
     }
 
-    /// The transactions that wait to be posted: first those of other customers, which must not be
-    /// posted for the present customer before; then those of the present customer.
+    /// The transactions that wait to be posted, of other customers and of the present customer.
+    /// Those of other customers must not be posted for the present customer first.
     private func transactionsInOutbox() async -> (ofOthers: Set<String>, waiting: Set<String>) {
         var ofOthers: Set<String> = []
         var waiting: Set<String> = []
@@ -184,8 +187,8 @@ extension Engine {
         return (ofOthers, waiting)
     }
 
-    /// The refused entries whose transactions are saved again: with a new signature they may be
-    /// accepted.
+    /// The refused entries that the given entries replace: with a new signature their transactions
+    /// may be accepted.
     private func replaced(by entries: [OutboxEntry]) async -> [String] {
         let new = Set(entries.map(\.id))
         let transactions = Set(entries.compactMap(\.transactionID))
@@ -204,7 +207,7 @@ extension Engine {
         return old.hasSameContent(as: payload.makeTransaction(isHeld: false, firstSeenFor: nil))
     }
 
-    /// Returns whether the document must be posted.
+    /// Records a document. Returns whether it must be posted.
     private func record(
         _ document: StoreDocument, _ payload: TransactionPayload, isHeld: Bool, for buyer: Buyer
     ) -> Bool {
@@ -243,7 +246,7 @@ extension Engine {
         }
     }
 
-    /// Evidence of one environment does not count in the other.
+    /// Switches to an environment. Evidence of one environment does not count in the other.
     private func enter(_ environment: PerennialContract.StoreEnvironment) {
         let before = state.contractEnvironment
         state.device.environment = environment
@@ -262,7 +265,7 @@ extension Engine {
 }
 
 extension RenewalPayload {
-    /// Whether its data about the next period differ from the server's data.
+    /// Whether the renewal info differs from the server's data about the next period.
     fileprivate func changes(_ known: PerennialContract.Subscription) -> Bool {
         if let renews = known.willRenew, let autoRenewStatus, renews != (autoRenewStatus == 1) {
             return true

@@ -17,10 +17,10 @@ actor Engine {
     let files: DeviceFiles
     let log: Log
 
-    /// All that is known; snapshots are computed from it.
+    /// All known values. Snapshots are computed from them.
     var state: EngineState
 
-    // The parts. Each has a state and decides what is to be done; it does nothing itself.
+    // The parts. Each has a state and decides what must be done, but only the engine acts.
     var identity = Identity()
     var posting = OutboxPosting()
     var reader = StoreReader()
@@ -41,7 +41,7 @@ actor Engine {
     var timer: Task<Void, Never>?
     /// The number of the latest call that sets the timer.
     private var schedulings = 0
-    /// No timer is set after this.
+    /// Once this is true, no timer is set.
     private(set) var isOver = false
 
     var outbox: Outbox?
@@ -55,8 +55,8 @@ actor Engine {
     var signedOfferings: String?
     var requests: RequestFile
     var requestReader: RequestReader?
-    /// Wakes the reader of requests. A closure, because the type of a continuation costs a launch
-    /// some microseconds.
+    /// Wakes the reader of requests. This is a closure, because the type of a continuation would
+    /// cost a launch some microseconds.
     var resumeRequestWaiter: (@Sendable () -> Void)?
 
     init(
@@ -90,7 +90,7 @@ actor Engine {
     var stored: StoredState?
     /// The last snapshot whose changes were logged.
     private var logged: Perennial.Snapshot
-    /// From the launch to the first evidence. Nil afterwards.
+    /// Measures the time from the launch to the first evidence. Nil afterwards.
     private var answering: SignpostInterval?
 
     /// Runs until the task is cancelled.
@@ -112,7 +112,8 @@ actor Engine {
         await stop()
     }
 
-    /// See ``Perennial/stop()``. Without an outbox nothing is posted, saved or finished.
+    /// Stops the engine: see ``Perennial/stop()``. Without an outbox nothing is posted, saved or
+    /// finished.
     func stop() async {
         isOver = true
         timer?.cancel()
@@ -159,8 +160,8 @@ extension Engine {
     }
 
     private func logChanges(to after: Perennial.Snapshot) {
-        // Not compared with the snapshot that was shown last, which may have changed with time
-        // alone.
+        // The snapshot that was shown last is not used for the comparison, because it may have
+        // changed since it was published.
         let before = logged
         logged = after
         for (name, access) in after.access.sorted(by: { $0.key.rawValue < $1.key.rawValue })
@@ -185,8 +186,8 @@ extension Engine {
         }
     }
 
-    /// Sets the timer to the next task that is due. Of several concurrent calls, the latest one
-    /// sets it: the results of the others may be outdated.
+    /// Sets the timer to the next task that is due. Of several concurrent calls, only the latest
+    /// one sets it, because the results of the others may be outdated.
     func schedule() async {
         schedulings &+= 1
         let number = schedulings
@@ -196,7 +197,8 @@ extension Engine {
         let clock = clock
         timer = Task { [weak self] in
             do { try await clock.sleep(milliseconds: wait) } catch { return }
-            // A separate task, so that setting the next timer does not cancel its requests.
+            // The tick is a separate task, so that setting the next timer does not cancel its
+            // requests.
             Task { await self?.tick() }
         }
     }
@@ -224,7 +226,7 @@ extension Engine {
         return waits.min().map { max($0, 1) }
     }
 
-    /// When the first entry may be sent. Nil if this process has nothing to send. Milliseconds.
+    /// When the first entry may be sent, in milliseconds. Nil if this process has nothing to send.
     func firstDue() async -> Int64? {
         guard let outbox, outbox.isWriter else { return nil }
         let entries = await outbox.entries
@@ -232,7 +234,7 @@ extension Engine {
     }
 
     private func tick() async {
-        // A subscription that has ended may have renewed by now: the server knows.
+        // A subscription that has ended may have renewed by now. The server knows whether it has.
         if let changesAt = publisher.changesAt, changesAt <= now { session.require(.customer) }
         let monotonic = clock.monotonic()
         if reader.beginSecondLook(at: monotonic) { await readStore() }
@@ -275,27 +277,28 @@ extension Engine {
 // MARK: - Looking anew
 
 extension Engine {
-    /// Asks the server, and reads the store. Throws nothing: failed requests are retried.
+    /// Asks the server and reads the store. Throws no error: failed requests are retried.
     func refresh(within timeout: TimeInterval) async {
         let environment = state.contractEnvironment
-        // A slow server must not delay what the store says.
+        // The offerings are fetched in parallel, so that a slow server does not delay the store's
+        // answer.
         async let offerings: Void = fetchOfferings(within: timeout, isAwaited: false)
-        // The store is read first: the server may not know a purchase yet.
+        // The store is read first, because the server may not know a purchase yet.
         let reading = Task { await readStore() }
         await wait(for: reading)
         try? await fetchCustomer(within: timeout, isAwaited: false)
         await reading.value
         await offerings
-        // The store may be the first to say which environment it is.
+        // The store's answer may be the first to name the environment.
         if environment != state.contractEnvironment {
             await fetchOfferings(within: timeout, isAwaited: false)
         }
     }
 
-    /// How long the request to the server waits for the store to answer. Milliseconds.
+    /// How long the request to the server waits for the store's answer. Milliseconds.
     static let storeWait: Int64 = 3_000
 
-    /// Waits for the store, for a limited time.
+    /// Waits for the store's answer, for a limited time.
     private func wait(for reading: Task<Void, Never>) async {
         let (ends, end) = AsyncStream.makeStream(of: Bool.self)
         let waiting = Task {
@@ -315,7 +318,7 @@ extension Engine {
         limit.cancel()
     }
 
-    /// Works as ``refresh(within:)``, for a caller who waits for the result.
+    /// Works as ``refresh(within:)``, for a caller that waits for the result.
     func refreshNow() async throws(Perennial.Failure) {
         await open()
         await outbox?.hurry()

@@ -18,7 +18,8 @@ extension Perennial.Configuration {
 }
 
 extension EngineState {
-    /// The state right after `init`, from one file and the signature of the token in it.
+    /// Creates the state right after `init`, from one file and the token in it, whose signature is
+    /// verified.
     init(
         launching configuration: Perennial.Configuration, _ stored: StoredState?,
         clock: any DeviceClock
@@ -35,8 +36,8 @@ extension EngineState {
         readToken(now: self.clock.now(by: clock))
     }
 
-    /// Restores the clock from a file that could not be read at the launch. The rest follows when
-    /// it is proven.
+    /// Restores the clock from a file that could not be read at the launch. The rest follows once
+    /// the file is proven.
     mutating func recall(_ stored: StoredState) {
         let heard = clock.anchor
         clock = ReckonedClock(kept: stored.state.anchor, isProven: false)
@@ -50,8 +51,8 @@ extension EngineState {
     /// the evidence and returns false.
     ///
     /// - Parameters:
-    ///   - named: the customer whom the app named at the launch. This one counts, not the previous
-    ///     customer.
+    ///   - named: the customer whom the app named at the launch. This customer counts, not the
+    ///     previous one.
     ///   - deviceClock: the time that the device shows.
     mutating func prove(
         _ stored: StoredState, by code: MessageCode, in file: StateFile, named: String?,
@@ -79,7 +80,7 @@ extension EngineState {
     mutating func readOfferings(bundled: URL?, _ cached: CatalogueFile.Catalogue?) -> Bool {
         let bundled = bundled.flatMap { try? Data(contentsOf: $0) }
             .flatMap(Offerings.init(json:))
-        // Apple has signed the bundle with the app. The cache must prove itself.
+        // The app's bundle is signed by Apple. The cache needs a valid signature of the server.
         offerings = bundled.flatMap { $0.environment == contractEnvironment ? $0 : nil }
         guard let text = cached?.offerings, let signed = verify(offerings: text) else {
             return false

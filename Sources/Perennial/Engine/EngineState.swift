@@ -2,13 +2,13 @@ package import AccessRules
 internal import Foundation
 internal import PerennialContract
 
-/// All that is known about the present customer on this device. A value: the engine changes it, and
-/// every reader gets a complete copy.
+/// All that is known about the present customer on this device. It is a value: the engine changes
+/// it, and every reader gets a complete copy.
 struct EngineState: Sendable {
     /// What is stored from one launch to the next.
     var device: DeviceState
     var aliases: [String] = []
-    /// Whether the store is Xcode's local one. Nothing of it is posted.
+    /// Whether the store is Xcode's local one, whose documents are never posted.
     var isXcode = false
     /// The server's last answer about this customer, or the stored token.
     var serverEvidence: ServerEvidence?
@@ -17,10 +17,10 @@ struct EngineState: Sendable {
     var answerOrder: AnswerOrder?
     /// When the server last answered any request.
     var serverAnsweredAt: Timestamp?
-    /// When the server last answered what the customer may use. Another answer or a failure says
+    /// When the server last answered what the customer may use. Other answers and failures say
     /// nothing about a renewal.
     var customerAnsweredAt: Timestamp?
-    /// Whether the store was asked in this process, whatever it answered.
+    /// Whether the store was asked in this process, even if it did not answer.
     var isStoreRead = false
     /// Whether the store was asked in this process, and did not answer in time.
     var isStoreSilent = false
@@ -28,7 +28,7 @@ struct EngineState: Sendable {
     var hasUnreadEvidence = false
     /// Whether a receipt or a log-in of the present customer waits for the server.
     var isAnythingUnsent = false
-    /// The moment that the latest token describes, as the token's signature proves.
+    /// The moment that the latest token describes. The token's signature proves it.
     var lastToken: Timestamp?
     /// Subscription groups by original transaction id, as the transactions name them.
     var groups: [String: String] = [:]
@@ -92,7 +92,7 @@ extension EngineState {
 // MARK: - What an app sees
 
 extension EngineState {
-    /// Everything that is known at a moment, and when it will change with time alone.
+    /// Everything that is known at a moment, and when it will change without new evidence.
     func makeSnapshot(
         of evidence: Evidence
     ) -> (snapshot: Perennial.Snapshot, changesAt: Timestamp?) {
@@ -119,7 +119,8 @@ extension EngineState {
         waiting.filter { $0.end.map { $0 > now } ?? true }
     }
 
-    /// An entitlement that no evidence names. If it is known to be shut, all of them are.
+    /// A name that no evidence contains. If this entitlement is known to be shut, all other unnamed
+    /// ones are.
     private static let unnamed = ""
 
     private func subscriptions() -> [Perennial.Subscription] {
@@ -144,7 +145,7 @@ extension EngineState {
             $0.originalID == subscription.originalTransactionID
                 && $0.productID == subscription.productID
         }
-        // Added seats have the same end as the period, and a later date of purchase.
+        // Added seats have the same end as the period, but a later date of purchase.
         return own.first { $0.purchasedAt == period.from }
             ?? own.filter { period.until != nil && $0.expiresAt == period.until }
             .max { ($0.purchasedAt, $0.id) < ($1.purchasedAt, $1.id) }
@@ -227,7 +228,8 @@ extension Perennial.Basis {
 }
 
 extension Perennial.WaitingPurchase {
-    /// StoreKit does not report a declined approval, so an older request counts as declined.
+    /// StoreKit does not report a declined approval, so a request older than this counts as
+    /// declined.
     private static let approvalHours = 24.0
 
     /// When the wait ends. Nil if it has no limit.

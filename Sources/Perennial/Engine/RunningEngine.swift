@@ -44,18 +44,18 @@ final class RunningEngine: Sendable {
 
     // MARK: - One for each folder
 
-    /// Unchecked: it is only used under the lock of ``all``.
+    /// Unchecked, because it is only used under the lock of ``all``.
     private final class Weak: @unchecked Sendable {
         weak var value: RunningEngine?
 
         init(_ value: RunningEngine) { self.value = value }
     }
 
-    /// There are few, so it is an array: the first use of a dictionary costs a launch some
-    /// microseconds.
+    /// An array, because there are few engines, and the first use of a dictionary costs a launch
+    /// some microseconds.
     private static let all = Locked<[Weak]>([])
 
-    /// The tasks of engines that were released: each gives up its files before the next engine
+    /// The tasks of engines that were released. Each releases its files before the next engine
     /// reads them.
     private static let ending = Locked<[Ending]>([])
 
@@ -64,7 +64,8 @@ final class RunningEngine: Sendable {
         var task: Task<Void, Never>
     }
 
-    /// A task that ends when no engine has the files of a folder any more. Nil if none had them.
+    /// A task that ends when no engine uses the files of a folder any more. Nil if no engine used
+    /// them.
     private static func removeEnding(at path: String) -> Task<Void, Never>? {
         ending.withLock { ending in
             let last = ending.last { $0.path == path }
@@ -73,8 +74,9 @@ final class RunningEngine: Sendable {
         }
     }
 
-    /// The engine of this process for these files: two engines would write to one file. A second
-    /// caller gets the engine of the first, with the first one's configuration.
+    /// The engine of this process for these files. There is only one, because two engines would
+    /// write to one file. A second caller gets the engine of the first, with the first one's
+    /// configuration.
     static func shared(_ configuration: Perennial.Configuration) -> RunningEngine {
         let files = DeviceFiles(configuration)
         let (found, isTwin) = all.withLock { all -> (RunningEngine, Bool) in

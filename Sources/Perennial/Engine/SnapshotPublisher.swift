@@ -9,8 +9,8 @@ internal import PerennialContract
 
 /// The current snapshot, readable on any thread, and its followers.
 ///
-/// A read decides again if time has changed the answer since it was published. So it is right after
-/// the app was suspended, too, when no timer has run.
+/// A read decides again if time has changed the answer since it was published. So the answer is
+/// also right after the app was suspended, when no timer has run.
 final class SnapshotPublisher: Sendable {
     private struct Shown: Sendable {
         var engine: EngineState
@@ -21,7 +21,7 @@ final class SnapshotPublisher: Sendable {
         var followersMade = 0
     }
 
-    /// The most streams that can be followed at a time. A further one ends at once.
+    /// The maximum number of streams at a time. A further stream ends at once.
     static let followersMax = 1000
 
     private let shown: Locked<Shown>
@@ -29,7 +29,8 @@ final class SnapshotPublisher: Sendable {
     /// An `ObservationRegistrar`, which exists from iOS 17 on.
     private let registrar: any Sendable
     #if canImport(Combine)
-        // Unsafe: a publisher locks itself, and Combine does not say that it is sendable.
+        // Unsafe, because Combine does not declare its publishers sendable. A publisher locks
+        // itself.
         nonisolated(unsafe) let objectWillChange = ObservableObjectPublisher()
     #endif
 
@@ -53,7 +54,7 @@ final class SnapshotPublisher: Sendable {
         for follower in followers { follower.finish() }
     }
 
-    /// The publisher of a script, with its snapshot until ``show(_:)``.
+    /// The publisher of a script, which shows this snapshot until ``show(_:)``.
     convenience init(scripted snapshot: Perennial.Snapshot, clock: any DeviceClock) {
         let engine = EngineState(
             device: DeviceState(keys: KeyRing()), clock: ReckonedClock(), silentHold: 0)
@@ -84,7 +85,7 @@ final class SnapshotPublisher: Sendable {
         AccessRules.decision(on: entitlement, by: current().evidence)
     }
 
-    /// When the answer will change with time alone.
+    /// When the answer will change without new evidence.
     var changesAt: Timestamp? { shown.withLock(\.changesAt) }
 
     private func current() -> Shown { upToDate(shown.withLock { $0 }) }
@@ -136,7 +137,8 @@ final class SnapshotPublisher: Sendable {
         let (stream, continuation) = AsyncStream.makeStream(
             of: Perennial.Snapshot.self, bufferingPolicy: buffering)
         let id: Int? = shown.withLock { shown in
-            // Under the lock, so that no snapshot that is published in the meantime comes first.
+            // Done under the lock, so that a snapshot published in the meantime does not come
+            // first.
             continuation.yield(upToDate(shown).snapshot)
             guard shown.followers.count < Self.followersMax else { return nil }
             shown.followersMade += 1
@@ -157,7 +159,7 @@ final class SnapshotPublisher: Sendable {
             Task { @MainActor [self] in objectWillChange.send() }
         #endif
         guard #available(iOS 17, macOS 14, tvOS 17, watchOS 10, *) else { return }
-        // The new value is already set: a view that draws during this sees it.
+        // The new value is already set, so a view that draws during this call sees it.
         Task { @MainActor [self] in
             (registrar as? ObservationRegistrar)?.withMutation(of: self, keyPath: \.snapshot) {}
         }
@@ -165,7 +167,7 @@ final class SnapshotPublisher: Sendable {
 }
 
 extension Perennial.Snapshot {
-    /// Whether two snapshots are the same to an app, apart from the times of the last answers.
+    /// Whether two snapshots are equal to an app, that is, without the times of the last answers.
     func isTheSameToAnApp(as other: Self) -> Bool {
         withoutTimesOfAnswers == other.withoutTimesOfAnswers
     }
@@ -181,7 +183,7 @@ extension Perennial.Snapshot {
 
 @available(iOS 17, macOS 14, tvOS 17, watchOS 10, *)
 extension SnapshotPublisher: Observable {
-    /// Registers a view's read.
+    /// Registers that a view has read a value.
     func registerReading() {
         (registrar as? ObservationRegistrar)?.access(self, keyPath: \.snapshot)
     }

@@ -31,7 +31,7 @@ extension Perennial.Subscription {
 
     /// - Parameters:
     ///   - transaction: the transaction of the present period.
-    ///   - seats: how many the period has. Nil unless the customer bought seats.
+    ///   - seats: the number of seats of the period. Nil unless the customer bought seats.
     package init(_ transaction: StoreTransaction, _ status: StoreStatus?, seats: Int? = nil) {
         let state: Perennial.AccessState =
             switch status?.state {
@@ -81,7 +81,7 @@ extension StoreTransaction {
 }
 
 extension Perennial.Subscription.Ownership {
-    /// The server's values are Apple's words in lower case; so are ours.
+    /// The server's values are Apple's words in lower case, and so are the SDK's.
     fileprivate init(_ transaction: StoreTransaction) {
         guard let ownership = transaction.details.ownership else {
             self = transaction.isFamilyShared ? .familyShared : .purchased

@@ -1,8 +1,8 @@
 public import Foundation
 
 extension Perennial.Offer {
-    /// The offer with what follows it, such as "1 week free, then 9,99 € a month". Nil if the
-    /// customer may not take it, or if its kind of payment is not known to this version.
+    /// The offer and what follows it, such as "1 week free, then 9,99 € a month". Nil if the
+    /// customer may not take it, or if this version does not know its kind of payment.
     public func text(
         for product: Perennial.Product, locale: Locale = .current
     ) -> String? {

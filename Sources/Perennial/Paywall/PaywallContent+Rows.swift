@@ -28,7 +28,8 @@ extension Perennial.PaywallContent.Row {
 }
 
 extension Perennial.PaywallContent.PlanRow {
-    /// - Parameter isNew: whether the customer would subscribe, and not change to another product.
+    /// - Parameter isNew: whether the customer would subscribe, instead of changing to another
+    ///   product.
     init(_ plan: Perennial.Plan, isNew: Bool, _ wording: Wording) {
         let terms = wording.price(plan.displayPrice, every: plan.billingPeriod)
         self.init(
@@ -62,7 +63,7 @@ extension Wording {
             [.total: plan.totalDisplayPrice, .length: length(plan.totalPeriod)])
     }
 
-    /// The text that App Review wants beside the button of a plan.
+    /// The text that App Review requires beside the button of a plan.
     func disclosure(of plan: Perennial.Plan, terms: String) -> String {
         guard plan.isCommitment else { return text(.disclosure, [.price: terms]) }
         guard let payments = plan.payments else {

@@ -8,11 +8,13 @@ extension Perennial {
     /// English for any other. Prices are as the store writes them.
     ///
     /// If one entitlement includes everything that a placement offers, name it in the placement's
-    /// metadata. While it is open, the products that it covers have a checkmark, consumables too:
+    /// metadata. While it is open, the products that it covers have a checkmark, including
+    /// consumables:
     ///
     ///     metadata: {everything: pro}
     ///
-    /// Without that, a non-consumable is covered if each of its own entitlements is open.
+    /// Without such an entitlement, a non-consumable is covered if each of its own entitlements is
+    /// open.
     public struct PaywallContent: Hashable, Sendable {
         public var headline: Headline
         /// The rows in the order of the offering. Products that the store does not know are left
@@ -66,10 +68,10 @@ extension Perennial {
                 public static let unknown = Self(rawValue: "unknown")
                 public static let subscribed = Self(rawValue: "subscribed")
                 public static let notSubscribed = Self(rawValue: "not_subscribed")
-                /// Bought to keep: no subscription is needed.
+                /// The customer has bought access to keep, and needs no subscription.
                 public static let unlocked = Self(rawValue: "unlocked")
-                /// A renewal could not be charged. Access is open during a grace period, otherwise
-                /// shut.
+                /// A renewal could not be charged. Access is open during a grace period, and shut
+                /// otherwise.
                 public static let paymentProblem = Self(rawValue: "payment_problem")
                 /// The offering has no subscription.
                 public static let nothing = Self(rawValue: "nothing")
@@ -88,18 +90,18 @@ extension Perennial {
             /// The price with its period, such as "9,99 € a month". Nil for a product that is
             /// bought to keep.
             public var terms: String?
-            /// The customer's state of this product, such as "Renews on 24 May 2027", or what a
+            /// What the customer has of this product, such as "Renews on 24 May 2027", or what a
             /// purchase waits for.
             public var status: String?
             public var hasPaymentProblem: Bool
             /// The introductory offer. Nil unless the customer may take it.
             public var trial: String?
-            /// The text that App Review wants beside the button of a renewing plan.
+            /// The text that App Review requires beside the button of a renewing plan.
             public var disclosure: String?
-            /// The ways to pay for the product, each with a button of its own that replaces the
-            /// row's button. Empty unless it can be bought now in several ways, or only with a
-            /// commitment to several payments. The row's own price and texts are those of the plan
-            /// that pays the whole period at once.
+            /// The ways to pay for the product. Each has a button, and these buttons replace the
+            /// row's button. Empty unless the product can be bought now in several ways, or only
+            /// with a commitment to several payments. The row's own price and texts are those of
+            /// the plan that pays the whole period at once.
             public var plans: [PlanRow]
 
             public init(
@@ -136,11 +138,11 @@ extension Perennial {
             /// The price of one payment with its period, such as "9,99 € a month".
             public var terms: String
             /// The total that the customer commits to, such as "119,88 € in all for 1 year". Nil if
-            /// there is one payment. App Review wants it to be shown.
+            /// there is one payment. App Review requires that it is shown.
             public var total: String?
             /// The introductory offer of this plan. Nil unless the customer may take it.
             public var trial: String?
-            /// The text that App Review wants beside the button.
+            /// The text that App Review requires beside the button.
             public var disclosure: String
 
             public init(
@@ -169,13 +171,14 @@ extension Perennial {
             public static let renew = Self(rawValue: "renew")
             /// Changes to another plan of the same subscription group.
             public static let switchPlan = Self(rawValue: "switch_plan")
-            /// A checkmark: the customer has bought it.
+            /// Shows a checkmark: the customer has bought the product.
             public static let owned = Self(rawValue: "owned")
-            /// A checkmark: something else that the customer has covers it.
+            /// Shows a checkmark: another product that the customer has covers this one.
             public static let included = Self(rawValue: "included")
-            /// Bought, and not complete yet.
+            /// The product was bought, but the purchase is not complete yet.
             public static let pending = Self(rawValue: "pending")
-            /// It cannot be bought now, above all while nothing is known about the customer.
+            /// The product cannot be bought now, usually because nothing is known about the
+            /// customer.
             public static let unavailable = Self(rawValue: "unavailable")
         }
     }

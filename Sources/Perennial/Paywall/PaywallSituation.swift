@@ -1,15 +1,15 @@
 import Foundation
 
-/// Decides what each row of a paywall does. Texts are written elsewhere.
+/// Decides what each row of a paywall does. Other files make the texts.
 ///
-/// The rules, by kind of product. The first one that fits counts.
+/// The rules, by kind of product. The first rule that applies counts.
 ///
 /// - Nothing can be bought until it is known that the customer does not have it.
-/// - A plan that renews: *owned* while it runs, and while the App Store tries to charge it;
-///   *pending* if the customer changes to it; *switch* while another plan of its group runs;
-///   *included* if all that it gives is open; else *subscribe*.
-/// - A term: *included* only if everything it gives was bought to keep; *renew* while time remains,
-///   from whatever source; else *subscribe*.
+/// - A plan that renews: *owned* while it is active, and while the App Store tries to charge it;
+///   *pending* if the customer changes to it; *switch* while another plan of its group is active;
+///   *included* if all access that it gives is open; else *subscribe*.
+/// - A term: *included* only if all access that it gives was bought to keep; *renew* while time
+///   remains, from any source; else *subscribe*.
 /// - A non-consumable: *owned*, *included*, else *buy*.
 /// - A consumable: *included* while the entitlement that gives everything is open; else *buy*.
 ///
@@ -106,7 +106,7 @@ struct PaywallSituation {
         return Standing(isCovered(product) ? .included : .subscribe)
     }
 
-    /// The running subscription to a product, or one that the App Store still tries to charge.
+    /// The active subscription to a product, or one that the App Store still tries to charge.
     private func held(_ product: Product) -> Subscription? {
         let held = snapshot.subscriptions.filter { $0.product == product.id && isHeld($0) }
         return held.first { $0.state != .retry && !$0.isOfAnother }
@@ -118,8 +118,8 @@ struct PaywallSituation {
             || Self.runningStates.contains(subscription.state) && !hasLapsed(subscription)
     }
 
-    /// Whether the period has ended since the state was reported, and nothing that it gave is open
-    /// any more.
+    /// Whether the period has ended since the state was reported, and no access that it gave is
+    /// open any more.
     private func hasLapsed(_ subscription: Subscription) -> Bool {
         guard let until = subscription.until, until <= date,
             let rights = product(subscription.product)?.entitlements, !rights.isEmpty
@@ -128,7 +128,7 @@ struct PaywallSituation {
     }
 
     /// The customer's own subscriptions to other products of the group. If a product's group is
-    /// unknown, the subscriptions that give what this product gives.
+    /// unknown, the subscriptions that give the same access as this product.
     private func othersInGroup(of product: Product) -> [Subscription] {
         snapshot.subscriptions.filter { subscription in
             guard subscription.product != product.id, isHeld(subscription),
@@ -146,7 +146,7 @@ struct PaywallSituation {
     private func status(of subscription: Subscription) -> Status? {
         if [.grace, .retry].contains(subscription.state) { return .paymentProblem }
         if let months = lastMonth(of: subscription) { return .endsAfterMonth(months) }
-        // During the hold after a period's end, the date would be in the past.
+        // While access is held open after a period's end, the date would be in the past.
         guard let until = subscription.until, until > date else { return nil }
         guard let willRenew = subscription.willRenew else { return .paidUntil(until) }
         guard willRenew else { return .ends(until) }
@@ -156,8 +156,8 @@ struct PaywallSituation {
         return .renews(until)
     }
 
-    /// The number of months after which a commitment ends. Nil if there is no commitment, if
-    /// another follows, or in its last month, which ends at the period's date.
+    /// The number of months after which a commitment ends. Nil without a commitment, if another
+    /// commitment follows, and in the last month, which ends at the period's date.
     func lastMonth(of subscription: Subscription) -> Int? {
         guard let commitment = subscription.commitment, commitment.renews == false,
             commitment.month < commitment.months
@@ -176,7 +176,7 @@ struct PaywallSituation {
         return Standing(.subscribe)
     }
 
-    /// The end of the last running term that gives what a product gives.
+    /// The end of the last running term that gives the same access as a product.
     private func termEnd(of product: Product) -> Date? {
         snapshot.terms.filter { term in
             term.product == product.id
@@ -225,6 +225,6 @@ struct PaywallSituation {
 }
 
 extension Perennial.Subscription {
-    /// Whether another person pays for it and decides about it.
+    /// Whether another person pays for the subscription and decides about it.
     var isOfAnother: Bool { [.familyShared, .assigned].contains(ownership) }
 }

@@ -33,7 +33,7 @@ extension Perennial.Product {
         else { return nil }
         let whole = period.value * unitOfPeriod + period.bonusDays * Self.lengthOfDay
         guard whole > 0 else { return nil }
-        // Divides once, at the end: a result without a remainder stays exact.
+        // Divides only once, at the end, so that a result without a remainder stays exact.
         var exact = price * Decimal(one) / Decimal(whole)
         var cut = Decimal()
         NSDecimalRound(&cut, &exact, digits, .down)

@@ -5,9 +5,10 @@ internal import PerennialContract
 // MARK: - Whether the customer should buy
 
 extension Engine {
-    /// The outcome without a sheet, if the customer should not buy.
+    /// The outcome of a purchase that should not be made, so that no sheet is shown. Nil if the
+    /// customer should buy.
     ///
-    /// - Parameter addsSeats: whether the customer wants more seats than there are.
+    /// - Parameter addsSeats: whether the customer wants more seats than the subscription has.
     func advisedAgainst(
         _ product: Perennial.ProductID, addsSeats: Bool
     ) throws(Perennial.Failure) -> Perennial.Purchase.Outcome? {
@@ -22,7 +23,7 @@ extension Engine {
         }
     }
 
-    /// Advice by what is known on this device.
+    /// Advice from what this device knows.
     func advice(on product: Perennial.ProductID) -> Perennial.Advice {
         let transactions = state.device.storeEvidence.transactions.values
         let own = transactions.filter { $0.productID == product.rawValue && $0.revokedAt == nil }
@@ -54,8 +55,8 @@ extension Engine {
 
     private func isTheirs(_ purchase: String) -> Bool { verdict(on: purchase) != .anotherPerson }
 
-    /// Whether the store account has a running subscription of the product's group that belongs to
-    /// another person: a new purchase would continue that subscription.
+    /// Whether the store account has an active subscription of the product's group that belongs to
+    /// another person. A new purchase would continue that subscription.
     private func isPaidForAnother(_ product: Perennial.ProductID) -> Bool {
         let group = products[product.rawValue]?.group
         let now = now

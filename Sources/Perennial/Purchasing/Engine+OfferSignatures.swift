@@ -16,16 +16,17 @@ extension Engine {
         return .promotional(id: offer, compactJWS: jws)
     }
 
-    /// Without its signature the full price would be charged.
+    /// Without the offer's signature the full price would be charged.
     private static var unsignedOffer: Perennial.Failure {
         Perennial.Failure(
             .offerNotAccepted, remedy: "The server did not sign this offer. Show its price again.")
     }
 
     /// Requests the signature that allows an introductory offer, if the app has chosen one. Nil if
-    /// there is no transaction to name: then the App Store applies the offer by itself.
+    /// there is no transaction to name. Then the App Store applies the offer without a signature.
     ///
-    /// - Throws: the server's refusal. Without the signature the full price might be charged.
+    /// - Throws: the server's refusal, because without the signature the full price might be
+    ///   charged.
     func signIntroductory(
         of product: Perennial.ProductID
     ) async throws(Perennial.Failure) -> StorePurchaseOptions.Offer? {

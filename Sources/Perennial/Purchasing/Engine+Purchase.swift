@@ -5,8 +5,8 @@ internal import PerennialContract
 // MARK: - Buying
 
 extension Engine {
-    /// Buys a product. A second call for the same product while the first one is under way joins
-    /// it; a call for another product waits.
+    /// Buys a product. A second call for the same product during the first call joins it. A call
+    /// for another product waits.
     func purchase(
         _ product: Perennial.ProductID, _ options: Perennial.PurchaseOptions,
         anchor: PurchaseAnchor?
@@ -66,7 +66,7 @@ extension Engine {
         }
     }
 
-    /// An action that one customer requested must not be done for the next person on this device.
+    /// A purchase that one customer requested must not be made for the next person on this device.
     func checkStays(_ customer: String?) throws(Perennial.Failure) {
         guard state.device.customerID == customer else {
             throw Perennial.Failure(
@@ -96,7 +96,7 @@ extension Engine {
         return try await receive(result, of: sheet)
     }
 
-    /// Records what a purchase returned: saves it in the outbox, posts it, and only then finishes
+    /// Records the result of a purchase: saves it in the outbox, posts it, and only then finishes
     /// the transaction.
     private func receive(
         _ document: StoreDocument, of sheet: PaymentSheet
@@ -231,7 +231,7 @@ extension Engine {
     func makePurchase(
         _ outcome: Perennial.Purchase.Outcome, _ product: Perennial.ProductID
     ) async -> Perennial.Purchase {
-        // `post` publishes nothing while another call of it is running.
+        // A call of `post` publishes nothing while another call of it is running.
         await recordWaiting()
         return Perennial.Purchase(
             outcome: outcome, product: product, snapshot: await publish())
@@ -267,7 +267,7 @@ extension Engine {
         return made
     }
 
-    /// The `appAccountToken` of purchases, which assigns them to the customer even if the app is
+    /// The `appAccountToken` of purchases. It assigns them to the customer even if the app is
     /// killed before it can post them. Nil if the server cannot be asked.
     private func accountToken() async -> String? {
         if let token = state.device.accountToken { return token }

@@ -5,8 +5,8 @@ internal import PerennialContract
 
 extension Engine {
     /// Restores purchases. Asks for a password only if the first attempt found nothing, or if the
-    /// server needs newer documents of the purchases it found. Changes nothing if another customer
-    /// would lose something.
+    /// server needs newer documents of the purchases that it found. Changes nothing if another
+    /// customer would lose something.
     func restore() async throws(Perennial.Failure) -> Perennial.Restoration {
         let interval = SignpostInterval("restore")
         defer { interval.close() }
@@ -31,7 +31,7 @@ extension Engine {
     }
 
     /// All purchases of the store account, as the store signs them now. The store asks for a
-    /// password; if the customer cancels, the documents on this device are used.
+    /// password. If the customer cancels, the documents on this device are used.
     private func fetchedDocuments() async throws(Perennial.Failure) -> [StoreDocument] {
         do { try await store.sync() } catch {
             guard error == .cancelled else { throw Perennial.Failure(error) }
@@ -155,7 +155,8 @@ extension PurchasePreview.Shown {
 }
 
 extension Perennial.RestorePreview.ShownPurchase {
-    /// Moving a purchase away from an anonymous customer harms no person, so it is shown as a link.
+    /// Moving a purchase away from an anonymous customer takes nothing from another person, so it
+    /// is shown as a link.
     fileprivate init(_ shown: PurchasePreview.Shown) {
         let takesFromAPerson = shown.ownerKind != .anonymous
         let effect = Perennial.RestorePreview.Effect(rawValue: shown.outcome)

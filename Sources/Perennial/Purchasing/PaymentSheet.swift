@@ -10,7 +10,7 @@ struct PaymentSheet: Sendable {
     var known: Set<String>
     var shownAt: Timestamp
 
-    /// The outcome, by a comparison of the requested product with what the store returned.
+    /// The outcome, from a comparison of the requested product with the store's result.
     ///
     /// - Parameter verdict: the owner of the purchase. Nil if the server has not said.
     func outcome(

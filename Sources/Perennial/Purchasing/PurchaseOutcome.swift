@@ -1,2 +1,2 @@
-/// The result of a purchase, for every caller that waited for it.
+/// The result of a purchase, for every caller that waited for the purchase.
 typealias PurchaseOutcome = Result<Perennial.Purchase, Perennial.Failure>

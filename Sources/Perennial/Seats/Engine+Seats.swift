@@ -23,8 +23,8 @@ extension Engine {
         if seats == present { throw .seatsUnchanged(seats) }
     }
 
-    /// How many seats the customer pays for now, by the App Store on this device. Nil if no
-    /// subscription to the product runs.
+    /// How many seats the customer pays for now, according to the App Store on this device. Nil if
+    /// no subscription to the product is active.
     private func presentSeats(of product: Perennial.ProductID) -> Int? {
         let now = now
         let transactions = state.device.storeEvidence.transactions.values
@@ -50,14 +50,15 @@ extension Perennial.Failure {
 }
 
 extension StoreTransaction {
-    /// Whether a member of the family, the purchaser of a group, or an organization pays.
+    /// Whether somebody else pays: a member of the family, the purchaser of a group, or an
+    /// organization.
     fileprivate var isPaidByAnother: Bool { isFamilyShared || details.ownership == "ASSIGNED" }
 }
 
 // MARK: - Members
 
 extension Engine {
-    /// The most pages of members that are read.
+    /// The maximum number of pages of members that are read.
     static let seatPagesMax = 200
 
     func seats(
@@ -106,7 +107,7 @@ extension Engine {
         return Perennial.SeatInvitation(invitation)
     }
 
-    /// The server decides whether the time is allowed.
+    /// The server decides whether this length of time is allowed.
     private static func wholeSeconds(_ seconds: TimeInterval) -> Int {
         Int(exactly: seconds.rounded()) ?? 0
     }
@@ -128,11 +129,11 @@ extension Engine {
         return try await fetchSeatChange()
     }
 
-    /// Ends a claim of the customer, or a claim in the customer's group.
+    /// Ends a claim, either the customer's own or one in the customer's group.
     func releaseSeat(_ claim: String) async throws(Perennial.Failure) {
         let customer = try await seatHolder()
         try await delete(Paths.seatClaim(claim), for: customer)
-        // The answer about the customer shows whose claim it was.
+        // The answer about the customer shows which of the two it was.
         _ = try await fetchSeatChange()
     }
 

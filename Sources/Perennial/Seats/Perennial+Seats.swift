@@ -16,15 +16,16 @@ extension Perennial {
         }
     }
 
-    /// Makes an invitation for one person, if your app invites the members. Each call makes another
-    /// invitation; none reserves a seat.
+    /// Creates an invitation for one person, if your app invites the members. Each call creates
+    /// another invitation. An invitation does not reserve a seat.
     ///
     /// - Parameters:
     ///   - subscription: one of ``Snapshot/groups``.
-    ///   - customer: the customer who may use it. Nil: any customer who has its token.
-    ///   - seconds: how long it can be used: from a minute to 30 days. Nil: 7 days.
-    /// - Returns: the invitation with its token, which is shown only here. Send it to the person,
-    ///   whose app calls ``claimSeat(_:)``.
+    ///   - customer: the customer who may use the invitation. If nil, any customer who has its
+    ///     token.
+    ///   - seconds: how long the invitation can be used: from a minute to 30 days. If nil, 7 days.
+    /// - Returns: the invitation with its token, which no other call returns. Send it to the
+    ///   person, whose app calls ``claimSeat(_:)``.
     /// - Throws: `Failure`: `seats_not_managed_by_app` if the App Store invites the members;
     ///   `purchase_not_running`, `too_many_invitations`; or if the server cannot be asked.
     public func inviteToSeat(
@@ -41,7 +42,7 @@ extension Perennial {
 
     /// Withdraws an invitation, so that it can no longer be used. Idempotent.
     ///
-    /// - Throws: `Failure` if the server has not confirmed it.
+    /// - Throws: `Failure` if the server has not confirmed the withdrawal.
     public func withdrawInvitation(
         _ invitation: SeatInvitation.ID, of subscription: Subscription.ID
     ) async throws(Failure) {
@@ -56,8 +57,8 @@ extension Perennial {
     /// Takes a member's seat back: the member's access ends at once, and another person can join.
     /// Idempotent.
     ///
-    /// - Throws: `Failure`: `claim_unknown` if it is no member of the customer's group; or if the
-    ///   server has not confirmed it.
+    /// - Throws: `Failure`: `claim_unknown` if the seat does not belong to a member of the
+    ///   customer's group; or if the server has not confirmed the end of the claim.
     public func removeSeat(_ member: SeatMember.ID) async throws(Failure) {
         switch part {
         case .script(let script): try await script.releaseSeat(member)
@@ -69,7 +70,7 @@ extension Perennial {
 // MARK: - For a member
 
 extension Perennial {
-    /// Joins a group. The access is open when the call returns. Idempotent.
+    /// Joins a group. When the call returns, the access is open. Idempotent.
     ///
     /// - Parameter token: the token of an invitation.
     /// - Throws: `Failure`: `invitation_unknown` if the token is not valid, was used, withdrawn or
@@ -86,7 +87,8 @@ extension Perennial {
     /// Gives up the customer's own seat: the access ends at once. Idempotent.
     ///
     /// - Parameter seat: ``Subscription/seat`` of one of ``Snapshot/memberships``.
-    /// - Throws: `Failure` if the server has not confirmed it. Then nothing has changed here.
+    /// - Throws: `Failure` if the server has not confirmed it. Then nothing has changed on this
+    ///   device.
     @discardableResult
     public func leaveSeat(_ seat: Subscription.Seat.ID) async throws(Failure) -> Snapshot {
         switch part {

@@ -3,7 +3,7 @@ public import Foundation
 extension Perennial.Subscription {
     /// The number of people that a subscription is paid for, including the purchaser.
     public struct Seats: Hashable, Sendable {
-        /// The seats of the present period. 0 if the subscription does not run.
+        /// The seats of the present period. 0 if the subscription is not active.
         public var count: Int
         /// The seats of the next period. Nil if the App Store has not said.
         public var atRenewal: Int?
@@ -39,10 +39,10 @@ extension Perennial {
         public var product: ProductID
         /// Who invites the members.
         public var host: SeatHost
-        /// How many people are paid for now, including the purchaser. 0 if the subscription does
-        /// not run.
+        /// The number of people that the subscription is paid for now, including the purchaser. 0
+        /// if it is not active.
         public var seats: Int
-        /// How many people the next period is for. Nil if the App Store has not said.
+        /// The number of people that the next period is for. Nil if the App Store has not said.
         public var seatsAtRenewal: Int?
         /// How many more members can join now. Nil unless your app invites them.
         public var available: Int?
@@ -51,8 +51,8 @@ extension Perennial {
         public var members: [SeatMember]
         /// The invitations that can be used, the newest first. Their tokens are not included.
         public var invitations: [SeatInvitation]
-        /// When the access ends unless the next period is paid. Nil if the subscription does not
-        /// run.
+        /// When the access ends if the next period is not paid. Nil if the subscription is not
+        /// active.
         public var until: Date?
 
         public init(
@@ -96,7 +96,7 @@ extension Perennial {
         /// The secret that the invited person needs, for example in a link. Only
         /// ``Perennial/inviteToSeat(of:for:within:)`` returns it.
         public var token: String?
-        /// The customer who may use it. Nil: any customer who has the token.
+        /// The customer who may use the invitation. Nil if any customer with the token may.
         public var customer: String?
         public var expires: Date
 
@@ -108,28 +108,28 @@ extension Perennial {
         }
     }
 
-    /// Who invites the members of a group. Expect words that you do not know.
+    /// Who invites the members of a group. Expect values that you do not know.
     public struct SeatHost: RawRepresentable, Hashable, Sendable {
         public let rawValue: String
         public init(rawValue: String) { self.rawValue = rawValue }
 
-        /// The App Store: the purchaser invites by its sheet.
+        /// The App Store. The purchaser invites members with Apple's sheet.
         public static let apple = Self(rawValue: "apple")
-        /// Your app: with ``Perennial/inviteToSeat(of:for:within:)``.
+        /// Your app, with ``Perennial/inviteToSeat(of:for:within:)``.
         public static let developer = Self(rawValue: "developer")
-        /// Unknown, or a value that this version does not know.
+        /// The value is unknown, or this version does not know it.
         public static let other = Self(rawValue: "other")
     }
 
-    /// Whether a place in a group gives access. Expect words that you do not know.
+    /// Whether a place in a group gives access. Expect values that you do not know.
     public struct SeatStanding: RawRepresentable, Hashable, Sendable {
         public let rawValue: String
         public init(rawValue: String) { self.rawValue = rawValue }
 
         /// There is a seat for the member.
         public static let held = Self(rawValue: "held")
-        /// There are fewer seats than members, and other members joined earlier. It gives access
-        /// again as soon as there is a seat.
+        /// There are fewer seats than members, and other members joined earlier. The place gives
+        /// access again as soon as there is a seat.
         public static let waiting = Self(rawValue: "waiting")
         /// The claim is over permanently.
         public static let ended = Self(rawValue: "ended")

@@ -1,8 +1,8 @@
 public import Foundation
 
 extension Perennial {
-    /// A range of seats that cost the same. A seat costs the price of the range that contains its
-    /// number: more seats do not make the earlier ones cheaper.
+    /// A range of seats that have the same price. A seat has the price of the range that contains
+    /// its number, so more seats do not make the earlier ones cheaper.
     public struct SeatTier: Hashable, Sendable {
         /// The number of the range's first seat, from 1.
         public var from: Int
@@ -29,19 +29,19 @@ extension Perennial {
 }
 
 extension Perennial.Product {
-    /// Whether it can be bought for several people.
+    /// Whether the product can be bought for several people.
     public var isSoldInSeats: Bool { !seatTiers.isEmpty }
 
     /// The price of a number of seats for one period: the exact sum over ``seatTiers``. Adding 4
     /// seats to 8 costs `price(of: 12) - price(of: 8)`.
     ///
-    /// Nil if the product is not sold in that number of seats, and for less than one.
+    /// Nil if the product is not sold in that number of seats, or if the number is less than one.
     public func price(of seats: Int) -> Decimal? {
         guard seats >= 1 else { return nil }
         var (sum, counted) = (Decimal(), 0)
         for tier in seatTiers {
             let count = tier.count(among: seats)
-            // Overlapping tiers give no price.
+            // Overlapping tiers have no defined price.
             guard count <= seats - counted else { return nil }
             counted += count
             sum += tier.price * Decimal(count)

@@ -5,8 +5,8 @@
 /// Other requests check the budget when they are sent, not earlier: several loops may wait for the
 /// same moment.
 struct RequestBudget: Sendable {
-    /// The most requests in any minute. A launch takes four, and an app that waits for changes two
-    /// or three a minute.
+    /// The maximum number of requests in any minute. A launch needs four, and an app that waits for
+    /// changes two or three a minute.
     static let perMinute = 60
     /// The number of requests that is reserved for the keys that sign tokens. They are fetched at
     /// most once a minute, when an answer needs them.
@@ -16,8 +16,8 @@ struct RequestBudget: Sendable {
     /// When the last requests were sent, the oldest first.
     private var sent: [Moment] = []
 
-    /// A moment by the device's clock and by the machine's, in milliseconds. In tests the device's
-    /// clock stands still while requests take their time, or moves by days within an instant.
+    /// A moment, in milliseconds, by the device's clock and by the machine's clock. In tests the
+    /// device's clock stands still while requests take time, or moves by days within an instant.
     struct Moment: Sendable {
         var device: Int64
         var machine: Int64
@@ -32,7 +32,8 @@ struct RequestBudget: Sendable {
         if sent.count > Self.perMinute { sent.removeFirst() }
     }
 
-    /// Milliseconds until another request may be sent that no caller waits for. Zero: now.
+    /// Milliseconds until another request may be sent that no caller waits for. Zero if it may be
+    /// sent now.
     func wait(at now: Moment) -> Int64 {
         let decisive = sent.count - (Self.perMinute - Self.keptFree)
         guard decisive >= 0 else { return 0 }

@@ -5,13 +5,13 @@ struct RetryAfter: Sendable {
     /// The longest wait that is obeyed, in seconds.
     static let secondsMax = 3600
 
-    /// From 0 to ``secondsMax``.
+    /// The wait in seconds, from 0 to ``secondsMax``.
     var seconds: Int
 
-    /// Nil if the header is missing or is neither.
+    /// Nil if the header is missing or is neither a number nor a date.
     ///
-    /// - Parameter date: the answer's `Date` header. A date in `Retry-After` counts from it,
-    ///   because the device's clock may be wrong. Without it, the device's clock counts.
+    /// - Parameter date: the answer's `Date` header. A date in `Retry-After` counts from this date,
+    ///   because the device's clock may be wrong. If it is missing, the device's clock counts.
     init?(_ header: String?, date: String?) {
         guard let text = header?.trimmingCharacters(in: .whitespaces) else { return nil }
         if let number = Int(text) {

@@ -323,8 +323,8 @@ extension SubscriptionSpan {
             && segment.storefront == other.segment.storefront
     }
 
-    /// The maximum rounding, as a part of the price: a price that was rounded at the change to the
-    /// euro is the same price.
+    /// The maximum rounding, as a fraction of the price. A price that was only rounded at the
+    /// changeover to the euro counts as the same price.
     private static let roundingPart: Int64 = 100
 
     /// The difference between the monthly price in euros and this one.

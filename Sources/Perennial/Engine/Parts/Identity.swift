@@ -1,5 +1,5 @@
-/// What the engine knows about who the customer is. A value without IO: the engine reads the files,
-/// and changes the customer.
+/// What the engine knows about the identity of the customer. A value without IO: the engine reads
+/// the files, and changes the customer.
 struct Identity: Sendable {
     enum State: Hashable, Sendable {
         /// The files were not read yet. The customer is the one whom the app named at the launch,
@@ -16,9 +16,10 @@ struct Identity: Sendable {
     /// Whether the files of the device were read.
     enum Reading: Hashable, Sendable {
         case notBegun
-        /// They are being read, or were read.
+        /// The files are being read, or were read.
         case begun
-        /// They could not be read, for example before the first unlock. A later call tries again.
+        /// The files could not be read, for example before the first unlock. A later call tries
+        /// again.
         case failed
     }
 
@@ -32,7 +33,7 @@ struct Identity: Sendable {
 }
 
 extension Identity {
-    /// Begins an attempt to read the files, and returns it. Nil if one has already begun.
+    /// Begins an attempt to read the files, and returns it. Nil if an attempt has already begun.
     mutating func beginReading() -> Attempt? {
         defer { reading = .begun }
         switch reading {
@@ -60,8 +61,9 @@ extension Identity {
         }
     }
 
-    /// Returns whether the engine has to leave the customer: two answers may refuse the id at the
-    /// same time. No customer is left before the files were read, because nothing is sent before.
+    /// Returns whether the engine must leave the customer. It is false for the second of two
+    /// answers that refuse the id at the same time. It is also false before the files were read,
+    /// because nothing is sent before that.
     mutating func beginLeaving() -> Bool {
         guard state == .known else { return false }
         state = .leaving

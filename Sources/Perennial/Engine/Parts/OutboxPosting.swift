@@ -1,6 +1,6 @@
 internal import PerennialContract
 
-/// Decides which entries of the outbox are posted next, and what happens to those that failed. A
+/// Decides which entries of the outbox are posted next, and what happens to entries that failed. A
 /// value without IO: the engine reads and writes the file, sends the requests, and follows these
 /// decisions.
 struct OutboxPosting: Sendable {
@@ -8,27 +8,28 @@ struct OutboxPosting: Sendable {
         case idle
         /// Batches are being posted, one after the other.
         ///
-        /// - isAwaited: whether a caller waits for it. If not, it obeys the budget.
+        /// - isAwaited: whether a caller waits for the run. If not, the run obeys the budget.
         case posting(isAwaited: Bool)
     }
 
     /// What happens to a batch that failed.
     enum Consequence: Hashable, Sendable {
-        /// The budget delayed it: the timer sends it when the budget allows that.
+        /// The budget delayed the batch. The timer sends it when the budget allows that.
         case heldBack
-        /// The server will never do it, and nothing is lost: it is removed from the outbox.
+        /// The server will never accept the batch, and nothing is lost. The batch is removed from
+        /// the outbox.
         case settled
-        /// One of the documents is refused: each is then posted alone.
+        /// The server refuses one of the documents. Each is then posted alone.
         case postedAlone
-        /// The only document is refused. It is retried a day later.
+        /// The server refuses the only document. It is retried a day later.
         case setApart(code: String)
-        /// The batch is retried later, and nothing is sent before.
+        /// The batch is retried later, and no other batch is sent before.
         case postponed
     }
 
-    /// The most documents in one request.
+    /// The maximum number of documents in one request.
     static let batchMax = 200
-    /// The most log-ins that wait to be saved. Beyond it, the oldest one is dropped.
+    /// The maximum number of log-ins that wait to be saved. Beyond it, the oldest one is dropped.
     static let unwrittenMax = 100
 
     private(set) var state = State.idle
@@ -63,8 +64,8 @@ extension OutboxPosting {
 
     var isAwaited: Bool { state == .posting(isAwaited: true) }
 
-    /// The next documents that share customer, intent, placement and environment; or one debit. Nil
-    /// if nothing is to be sent.
+    /// The next batch: documents that share customer, intent, placement and environment, or one
+    /// debit. Nil if nothing must be sent.
     ///
     /// - Parameter due: the entries that may be sent now, in their order.
     func batch(of due: [OutboxEntry]) -> [OutboxEntry]? {
@@ -73,7 +74,7 @@ extension OutboxPosting {
         guard case .document(let document) = first.content else { return [first] }
         if first.state != .waiting || alone.contains(first.id) { return [first] }
         let environment = document.environment
-        // Lazily, because each look at the environment parses a document.
+        // Evaluated lazily, because finding the environment means parsing a document.
         let alike = due.lazy.filter { entry in
             guard case .document(let other) = entry.content else { return false }
             return entry.state == .waiting && !alone.contains(entry.id)
@@ -84,8 +85,8 @@ extension OutboxPosting {
         return Array(alike.prefix(Self.batchMax))
     }
 
-    /// When the first entry that is not being sent may be sent. Nil if there is none. Milliseconds;
-    /// in the past if it is due at once.
+    /// When the first entry that is not being sent may be sent, in milliseconds. In the past if it
+    /// is due at once. Nil if there is no such entry.
     func firstDue(of entries: [OutboxEntry]) -> Int64? {
         entries.filter { !$0.isAmong(atOnce) }.map { $0.nextTry?.milliseconds ?? .min }.min()
     }
@@ -105,7 +106,7 @@ extension OutboxPosting {
         return .setApart(code: error.failure.code.rawValue)
     }
 
-    /// Settled entries that were removed no longer need a request of their own.
+    /// Settled entries were removed, so they no longer need a separate request.
     mutating func recordCompleted(_ ids: [String]) { alone.subtract(ids) }
 }
 
@@ -121,7 +122,7 @@ extension OutboxPosting {
         return isFull
     }
 
-    /// A purchase posts its document itself.
+    /// Records that a purchase posts its document itself.
     mutating func beginPosting(_ text: String) { atOnce.insert(text) }
 
     mutating func finishPosting(_ text: String) { atOnce.remove(text) }
@@ -146,7 +147,7 @@ extension OutboxPosting {
 }
 
 extension OutboxEntry.Document {
-    /// As the payload names it; empty for a receipt.
+    /// The environment that the payload names. Empty for a receipt.
     fileprivate var environment: String {
         kind == .receipt
             ? "" : TransactionPayload(StoreDocument(jws: text, isVerified: true))?.environment ?? ""
@@ -154,8 +155,8 @@ extension OutboxEntry.Document {
 }
 
 extension ServerError {
-    /// Whether the same documents would be refused again, whoever sends them. A proxy before the
-    /// server may also refuse a large body, with a response of its own form.
+    /// Whether the failure is about the documents themselves, so that a retry would fail again. A
+    /// proxy before the server may also refuse a large body, with another form of response.
     fileprivate var isAboutDocuments: Bool {
         status == 413 || problem != nil && (status == 400 || status == 422)
     }

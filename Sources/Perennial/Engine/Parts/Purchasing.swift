@@ -3,24 +3,24 @@
 struct Purchasing: Sendable {
     enum State: Hashable, Sendable {
         case idle
-        /// The first purchase may show its sheet; each of the others waits for the one before it.
-        /// Never empty; no purchase is in it twice.
+        /// The first purchase may show its sheet. Each of the others waits for the one before it.
+        /// Never empty, and no purchase is in it twice.
         case buying([PurchaseKey])
     }
 
     /// How a purchase begins.
     enum Start: Hashable, Sendable {
-        /// The same product is being bought already: this call returns the outcome of that
+        /// The same product is already being bought. This call returns the outcome of that
         /// purchase.
         case joined
         case atOnce
-        /// It begins after this purchase has ended.
+        /// The purchase begins after this other one has ended.
         case after(PurchaseKey)
     }
 
     private(set) var state = State.idle
-    /// Transactions that were returned by purchases of this process: finished whatever the
-    /// offerings say.
+    /// Transactions that were returned by purchases of this process. They are finished even if the
+    /// offerings do not contain their products.
     private(set) var ownTransactions: Set<String> = []
 
     mutating func start(_ key: PurchaseKey) -> Start {
@@ -48,6 +48,6 @@ struct PurchaseKey: Hashable, Sendable {
     var product: Perennial.ProductID
     /// Nil before there is a customer.
     var customer: String?
-    /// Another number of seats is another purchase.
+    /// A purchase of another number of seats is another purchase.
     var seats: Int?
 }

@@ -1,20 +1,20 @@
-/// The exchange with the server: whether it answers, what has to be requested, and which answer
-/// about the customer is the last one. A value without IO: the engine sends the requests, and
-/// reports the results here.
+/// The exchange with the server: whether it answers, what must be requested, and which answer about
+/// the customer is the last one. A value without IO: the engine sends the requests, and reports the
+/// results here.
 struct ServerSession: Sendable {
     enum State: Hashable, Sendable {
         /// No request has failed since the last answer.
         case answering
-        /// - inARow: the failures that lengthen the wait before the next attempt. A permanent
-        ///   failure may leave it at zero.
-        /// - silentUntil: until when the server has forbidden requests in the background. Monotonic
-        ///   milliseconds. Nil if it has not.
+        /// - inARow: the number of failures, which lengthens the wait before the next attempt. A
+        ///   permanent failure may leave it at zero.
+        /// - silentUntil: the time until which the server has forbidden requests in the background,
+        ///   in monotonic milliseconds. Nil if it has not.
         case failing(inARow: Int, silentUntil: Int64?)
     }
 
-    /// What has to be requested as soon as a request is allowed.
+    /// What must be requested as soon as a request is allowed.
     enum Need: Hashable, Sendable, CaseIterable {
-        /// What the customer may use. The launch requests it without this.
+        /// What the customer may use. The launch requests it even without this entry.
         case customer
         case offerings
         /// An answer was dropped that may have been the newer one.
@@ -26,7 +26,7 @@ struct ServerSession: Sendable {
         case none
         /// The tag of the answer that counts.
         case current(String)
-        /// A later answer came from another request, such as a purchase.
+        /// A later answer came from another kind of request, such as a purchase.
         case outdated(String)
     }
 
@@ -61,7 +61,7 @@ extension ServerSession {
     mutating func recordAnswer() { state = .answering }
 
     /// - Parameters:
-    ///   - seconds: how long the server wants no requests. Nil if it does not say.
+    ///   - seconds: for how long the server wants no requests. Nil if it does not say.
     ///   - now: monotonic milliseconds.
     mutating func recordFailure(isTemporary: Bool, retryAfter seconds: Int?, at now: Int64) {
         let failures = failuresInARow + (isTemporary ? 1 : 0)
@@ -93,7 +93,7 @@ extension ServerSession {
         }
     }
 
-    /// Milliseconds until the server allows another request. Zero: now.
+    /// Milliseconds until the server allows another request. Zero if it allows one now.
     ///
     /// - Parameter now: monotonic milliseconds.
     func silence(at now: Int64) -> Int64 { max(0, (silentUntil ?? 0) - now) }
@@ -106,7 +106,7 @@ extension ServerSession {
 
     func requires(_ need: Need) -> Bool { needs.contains(need) }
 
-    /// Whether the customer has to be requested from the server.
+    /// Whether the customer must be requested from the server.
     var mustAskCustomer: Bool { requires(.customer) || requires(.orderOfAnswers) }
 
     /// Records that something is being requested, or was answered.

@@ -3,7 +3,7 @@
 struct StoreReader: Sendable {
     enum State: Hashable, Sendable {
         case idle
-        /// A task has begun, or has to continue: there is something that it has not recorded.
+        /// A task has begun, or must continue, because some announcements are not recorded.
         case due
         /// A task records the announced documents. Nothing new was announced since it began.
         case recording
@@ -15,7 +15,7 @@ struct StoreReader: Sendable {
 
     private(set) var state = State.idle
     /// When the store is read again, because it reported something that counts only if it is
-    /// reported twice. Monotonic milliseconds. Nil if that is not planned.
+    /// reported twice. Monotonic milliseconds. Nil if no second look is planned.
     private(set) var secondLookAt: Int64?
     /// The announced documents that are not recorded yet.
     private var announced: [StoreDocument] = []
@@ -29,14 +29,14 @@ extension StoreReader {
     /// Adds an announced document, to be recorded by the next run.
     mutating func announce(_ document: StoreDocument) { announced.append(document) }
 
-    /// Records that the store has to be read. Returns whether a task has to begin; a running task
-    /// does it otherwise.
+    /// Records that the store must be read. Returns whether a task must begin. If a task is
+    /// running, that task reads the store.
     mutating func start() -> Bool {
         defer { state = .due }
         return state == .idle
     }
 
-    /// The documents to record now. It may be empty. Nil if the task has nothing more to do.
+    /// The documents to record now; may be empty. Nil if the task has nothing more to do.
     mutating func next() -> [StoreDocument]? {
         guard state == .due else {
             state = .idle
@@ -70,7 +70,7 @@ extension StoreReader {
         return true
     }
 
-    /// Returns whether a renewal info has to be posted. True once for each.
+    /// Returns whether a renewal info must be posted. True once for each.
     mutating func post(_ renewalInfo: String) -> Bool {
         postedRenewals.insert(renewalInfo).inserted
     }

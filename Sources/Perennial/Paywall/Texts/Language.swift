@@ -45,7 +45,7 @@ enum Language: String, CaseIterable, Sendable {
 
     /// `zh`, `Hant` and `TW` of `zh-Hant_TW@calendar=roc`.
     ///
-    /// Read from the identifier, because `Locale.language` begins with iOS 16.
+    /// The language is read from the identifier, because `Locale.language` begins with iOS 16.
     private static func subtags(of locale: Locale) -> [String] {
         let name = locale.identifier.prefix { $0 != "@" }
         return name.split { $0 == "_" || $0 == "-" }.map(String.init)

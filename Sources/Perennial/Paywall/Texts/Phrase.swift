@@ -1,6 +1,6 @@
 /// One text in one language, with its forms for numbers.
 struct Phrase: Hashable, Sendable, ExpressibleByStringLiteral {
-    /// By plural category. Every phrase has `other`.
+    /// The forms by plural category. Every phrase has `other`.
     let forms: [PluralCategory: String]
 
     init(stringLiteral value: String) { forms = [.other: value] }
@@ -32,7 +32,7 @@ struct Phrase: Hashable, Sendable, ExpressibleByStringLiteral {
     }
 }
 
-/// The plural categories that our languages use for whole numbers, by Unicode's CLDR.
+/// The plural categories that our languages use for whole numbers, according to Unicode's CLDR.
 ///
 /// French and Spanish have a third category, for whole millions. None of our phrases needs it.
 enum PluralCategory: Hashable, Sendable {
