@@ -1,4 +1,4 @@
-/// A member that is left out of an answer if it is nil, while other nil members are written as
+/// A member that is left out of an answer if it is nil, although other nil members are written as
 /// null. So answers without this member stay unchanged, byte for byte.
 protocol AbsentIfNil: Encodable {}
 

@@ -26,10 +26,10 @@ public struct ContractEncoder: Sendable {
 
 /// The encoder that is passed to one value. The bytes are written at once, without a tree.
 ///
-/// `codingPath` is empty: keeping it would take longer than writing.
+/// `codingPath` is always empty, because maintaining it would take longer than writing.
 private struct ValueEncoder: Encoder {
     let text: JSONText
-    /// How many objects and arrays enclose the value.
+    /// The number of objects and arrays that enclose the value.
     let depth: Int
 
     var codingPath: [any CodingKey] { [] }
@@ -49,7 +49,7 @@ private struct ValueEncoder: Encoder {
 }
 
 extension JSONText {
-    /// Writes a value, and closes what it has opened.
+    /// Writes a value, and closes the objects and arrays that it has opened.
     fileprivate func write<Value: Encodable>(_ value: Value) throws {
         let (depth, countBefore) = (depth, count)
         if Value.self == Timestamp.self, let time = value as? Timestamp {
@@ -66,7 +66,7 @@ extension JSONText {
         }
     }
 
-    /// The cast takes as long as writing a small value, so only values of a dictionary's size are
+    /// The cast takes as long as writing a small value, so only values as large as a dictionary are
     /// cast.
     private func dictionary<Value>(_ value: Value) -> (any StringKeyed)? {
         guard MemoryLayout<Value>.size == MemoryLayout<[String: Bool]>.size else { return nil }

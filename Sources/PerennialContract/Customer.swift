@@ -1,7 +1,7 @@
 /// A customer: what they have access to and why, and what they bought.
 ///
-/// `entitlements` does not contain an entitlement the customer never had. One that ended is
-/// present, with `active` false.
+/// `entitlements` does not contain an entitlement that the customer never had. An entitlement that
+/// ended is present, with `active` false.
 public struct Customer: Hashable, Sendable, Codable {
     public var customerID: String
     /// Other ids of the same customer.
@@ -14,11 +14,11 @@ public struct Customer: Hashable, Sendable, Codable {
     public var nonRenewing: [NonRenewing]
     public var oneTime: [OneTimePurchase]
     public var wallets: [String: Wallet]
-    /// The owner of each purchase: of every one that the customer has, except consumables, and of
-    /// every one that the request posted.
+    /// The owner of each purchase: of every purchase that the customer has, except consumables, and
+    /// of every purchase that the request posted.
     public var purchases: [PurchaseVerdict]
     /// Products of the customer's purchases that the server's configuration does not list. They
-    /// give nothing, although they may have been paid for. Nil if there are none.
+    /// give no access, although the customer may have paid for them. Nil if there are none.
     public var unlistedProducts: [UnlistedProduct]?
     /// The result for each document that the request posted. Nil if it posted none, or had no
     /// `intent`.

@@ -1,8 +1,8 @@
 /// JSON text that is written value by value, for answers that are sent thousands of times a second.
 ///
-/// A class, since the containers of an encoder share it. No other code has a reference to it, and
-/// no call that happens while it changes returns to it. So exclusive access need not be checked at
-/// run time, which would take about as long as the rest.
+/// A class, because the containers of an encoder share it. No other code has a reference to it, and
+/// no call that it makes while it changes leads back to it. So exclusive access need not be checked
+/// at run time, which would take about as long as the rest.
 final class JSONText {
     /// The size of an answer about a customer with two purchases. The memory grows if more is
     /// written.
@@ -22,13 +22,14 @@ final class JSONText {
         case object, array
     }
 
-    /// How many objects and arrays are open.
+    /// The number of objects and arrays that are open.
     var depth: Int { brackets.count }
 
     /// The bytes that have been written.
     var bytes: [UInt8] { Array(UnsafeRawBufferPointer(start: start, count: count)) }
 
-    /// Opens an object or an array at a depth, unless the value there has opened one already.
+    /// Opens an object or an array at a depth, unless the value at that depth has opened one
+    /// already.
     func open(_ bracket: Bracket, below depth: Int) {
         if brackets.count > depth { return close(to: depth + 1) }
         writeByte(bracket == .object ? UInt8(ascii: "{") : UInt8(ascii: "["))
@@ -65,7 +66,7 @@ final class JSONText {
 
     func integer(_ value: some FixedWidthInteger) { append(String(value)) }
 
-    /// Writes a finite number. A whole one has no decimal point.
+    /// Writes a finite number. A whole number has no decimal point.
     func number(_ value: Double) {
         let text = value.description
         append(text.hasSuffix(".0") ? String(text.dropLast(2)) : text)
@@ -85,8 +86,8 @@ final class JSONText {
         writeByte(UInt8(ascii: "\""))
     }
 
-    /// Whether nothing has to be escaped. Without a branch, so that many bytes are compared at
-    /// once.
+    /// Whether no byte has to be escaped. Written without a branch, so that many bytes are compared
+    /// at once.
     private static func isPlain(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool {
         var odd: UInt8 = 0
         for byte in bytes {

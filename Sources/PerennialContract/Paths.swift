@@ -3,8 +3,8 @@ public struct Paths: Sendable {
     private init() {}
 
     public static let notifications = "/apple/notifications"
-    /// Replacements for Apple's verifyReceipt endpoints: production here, the sandbox at
-    /// ``sandboxVerifyReceipt``.
+    /// Replacements for Apple's verifyReceipt endpoints. This one replaces production's, and
+    /// ``sandboxVerifyReceipt`` replaces the sandbox's.
     public static let verifyReceipt = "/verifyReceipt"
     public static let sandboxVerifyReceipt = "/sandbox/verifyReceipt"
     public static let purchases = "/v1/purchases"

@@ -17,7 +17,7 @@ public struct Problem: Error, Hashable, Sendable, Codable {
     /// The result for each document of a posting that was refused.
     public var outcomes: [DocumentOutcome]?
     /// The customer after a posting, if some purchase stays with another customer. The facts in the
-    /// documents are recorded even so.
+    /// documents are recorded nevertheless.
     public var customer: Customer?
     /// The server's time when it answered. Nil in responses of earlier versions.
     public var serverTime: Timestamp?
@@ -52,7 +52,7 @@ public struct Problem: Error, Hashable, Sendable, Codable {
         case serverTime = "server_time"
     }
 
-    // Written by hand since RFC 9457 has no null: nil members are left out.
+    // Written manually, because RFC 9457 has no null: nil members are left out.
     public func encode(to encoder: any Encoder) throws {
         var members = encoder.container(keyedBy: CodingKeys.self)
         try members.encode(type, forKey: .type)

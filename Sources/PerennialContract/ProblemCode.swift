@@ -11,7 +11,7 @@ public struct ProblemCode: ContractWord {
     public static let keyExpired = Self(rawValue: "key_expired")
     /// The secret key does not have the scope that the route needs.
     public static let keyScopeMissing = Self(rawValue: "key_scope_missing")
-    /// The server has another address for secret keys.
+    /// The server has a separate address for secret keys.
     public static let secretKeyAtWrongAddress = Self(rawValue: "secret_key_at_wrong_address")
 
     // The shape of a request
@@ -62,7 +62,7 @@ public struct ProblemCode: ContractWord {
     public static let walletBalanceTooLow = Self(rawValue: "wallet_balance_too_low")
     /// The request has an app key, but only the app's server may debit this currency.
     public static let spendingNotAllowed = Self(rawValue: "spending_not_allowed")
-    /// A debit with an app key, and a credit by hand, need the header `Idempotency-Key`.
+    /// A debit with an app key, and any manual credit, need the header `Idempotency-Key`.
     public static let idempotencyKeyMissing = Self(rawValue: "idempotency_key_missing")
     public static let idempotencyKeyReused = Self(rawValue: "idempotency_key_reused")
 
@@ -138,7 +138,7 @@ public struct ProblemCode: ContractWord {
     public static let serverNotReady = Self(rawValue: "server_not_ready")
     public static let serverFailed = Self(rawValue: "server_failed")
 
-    /// All codes this version of the server uses.
+    /// All codes that this version of the server uses.
     public static let known: [ProblemCode] = [
         keyMissing, keyUnknown, keyNotSecret, keyExpired, keyScopeMissing, secretKeyAtWrongAddress,
         bodyNotJSON,

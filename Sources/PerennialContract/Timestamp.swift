@@ -112,9 +112,10 @@ extension Timestamp: Codable {
 
 // MARK: - The Gregorian calendar
 
-// Does not use Foundation, which would be a heavy dependency for eight lines, and does not use
-// Ledger, which has the same code, because what apps import must not contain server code. Years
-// begin in March here, so that the leap day is the last day; eras of 400 years repeat exactly.
+// This code does not use Foundation, which would be a heavy dependency for eight lines. It does not
+// use Ledger, which has the same code, because modules that apps import must not contain server
+// code. The calculation uses years that begin in March, so that the leap day is the last day, and
+// eras of 400 years, which repeat exactly.
 extension Timestamp {
     private static func floorDivide(_ value: Int64, by divisor: Int64) -> (Int64, Int64) {
         let (quotient, rest) = value.quotientAndRemainder(dividingBy: divisor)
@@ -165,8 +166,8 @@ extension Substring {
         return number
     }
 
-    /// Returns milliseconds, or zero if there is no decimal point. Returns nil if no digit follows
-    /// the point.
+    /// Reads the decimals as milliseconds. Returns zero if there is no decimal point, and nil if no
+    /// digit follows the point.
     fileprivate mutating func scanFraction() -> Int64? {
         guard scan(".") else { return 0 }
         guard let first = scanDigit() else { return nil }
@@ -179,7 +180,7 @@ extension Substring {
         return milliseconds
     }
 
-    /// Returns minutes east of Greenwich.
+    /// Reads an offset. Returns minutes east of Greenwich.
     fileprivate mutating func scanOffset() -> Int64? {
         if scan("Z") || scan("z") { return 0 }
         let sign: Int64

@@ -1,5 +1,5 @@
-/// Text for people in which every character is visible: an invisible one is written as its number,
-/// such as `[U+200B]`. So two different ids look different, and each can be typed.
+/// Text for people in which every character is visible: an invisible character is written as its
+/// number, such as `[U+200B]`. So two different ids look different, and each can be typed.
 public struct VisibleText: Sendable {
     private init() {}
 
@@ -45,7 +45,7 @@ public struct VisibleText: Sendable {
         return String(decoded)
     }
 
-    /// Whether a character cannot be seen, or looks like another one that is a space.
+    /// Whether a character cannot be seen, or is a space that looks like another one.
     public static func isInvisible(_ scalar: Unicode.Scalar) -> Bool {
         if (0x21...0x7E).contains(scalar.value) { return false }
         if scalar == " " { return false }
@@ -62,7 +62,7 @@ public struct VisibleText: Sendable {
     // MARK: - Parts
 
     private static let bracket = UInt8(ascii: "[")
-    /// No character has a number of more digits.
+    /// No character's number has more digits than this.
     private static let digitsMax = 6
 
     private static func isHidden(
@@ -70,8 +70,8 @@ public struct VisibleText: Sendable {
     ) -> Bool {
         guard isInvisible(scalar) else { return false }
         if keepsSpaces, scalar.properties.isWhitespace { return false }
-        // After a character that is not ASCII, these characters change how it looks, so they are
-        // not hidden.
+        // After a character that is not ASCII, these characters change how that character looks, so
+        // they are not hidden.
         let isJoiner = scalar == "\u{200C}" || scalar == "\u{200D}"
         let isVariation = (0xFE00...0xFE0F).contains(scalar.value)
         guard isJoiner || isVariation, let last else { return true }

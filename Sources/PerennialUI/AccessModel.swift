@@ -5,10 +5,10 @@
     import StoreKit
     import SwiftUI
 
-    /// The state that the views of this module share: they redraw when it changes.
+    /// The state that the views of this module share. They redraw when it changes.
     ///
     /// It stores no copy of the access. A view reads ``Perennial/snapshot`` itself, so that it
-    /// never shows an older one.
+    /// never shows an older snapshot.
     @MainActor
     final class AccessModel: ObservableObject {
         let perennial: Perennial
@@ -52,14 +52,15 @@
 
         /// Requests the newest state from the server and the store.
         ///
-        /// In a task of its own: StoreKit answers with empty lists in a cancelled task, and a
-        /// view's tasks are cancelled.
+        /// Done in a separate task, because StoreKit answers with empty lists in a cancelled task,
+        /// and a view's tasks are cancelled.
         func refresh() {
             Task {
                 do {
                     try await perennial.refresh()
                 } catch {
-                    // The snapshot stays the same. The next return to the foreground tries again.
+                    // The snapshot stays the same. When the app next comes to the foreground, it
+                    // tries again.
                     revision &+= 1
                 }
             }
@@ -83,9 +84,9 @@
                 storefronts: storefronts)
         }
 
-        /// Loads a placement. Meanwhile the earlier content is shown.
+        /// Loads a placement. Until it is loaded, the earlier content is shown.
         ///
-        /// In a task of its own, for the same reason as in ``refresh()``.
+        /// Done in a separate task, for the same reason as in ``refresh()``.
         func load(_ placement: Perennial.PlacementID?) async {
             let basis = basis(of: placement)
             let task = loading[basis] ?? Task { await load(by: basis) }
@@ -103,7 +104,7 @@
                         offering: try await perennial.offering(placement))
                 }
                 let offering = try await perennial.offeringWithEligibility(placement)
-                // If the basis has changed, another load is running.
+                // If the basis has changed, another load is running, which shows its result.
                 guard basis == self.basis(of: placement) else { return }
                 offerings[placement] = Offered(offering: offering)
             } catch {
@@ -156,7 +157,7 @@
     }
 
     extension Wording {
-        /// The text after a purchase. Nil if the screen says enough, or nothing happened.
+        /// The text after a purchase. Nil if the screen shows enough, or if nothing happened.
         func notice(of outcome: Perennial.Purchase.Outcome) -> String? {
             switch outcome {
             case .pending: text(.purchasePending)

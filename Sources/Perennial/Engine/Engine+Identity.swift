@@ -175,8 +175,8 @@ extension Engine {
     }
 
     /// Merges an anonymous customer with the person who has signed in on their device. Does nothing
-    /// if the person already has something, because a merge cannot be undone: then a restore asks
-    /// the user.
+    /// if the person already has something, because a merge cannot be undone. In that case a
+    /// restore asks the user.
     func join(
         _ anonymous: String, with person: String, within timeout: TimeInterval, isAwaited: Bool
     ) async throws(ServerError) {

@@ -7,13 +7,13 @@ internal import PerennialContract
 
 /// Sends requests to the Perennial server.
 struct ServerClient: Sendable {
-    /// The longest answer that is read.
+    /// The maximum size of an answer that is read.
     static let answerBytesMax = 8 * 1024 * 1024
 
     var base: URL
     var key: String
     var proof: (@Sendable (String) async throws -> String)?
-    /// Sends a request in place of the network. Nil except in tests.
+    /// Sends a request instead of the network. Nil except in tests.
     var transport: Transport?
     private let made = Locked<URLSession?>(nil)
 
@@ -29,7 +29,8 @@ struct ServerClient: Sendable {
         self.transport = transport
     }
 
-    /// Created for the first request: creating it takes as long as the rest of the app's launch.
+    /// Created for the first request, because creating it takes as long as the rest of the app's
+    /// launch.
     private var session: URLSession {
         made.withLock { made in
             if let made { return made }
@@ -42,7 +43,8 @@ struct ServerClient: Sendable {
         }
     }
 
-    /// - Parameter request: its `customer` is the customer for whom it is sent, and needs a proof.
+    /// - Parameter request: its `customer` is the customer for whom it is sent. Such a request
+    ///   needs a proof.
     /// - Throws: ``ServerError`` for any answer but 2xx and 304.
     func send(_ request: ServerRequest) async throws(ServerError) -> ServerAnswer {
         var message = try makeMessage(request)
@@ -127,9 +129,9 @@ struct ServerClient: Sendable {
     }
 
     /// Sends a request and waits for the response. On Linux the request continues when its caller
-    /// stops waiting: cancelling can lock URLSession there, and its own time limit does not count
-    /// while nothing arrives. On Apple's systems that limit begins anew with each part that
-    /// arrives.
+    /// stops waiting, because cancelling can block URLSession there. Its own time limit does not
+    /// count on Linux while nothing arrives. On Apple's systems that limit begins anew with each
+    /// part that arrives.
     private func response(to message: URLRequest) async throws -> (Data, URLResponse) {
         if let transport { return try await transport(message) }
         return try await Self.value(within: message.timeoutInterval) { [session] in
@@ -137,8 +139,8 @@ struct ServerClient: Sendable {
         }
     }
 
-    /// The result of some work. After the time limit it throws `URLError.timedOut`, and the work is
-    /// no longer waited for.
+    /// The result of some work. After the time limit this throws `URLError.timedOut`, and no longer
+    /// waits for the work.
     private static func value<Value: Sendable>(
         within seconds: TimeInterval, of work: @escaping @Sendable () async throws -> Value
     ) async throws -> Value {
@@ -179,7 +181,7 @@ struct ServerRequest: Sendable {
     var body: Data?
     /// The customer for whom the request is sent. Nil if it is about no customer.
     var customer: String?
-    /// Seconds.
+    /// The time limit in seconds.
     var timeout: TimeInterval
 
     static func get(
@@ -225,17 +227,19 @@ struct ServerError: Error, Sendable {
     var failure: Perennial.Failure
     /// The status of the HTTP answer. Nil if there was none.
     var status: Int?
-    /// The server's problem. Nil if the server did not answer, or not in its own form.
+    /// The server's problem. Nil if the server did not answer, or if the answer does not have the
+    /// server's form.
     var problem: Problem?
-    /// Seconds for which nothing should be sent. Nil if the server has not said.
+    /// For how many seconds nothing should be sent. Nil if the server has not said.
     var retryAfter: Int?
     var serverTime: Timestamp?
     /// The request's number, as in ``ServerAnswer``.
     var number = 0
-    /// Whether it was not sent, because of the ``RequestBudget``.
+    /// Whether the request was not sent, because of the ``RequestBudget``.
     var isHeldBack = false
 
-    /// The error of a request that no caller waits for. It is sent later.
+    /// The error of a request that the budget delayed. No caller waits for it, and it is sent
+    /// later.
     static var heldBack: Self {
         var error = Self(
             failure: Perennial.Failure(

@@ -1,22 +1,22 @@
 /// A signed text in three parts (RFC 7515 §7.1), read strictly, with its signature not yet checked.
 struct CompactJWS: Hashable, Sendable {
-    /// The largest size of a text, unless its kind has another limit. Bytes.
+    /// The maximum size of a text in bytes, unless its kind has another limit.
     static let bytesMax = 65_536
     /// The only algorithm that our servers use.
     static let algorithm = "ES256"
 
-    /// The id of the key that claims to have signed it.
+    /// The id of the key that is said to have signed the text.
     let keyID: String
     /// The header's `typ`. Nil if it has none.
     let type: String?
     let payload: [UInt8]
-    /// What was signed: header and payload as they stand in the text.
+    /// The bytes that were signed: header and payload as they stand in the text.
     let signedBytes: [UInt8]
     /// 64 bytes.
     let signature: [UInt8]
 
-    /// Returns nil if the text is no compact JWS, is too large, names another algorithm than ES256,
-    /// or demands an extension (`crit`).
+    /// Returns nil if the text is not a compact JWS, is too large, names another algorithm than
+    /// ES256, or demands an extension (`crit`).
     init?(_ text: String, bytesMax: Int = Self.bytesMax) {
         guard text.utf8.count <= bytesMax else { return nil }
         let bytes = Array(text.utf8)

@@ -6,7 +6,7 @@ internal import Foundation
     internal import Crypto
 #endif
 
-/// The three algorithms that the SDK uses. The only file that imports a cryptographic library.
+/// The three algorithms that the SDK uses. Only this file imports a cryptographic library.
 enum Cryptography {
     /// The size of a SHA-256 digest, and of an HMAC-SHA256 code.
     static let digestBytes = 32

@@ -7,7 +7,7 @@ struct CustomerToken: Hashable, Sendable {
     static let type = "JWT"
     /// How far `iat` may be ahead of the reckoned time. Milliseconds.
     static let aheadMax: Int64 = 86_400_000
-    /// The most entitlements, and the most purchases, that are read from one token.
+    /// The maximum number of entitlements, and of purchases, that are read from one token.
     static let membersMax = 1_000
 
     /// The signed text.
@@ -20,9 +20,9 @@ struct CustomerToken: Hashable, Sendable {
     let issuedAt: Timestamp
     /// `exp`.
     let expiresAt: Timestamp
-    /// Until when a device without a network may rely on it.
+    /// Until when a device without a network may rely on the token.
     let offlineUntil: Timestamp
-    /// Orders the tokens of one customer.
+    /// A number that orders the tokens of one customer.
     let sequence: Int64
     let entitlements: [String: Entitlement]
     /// The original transaction ids of the customer's purchases.
@@ -47,8 +47,8 @@ struct CustomerToken: Hashable, Sendable {
         var now: Timestamp
     }
 
-    /// Returns nil if no key of the ring signed it, or if it does not match the expectation.
-    /// Whether it has expired is decided by the rules of access.
+    /// Returns nil if no key of the ring signed the token, or if it does not match the expectation.
+    /// The rules of access decide whether it has expired.
     init?(_ text: String, by ring: KeyRing, expected: Expectation) {
         guard let payload = ring.verify(text, type: Self.type), let claims = SignedJSON(payload),
             let app = expected.audience.app(of: claims), let customerID = claims["sub"]?.string,
@@ -60,7 +60,8 @@ struct CustomerToken: Hashable, Sendable {
             let entitlements = Self.entitlements(claims["entitlements"]),
             let purchases = Self.purchases(claims["purchases"])
         else { return nil }
-        // A token of an earlier version of the server does not count after `exp`.
+        // A token of an earlier version of the server has no `offline_until`, so it does not count
+        // after `exp`.
         let offline = claims["offline_until"].map { Timestamp(seconds: $0) } ?? expiresAt
         guard let offline, offline >= expiresAt else { return nil }
         self.text = text

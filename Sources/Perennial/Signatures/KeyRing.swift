@@ -3,14 +3,15 @@ internal import PerennialContract
 /// The keys that this device trusts: those that the app was built with, or those that it first
 /// received over TLS, and those that trusted keys have introduced.
 ///
-/// After the first keys, only an introduction by a key of the ring adds a key. So an attacker who
-/// answers in the server's place cannot make the device trust another key.
+/// Once the ring has keys, a key is added only if a key of the ring introduces it. So an attacker
+/// who answers instead of the server cannot make the device trust another key.
 struct KeyRing: Hashable, Sendable {
-    /// The most keys in a ring.
+    /// The maximum number of keys in a ring.
     static let keysMax = 100
-    /// The most entries of a chain that are read. One server publishes the chains of all its apps.
+    /// The maximum number of entries of a chain that are read. One server publishes the chains of
+    /// all its apps.
     static let chainEntriesMax = 10_000
-    /// The most entries of a chain whose signatures are verified.
+    /// The maximum number of entries of a chain whose signatures are verified.
     static let introductionsMax = 100
     /// The `typ` of an introduction.
     static let introductionType = "key-introduction+jwt"
@@ -42,9 +43,9 @@ struct KeyRing: Hashable, Sendable {
     /// Learns keys from a key set that came over TLS: all its keys if the ring is empty; otherwise
     /// the keys that its chain introduces.
     ///
-    /// - Parameter app: the app's name in the server's configuration. Nil if it is not known yet:
-    ///   then an introduction for any app is accepted if a key of the ring has signed it.
-    /// - Returns: whether there is a new key.
+    /// - Parameter app: the app's name in the server's configuration. Nil if it is not known yet.
+    ///   Then an introduction for any app is accepted if a key of the ring has signed it.
+    /// - Returns: whether the ring has a new key.
     mutating func learn(from set: TokenKeySet, app: String?) -> Bool {
         let before = keys.count
         if keys.isEmpty, !isPinned {

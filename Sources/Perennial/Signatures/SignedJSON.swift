@@ -1,8 +1,8 @@
 /// A JSON value (RFC 8259) in a signed text.
 ///
-/// This is a reader of its own: the first use of Foundation's decoders in a process takes longer
-/// than everything else at the app's launch. It is strict, because two readers must never
-/// understand one signed text differently: a repeated key is an error, and so are fractions.
+/// The SDK has its own reader because the first use of Foundation's decoders in a process takes
+/// longer than everything else at the app's launch. The reader is strict, because two readers must
+/// never understand one signed text differently: a repeated key is an error, and so is a fraction.
 enum SignedJSON: Hashable, Sendable {
     case null
     case bool(Bool)
@@ -12,7 +12,7 @@ enum SignedJSON: Hashable, Sendable {
     case array([SignedJSON])
     case object([String: SignedJSON])
 
-    /// How deep values may be nested.
+    /// The maximum nesting of values.
     static let depthMax = 16
 
     /// Returns nil unless the bytes are exactly one value.

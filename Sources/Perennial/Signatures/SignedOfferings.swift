@@ -3,9 +3,9 @@ internal import PerennialContract
 
 /// The offerings of the app, with a verified signature.
 struct SignedOfferings: Hashable, Sendable {
-    /// The `typ` of the header. No token has this one.
+    /// The `typ` of the header, which differs from that of all tokens.
     static let type = "perennial-offerings+jwt"
-    /// The largest size of the signed text.
+    /// The maximum size of the signed text.
     static let bytesMax = 262_144
 
     let text: String
@@ -30,8 +30,8 @@ struct SignedOfferings: Hashable, Sendable {
         self.app = app
     }
 
-    /// The claims of the payload, besides the offerings. The offerings' decoder reads them too,
-    /// because an app's own values may contain fractions, which no claim of a token has.
+    /// The claims of the payload, besides the offerings. The offerings' decoder also reads them,
+    /// because an app's own values may contain fractions, which ``SignedJSON`` refuses.
     private struct Claims: Decodable {
         var iss: String
         var aud: String

@@ -2,7 +2,7 @@ internal import PerennialContract
 
 /// A public key that signs tokens and offerings.
 struct SigningKey: Hashable, Sendable {
-    /// The most characters of a key id.
+    /// The maximum number of characters of a key id.
     static let idCharactersMax = 128
     private static let coordinateBytes = 32
 

@@ -25,7 +25,7 @@ struct ByteReader {
         return slice[slice.startIndex]
     }
 
-    /// Only 0 and 1 are bools, so that each value has one form.
+    /// Only the bytes 0 and 1 are booleans, so that each value has one form.
     mutating func bool() throws(Damaged) -> Bool {
         let byte = try byte()
         guard byte <= 1 else { throw Damaged() }
@@ -61,8 +61,8 @@ struct ByteReader {
         try optional { reader throws(Damaged) in try reader.number() }
     }
 
-    /// Reads a number of values, then the values. The file's size limits them: each value takes at
-    /// least one byte.
+    /// Reads the number of values, and then the values. The file's size limits that number, because
+    /// each value takes at least one byte.
     mutating func list<Value>(
         _ read: (inout ByteReader) throws(Damaged) -> Value
     ) throws(Damaged) -> [Value] {

@@ -1,4 +1,4 @@
-/// Writes values one after the other, to be read by ``ByteReader``.
+/// Writes values one after the other. ``ByteReader`` reads them.
 struct ByteWriter {
     private(set) var bytes: [UInt8] = []
 
@@ -6,22 +6,22 @@ struct ByteWriter {
 
     mutating func write(_ bool: Bool) { bytes.append(bool ? 1 : 0) }
 
-    /// Eight bytes, most significant first.
+    /// Writes eight bytes, most significant first.
     mutating func write(_ number: Int64) { writeInteger(number) }
 
-    /// Four bytes, most significant first.
+    /// Writes four bytes, most significant first.
     mutating func write(count: Int) { writeInteger(UInt32(count)) }
 
-    /// Four bytes for the length, then the bytes.
+    /// Writes four bytes for the length, and then the bytes.
     mutating func write(_ content: [UInt8]) {
         write(count: content.count)
         bytes.append(contentsOf: content)
     }
 
-    /// As UTF-8, in the same form as bytes.
+    /// Writes the text as UTF-8, in the same form as bytes.
     mutating func write(_ text: String) { write(Array(text.utf8)) }
 
-    /// One byte that says whether there is a value, then the value.
+    /// Writes one byte that says whether there is a value, and then the value.
     mutating func write<Value>(
         _ value: Value?, _ write: (inout ByteWriter, Value) -> Void
     ) {
@@ -33,7 +33,7 @@ struct ByteWriter {
 
     mutating func write(_ number: Int64?) { write(number) { $0.write($1) } }
 
-    /// The number of values, then the values.
+    /// Writes the number of values, and then the values.
     mutating func write<Values: Collection>(
         _ values: Values, _ write: (inout ByteWriter, Values.Element) -> Void
     ) {

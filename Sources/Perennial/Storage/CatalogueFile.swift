@@ -1,13 +1,13 @@
 internal import Foundation
 internal import PerennialContract
 
-/// What was for sale last: the signed offerings, and the App Store's descriptions of the products.
-/// It provides texts and prices before the store has answered. The system may delete it at any
+/// The last offerings: their signed text, and the App Store's descriptions of the products. The
+/// file provides texts and prices before the store has answered. The system may delete it at any
 /// time.
 struct CatalogueFile: Sendable {
     static let bytesMax = 262_144
     static let name = "catalogue-1"
-    /// The most products that are stored.
+    /// The maximum number of products that are stored.
     static let productsMax = 500
 
     let path: String
@@ -15,14 +15,14 @@ struct CatalogueFile: Sendable {
     init(folder: DeviceFolder) { path = folder.cachePath(Self.name) }
 
     struct Catalogue: Hashable, Sendable, Codable {
-        /// The signed text. Verify it after each reading: see ``SignedOfferings``.
+        /// The signed text. It must be verified after each reading: see ``SignedOfferings``.
         var offerings: String?
         /// The `ETag` of the answer that contained the offerings.
         var version: String?
         var products: [Product] = []
     }
 
-    /// The App Store's description of one product. It proves nothing: it is only shown.
+    /// The App Store's description of one product. It is only shown, and proves nothing.
     struct Product: Hashable, Sendable, Codable {
         var id: String
         var kind: String
@@ -31,7 +31,7 @@ struct CatalogueFile: Sendable {
         var price: Decimal
         var displayPrice: String
         var currencyCode: String?
-        /// Nil unless it renews.
+        /// Nil unless the product renews.
         var period: Period?
         var isFamilyShareable: Bool
     }
@@ -42,7 +42,7 @@ struct CatalogueFile: Sendable {
         var count: Int
     }
 
-    /// Returns nil if the file is absent, too large or damaged: its content can be loaded again.
+    /// Returns nil if the file is absent, too large or damaged. Its content can be loaded again.
     func read() -> Catalogue? {
         guard let bytes = try? FileBytes.read(path, bytesMax: Self.bytesMax) else { return nil }
         return try? JSONDecoder().decode(Catalogue.self, from: Data(bytes))

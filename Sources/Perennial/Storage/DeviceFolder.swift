@@ -13,8 +13,8 @@ struct DeviceFolder: Hashable, Sendable {
     /// The path of the catalogue. The system may delete it.
     let caches: String
 
-    /// The folders for one server and key. Creates nothing: see ``create()``. It runs at launch, so
-    /// it does not use `URL`, whose first use takes as long as everything else there.
+    /// The folders for one server and key. Does not create them: see ``create()``. It runs at
+    /// launch, so it does not use `URL`, whose first use takes as long as everything else there.
     ///
     /// - Parameters:
     ///   - appGroup: the group whose folder is shared with the app's extensions.
@@ -32,7 +32,7 @@ struct DeviceFolder: Hashable, Sendable {
         caches = places.caches + "/" + name
     }
 
-    /// A hash of the server and the key. Because of it, two apps of one user never share a folder.
+    /// A hash of the server and the key, so that two apps of one user never share a folder.
     static func name(server: URL, key: String) -> String {
         let digest = Cryptography.sha256(Array("\(server.absoluteString)\n\(key)".utf8))
         return String(digest.hexadecimal.prefix(nameCharacters))
@@ -44,7 +44,7 @@ struct DeviceFolder: Hashable, Sendable {
     func cachePath(_ file: String) -> String { caches + "/" + file }
 
     /// Creates both folders for this user only, and excludes them from backups. Idempotent. Not
-    /// needed at launch: reading needs no folder.
+    /// needed at launch, because reading needs no folder.
     func create() throws {
         for folder in [lasting, caches] {
             try FileManager.default.createDirectory(
@@ -103,7 +103,8 @@ struct DeviceFolder: Hashable, Sendable {
     }
 
     #if canImport(Darwin)
-        /// A Mac app without a sandbox shares the user's folders with all other apps.
+        /// A prefix for a Mac app without a sandbox, because it shares the user's folders with all
+        /// other apps.
         private static func owner(inGroup: Bool) -> String {
             #if os(macOS)
                 let isSandboxed = getenv("APP_SANDBOX_CONTAINER_ID") != nil
@@ -114,7 +115,8 @@ struct DeviceFolder: Hashable, Sendable {
             return ""
         }
     #else
-        /// The XDG Base Directory Specification says that relative paths are ignored.
+        /// Returns nil for a relative path, because the XDG Base Directory Specification says that
+        /// relative paths are ignored.
         private static func absolute(_ path: String) -> String? {
             path.hasPrefix("/") ? path : nil
         }
@@ -122,7 +124,7 @@ struct DeviceFolder: Hashable, Sendable {
 }
 
 extension Collection<UInt8> {
-    /// Two lower-case digits for each byte. Written by hand because it runs at launch.
+    /// Two lower-case digits for each byte. Does not use a formatter, because it runs at launch.
     var hexadecimal: String {
         let digits = Array("0123456789abcdef".utf8)
         var text: [UInt8] = []

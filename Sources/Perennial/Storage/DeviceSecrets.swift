@@ -4,11 +4,12 @@ internal import Foundation
     internal import Security
 #endif
 
-/// The secrets that identify this device and must not reach another one in a backup: the anonymous
-/// id, and the key of the seals. On Apple's systems they are in the Keychain, where they survive a
-/// reinstall; on others in a file of the lasting folder. The launch never needs them.
+/// The secrets that identify this device: the anonymous id, and the key of the seals. They must not
+/// reach another device in a backup. On Apple's systems they are in the Keychain, where they
+/// survive a reinstall; on other systems in a file of the lasting folder. The launch never needs
+/// them.
 struct DeviceSecrets: Sendable {
-    /// The prefix by which the server knows that an id is of a device, not of a person.
+    /// The prefix that tells the server that an id belongs to a device and not to a person.
     static let anonymousPrefix = "anon_"
     static let fileName = "secrets-1"
     private static let bytesMax = 256
@@ -64,16 +65,17 @@ struct DeviceSecrets: Sendable {
         #endif
     }
 
-    /// The stored values, or new ones if nothing is stored. Throws if the place cannot be read now,
-    /// for example before the first unlock: then no new values are made, because they would replace
-    /// the stored ones.
+    /// The stored values, or new ones if nothing is stored. Throws if the stored values cannot be
+    /// read now, for example before the first unlock. Then no new values are made, because they
+    /// would replace the stored ones.
     ///
     /// - Parameter random: makes a number of random bytes.
     func values(random: (_ count: Int) -> [UInt8]) throws(FileFailure) -> Values {
         if let kept = try load(), let values = Values(kept) { return values }
         let values = Values(random: random)
         try save(values.bytes)
-        // Another process may have saved its own values at the same time: the stored ones count.
+        // Another process may have saved its own values at the same time. Then the stored ones
+        // count.
         return try load().flatMap(Values.init) ?? values
     }
 
@@ -114,7 +116,7 @@ extension DeviceSecrets.Values {
         sealKey = random(MessageCode.bytes)
     }
 
-    /// Returns nil if the bytes were not made by ``bytes``.
+    /// Returns nil if ``bytes`` did not make the bytes.
     fileprivate init?(_ bytes: [UInt8]) {
         var reader = ByteReader(bytes)
         guard let id = try? reader.text(), let key = try? reader.bytes(), reader.isAtEnd,

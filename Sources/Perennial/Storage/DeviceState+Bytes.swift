@@ -7,7 +7,7 @@ extension DeviceState {
         case storeEvidence, notes, introductions, token
     }
 
-    /// The most keys that are stored of a ring that is not pinned.
+    /// The maximum number of keys that are stored of a ring that is not pinned.
     private static let keysMax = 16
     private typealias Damaged = ByteReader.Damaged
 
@@ -46,7 +46,7 @@ extension DeviceState {
         return (state, hasMore)
     }
 
-    /// The second file names its owner, so that it counts for no other customer.
+    /// The second file names its customer, so that it counts for no other one.
     func moreContent(identity: [UInt8], parts: Set<Part>) -> [UInt8] {
         var writer = ByteWriter()
         writer.write(identity)
@@ -70,7 +70,8 @@ extension DeviceState {
         return state
     }
 
-    /// The key that signed the token, and the newest keys. Pinned keys are in the app.
+    /// The key that signed the token, and the newest keys. Pinned keys are not stored, because the
+    /// app contains them.
     private var keptKeys: [SigningKey] {
         guard !keys.isPinned else { return [] }
         let own = token.flatMap { CompactJWS($0) }.flatMap { keys[$0.keyID] }

@@ -1,7 +1,7 @@
 internal import AccessRules
 internal import PerennialContract
 
-/// The most values that are stored, and the largest time. The files' sizes are limited, too.
+/// The maximum numbers of stored values, and the largest time. The files' sizes are also limited.
 private enum Limits {
     static let transactions = 500
     static let statuses = 500
@@ -74,7 +74,7 @@ extension ByteWriter {
         write(transaction.isRevokedByFamily)
         write(transaction.isUpgraded)
         write(transaction.isFamilyShared)
-        // Few transactions have a quantity above 1.
+        // Few transactions have a quantity above 1, so a quantity of 1 is not stored.
         write(transaction.quantity == 1 ? nil : Int64(transaction.quantity))
         write(transaction.seats) { writer, seats in
             writer.write(Int64(seats.bought))

@@ -5,15 +5,15 @@ internal import PerennialContract
 struct DeviceState: Hashable, Sendable {
     // MARK: The customer's own, deleted at log-out
 
-    /// Nil before there is any.
+    /// Nil before there is any customer.
     var customerID: String?
     var isAnonymous = true
     /// The `appAccountToken` for purchases.
     var accountToken: String?
     /// The signed text of the last token.
     var token: String?
-    /// Entitlements that the server reported as shut, by entitlement. They open nothing; they only
-    /// explain why.
+    /// Entitlements that the server reported as shut, by name. They open nothing, and only explain
+    /// why an entitlement is shut.
     var closed: [String: ClosedNote] = [:]
 
     // MARK: The device's, which survives a log-out
@@ -33,8 +33,8 @@ struct DeviceState: Hashable, Sendable {
     init(keys: KeyRing) { self.keys = keys }
 
     /// Deletes everything of the customer, at a log-out. Two things stay: the verdicts, so that the
-    /// next person gets nothing of this one's, and the purchases that this device first saw for an
-    /// anonymous customer.
+    /// next person gets nothing of this customer, and the purchases that this device first saw for
+    /// an anonymous customer.
     mutating func forgetCustomer() {
         let person = isAnonymous ? nil : customerID
         customerID = nil
@@ -45,8 +45,8 @@ struct DeviceState: Hashable, Sendable {
         guard let person else { return }
         let gone = storeEvidence.transactions.values.filter { $0.firstSeenFor == person }
         for transaction in gone {
-            // It stays this customer's until the server says otherwise, even if the store lists it
-            // again.
+            // The purchase stays this customer's until the server says otherwise, even if the store
+            // lists it again.
             if verdicts[transaction.originalID] == nil {
                 verdicts[transaction.originalID] = .person(person, salt: salt)
             }
@@ -84,11 +84,11 @@ struct TimeAnchor: Hashable, Sendable {
 
 /// The owner of a purchase, in a form that identifies nobody.
 enum KeptVerdict: Hashable, Sendable {
-    /// It belongs to a customer who has not signed in.
+    /// The purchase belongs to a customer who has not signed in.
     case anonymous
-    /// It belongs to the person with this hash.
+    /// The purchase belongs to the person with this hash.
     case person([UInt8])
-    /// It belongs to a person whom the server has not named.
+    /// The purchase belongs to a person whom the server has not named.
     case unnamedPerson
 
     /// A hash that reveals the id only to someone who has the salt and guesses the id.
@@ -96,7 +96,7 @@ enum KeptVerdict: Hashable, Sendable {
         .person(Cryptography.sha256(salt + Array(id.utf8)))
     }
 
-    /// What it means for a customer.
+    /// The meaning of the verdict for a customer.
     ///
     /// - Parameter person: the customer's id. Nil if the customer is anonymous.
     func verdict(for person: String?, salt: [UInt8]) -> Verdict {

@@ -1,14 +1,15 @@
 internal import Foundation
 
-/// Reads and writes whole files with the system's calls: one `open` and `read` at launch, and
-/// writes that a crash cannot leave half done.
+/// Reads and writes whole files with the system's calls. At launch it needs one `open` and `read`.
+/// A crash cannot leave a file half written.
 enum FileBytes {
-    /// Access for the user that the app runs as, and for no other.
+    /// Access for the user that the app runs as, and for no other user.
     static let fileMode: mode_t = 0o600
     static let folderMode: mode_t = 0o700
-    /// The most calls of `write` for one file: each may write only a part.
+    /// The maximum number of calls of `write` for one file, because each call may write only a
+    /// part.
     private static let writesMax = 100_000
-    /// The most times that a call is repeated after a signal interrupted it.
+    /// The maximum number of times that a call is repeated because a signal interrupted it.
     private static let interruptionsMax = 100
     private static let temporarySuffix = ".new"
 
@@ -25,7 +26,7 @@ enum FileBytes {
 
     /// Reads from the current position to the end.
     static func read(_ file: Int32, bytesMax: Int) throws(FileFailure) -> [UInt8] {
-        // One byte more than the limit, to detect a larger file.
+        // Reads one byte more than the limit, to detect a larger file.
         var bytes = [UInt8](repeating: 0, count: min(bytesMax, 8192) + 1)
         var count = 0
         while true {
@@ -43,7 +44,7 @@ enum FileBytes {
         return bytes
     }
 
-    /// Replaces a file in one step: after a crash it has the old bytes or the new ones.
+    /// Replaces a file in one step: after a crash it has either the old bytes or the new ones.
     static func replace(_ path: String, with bytes: [UInt8]) throws(FileFailure) {
         let temporary = path + temporarySuffix
         let file = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, fileMode)

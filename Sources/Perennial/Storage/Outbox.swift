@@ -1,31 +1,31 @@
 internal import Foundation
 internal import PerennialContract
 
-/// Everything that the server has not acknowledged yet: documents, debits and aliases, in a file to
-/// which lines are appended. A line is on the disk before the call that wrote it returns, so an
-/// entry is saved before it is sent.
+/// All entries that the server has not acknowledged yet: documents, debits and aliases. They are in
+/// a file to which lines are appended. A line is on the disk before the call that wrote it returns,
+/// so an entry is saved before it is sent.
 ///
-/// One process writes: the first one that opens the file, until it ends. Others only read the
-/// entries that existed when they opened it; to write after that, they open it again.
+/// One process writes: the first one that opens the file, until that process ends. Others only read
+/// the entries that existed when they opened the file. To write after that, they open it again.
 actor Outbox {
     static let fileName = "outbox-1"
     static let lockName = "outbox-1.lock"
-    /// The largest size of the file. Beyond it, new documents are refused: they stay unfinished in
-    /// StoreKit, which returns them again. Bytes.
+    /// The maximum size of the file in bytes. Beyond it, new documents are refused: they stay
+    /// unfinished in StoreKit, which returns them again.
     static let bytesMax = 4_194_304
     /// Bytes that new documents and debits leave free, so that changes of the existing entries can
     /// be written.
     static let reservedBytes = 262_144
     /// A file up to this size is not compacted. Bytes.
     static let compactedFromBytes = 65_536
-    /// The file is compacted if it is this many times as large as the waiting entries.
+    /// The file is compacted if it is this many times as large as its waiting entries.
     private static let compactionFactor = 3
     /// The time after which an entry that was set apart is retried. Milliseconds.
     static let setApartInterval: Int64 = 86_400_000
 
     nonisolated let isWriter: Bool
     private let path: String
-    /// Held while this value lives.
+    /// The lock is held while this value lives.
     private var lock: FileLock?
     /// The file, open for appending. Nil for a reader, and before the first line.
     private var file: Int32?
@@ -43,14 +43,14 @@ actor Outbox {
 
     /// Opens the file. The folder must exist.
     ///
-    /// Throws if the system does not allow reading it, for example before the first unlock: try
-    /// again later.
+    /// Throws if the system does not allow reading the file, for example before the first unlock.
+    /// Try again later.
     /// - Parameter mayWrite: false for an extension, which leaves writing to the app.
     init(folder: DeviceFolder, mayWrite: Bool = true) throws(FileFailure) {
         path = folder.path(Self.fileName)
         lock = mayWrite ? try FileLock(folder.path(Self.lockName)) : nil
         isWriter = lock != nil
-        // A file that an earlier, larger limit allowed is read as well.
+        // A file that an earlier version with a larger limit wrote is also read.
         let bytes = try FileBytes.read(path, bytesMax: 2 * Self.bytesMax) ?? []
         let (lines, isClean) = OutboxLine.lines(in: bytes)
         fileBytes = bytes.count
@@ -100,7 +100,7 @@ actor Outbox {
 
     enum Addition: Hashable, Sendable {
         case added
-        /// The entry waits already.
+        /// The entry already waits.
         case present
         /// There is no room. The entry was not written.
         case full
@@ -272,15 +272,15 @@ extension Outbox {
 }
 
 extension OutboxEntry {
-    /// The largest size of the file at which this entry may be added. There is always room for a
-    /// log-in: only documents are returned again by StoreKit.
+    /// The maximum size of the file at which this entry may be added. Log-ins may use the reserved
+    /// bytes, because StoreKit returns documents again, but not log-ins.
     fileprivate var bytesMax: Int {
         if case .alias = content { return Outbox.bytesMax }
         return Outbox.bytesMax - Outbox.reservedBytes
     }
 
-    /// This entry with the intent of a later one, due at once. Nil if the later one is not more
-    /// urgent, because the app found it by itself.
+    /// This entry with the intent of a later one, and due at once. Nil if the app found the later
+    /// one by itself, so that it is not more urgent.
     fileprivate func urged(by later: OutboxEntry) -> OutboxEntry? {
         guard case .document(var document) = content, case .document(let again) = later.content,
             again.intent != document.intent, again.intent != .sync

@@ -4,11 +4,12 @@ internal import PerennialContract
 /// A request that the server has not acknowledged yet.
 struct OutboxEntry: Hashable, Sendable {
     var content: Content
-    /// The customer for whom it was seen and is sent, even after a log-out.
+    /// The customer for whom the device first saw the entry. It is sent for this customer, even
+    /// after a log-out.
     var customerID: String
     var firstSeen: Timestamp
     var attempts = 0
-    /// When it may be sent. Nil: now.
+    /// When it may be sent. Nil if it may be sent now.
     var nextTry: Timestamp?
     var state = State.waiting
 
@@ -36,7 +37,7 @@ struct OutboxEntry: Hashable, Sendable {
     /// A document that the App Store signed.
     struct Document: Hashable, Sendable {
         var kind: Kind
-        /// The signed text; a receipt is in Base64.
+        /// The signed text. A receipt is in Base64.
         var text: String
         var intent: PerennialContract.PurchaseIntent
         /// Nil for a document that is not about a single transaction.
@@ -66,8 +67,8 @@ struct OutboxEntry: Hashable, Sendable {
 
     /// Identifies an entry: 64 hexadecimal digits.
     ///
-    /// For a document it is a hash of its text and its customer, not of the transaction's id: a
-    /// refund has the id of the purchase.
+    /// For a document it is a hash of its text and its customer. The transaction's id would not do,
+    /// because a refund has the id of the purchase.
     var id: String {
         var writer = ByteWriter()
         writer.write(customerID)
@@ -94,7 +95,8 @@ struct OutboxEntry: Hashable, Sendable {
 /// A line of the outbox's file: what happened to one entry.
 enum OutboxLine: Hashable, Sendable {
     case added(OutboxEntry)
-    /// An attempt was made: the number of attempts, when the next one is due, and the state since.
+    /// The entry was sent without success: the number of attempts, when the next one is due, and
+    /// the new state.
     case tried(id: String, attempts: Int, nextTry: Timestamp?, state: OutboxEntry.State)
     /// The server has the entry.
     case done(id: String)

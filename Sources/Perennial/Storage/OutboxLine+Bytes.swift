@@ -24,7 +24,8 @@ extension OutboxLine {
         return Self.marker + length.bytes + checksum + content.bytes
     }
 
-    /// All complete lines of a file. Lines that a crash has cut, or that are damaged, are left out.
+    /// All complete lines of a file. Lines that a crash has truncated, or that are damaged, are
+    /// left out.
     ///
     /// - Returns: the lines, and whether the file contained nothing else.
     static func lines(in file: [UInt8]) -> (lines: [OutboxLine], isClean: Bool) {
@@ -166,7 +167,7 @@ extension ByteReader {
             kind: kind, text: try text(),
             intent: PerennialContract.PurchaseIntent(rawValue: try text()),
             transactionID: try optionalText(), productID: try optionalText(),
-            // Files of earlier versions end here.
+            // Lines of earlier versions end here.
             placement: isAtEnd ? nil : try optionalText())
     }
 

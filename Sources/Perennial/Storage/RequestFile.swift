@@ -1,12 +1,12 @@
 internal import Foundation
 internal import PerennialContract
 
-/// Purchases that began outside the app, until the app takes them. They are in a file, because the
-/// app may end before it is ready for them. A request that was taken is removed.
+/// Requests to purchase that began outside the app, until the app takes them. They are in a file,
+/// because the app may end before it is ready for them. A request that was taken is removed.
 struct RequestFile: Sendable {
     static let name = "requests-1"
     static let bytesMax = 16_384
-    /// The most requests that are stored. Beyond it, the oldest one is removed.
+    /// The maximum number of requests that are stored. Beyond it, the oldest one is removed.
     static let waitingMax = 20
     /// The age at which a request is dropped, because a customer no longer expects a payment sheet
     /// for it. Milliseconds; three days.

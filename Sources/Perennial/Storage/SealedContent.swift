@@ -6,7 +6,7 @@ struct SealedContent: Hashable, Sendable {
     let bytes: [UInt8]
     /// The version of the file's layout.
     let version: UInt8
-    /// Empty if there was no key to make a seal.
+    /// Empty if there was no key to make a seal with.
     private let seal: [UInt8]
 
     init(_ bytes: [UInt8], version: UInt8 = StateFile.version, code: MessageCode?) {
@@ -40,7 +40,7 @@ struct SealedContent: Hashable, Sendable {
         return head + Self.checksum(of: head + writer.bytes) + writer.bytes
     }
 
-    /// Whether this device wrote it.
+    /// Whether this device wrote the bytes.
     func isSealed(by code: MessageCode) -> Bool { code.isCode(seal, of: bytes) }
 
     private static func checksum(of bytes: [UInt8]) -> ArraySlice<UInt8> {

@@ -7,17 +7,17 @@ internal import Foundation
 /// all other bytes, the content, and its seal: an HMAC-SHA256 with the device's key. The checksum
 /// detects accidental damage, the seal detects manipulation. Content that does not fit is in a
 /// second file of the same layout. Both names contain the version, so that an SDK never touches the
-/// files of a newer one. The files of the version before are read if there are none of this
-/// version, and deleted once there are.
+/// files of a newer one. If there are no files of this version, those of the version before are
+/// read. They are deleted once there are files of this version.
 struct StateFile: Sendable {
     static let version: UInt8 = 5
     /// The oldest version that is read. It does not contain seats.
     static let earlierVersion: UInt8 = 4
     /// The first version that contains the seats of transactions and of renewals.
     static let versionWithSeats: UInt8 = 5
-    /// The largest size of the first file, which is read at launch.
+    /// The maximum size of the first file, which is read at launch.
     static let bytesMax = 8_192
-    /// The largest size of the second file, which is read in the background.
+    /// The maximum size of the second file, which is read in the background.
     static let moreBytesMax = 262_144
     static let name = "state-\(version)"
     static let moreName = "words-\(version)"
@@ -84,7 +84,7 @@ struct StateFile: Sendable {
     }
 
     /// Adds the content of the second file to a proven state. Returns nil if that file is absent or
-    /// damaged, or belongs to another device or customer: then nothing of it counts.
+    /// damaged, or belongs to another device or customer. Then none of its content counts.
     ///
     /// - Parameter version: the version of the first file.
     func readMore(
@@ -106,8 +106,8 @@ struct StateFile: Sendable {
 
     /// Writes both files, each in one step. The folder must exist.
     ///
-    /// - Parameter code: proves at the next launch that this device wrote the file. Without it,
-    ///   only what the server has signed counts then.
+    /// - Parameter code: proves at the next launch that this device wrote the file. If it is nil,
+    ///   only content that the server has signed counts then.
     func write(_ state: DeviceState, code: MessageCode?) throws(FileFailure) {
         var moved: Set<DeviceState.Part> = []
         for part in [nil] + DeviceState.Part.allCases.map(Optional.some) {
@@ -124,8 +124,8 @@ struct StateFile: Sendable {
         throw .tooLarge
     }
 
-    /// The second file is written before the first one, so that content which moves there is always
-    /// in one of the two.
+    /// Writes the second file. It is written before the first one, so that content that moves to it
+    /// is always in one of the two.
     private func writeMore(
         _ parts: Set<DeviceState.Part>, of state: DeviceState, code: MessageCode?
     ) throws(FileFailure) {
@@ -143,7 +143,8 @@ struct StateFile: Sendable {
         try deleteEarlier()
     }
 
-    /// An SDK of the version before must not find the data of a customer who has signed out since.
+    /// Deletes the files of the version before, so that an SDK of that version does not find the
+    /// data of a customer who has signed out since.
     private func deleteEarlier() throws(FileFailure) {
         try FileBytes.delete(earlierPaths.state)
         try FileBytes.delete(earlierPaths.words)

@@ -1,11 +1,11 @@
 /// A state as it was in the file.
 struct StoredState: Hashable, Sendable {
-    /// The state that may be used at once. The token proves itself with its signature. The evidence
-    /// of the App Store, the anchor, the closed entitlements and the verdicts may have been edited
-    /// and must open nothing. Without pinned keys the ring is empty.
+    /// The state that may be used at once. The signature of the token proves the token. The
+    /// evidence of the App Store, the anchor, the closed entitlements and the verdicts may have
+    /// been edited and must open nothing. Without pinned keys the ring is empty.
     private(set) var state: DeviceState
-    /// The keys in the file. If the app has pinned keys: those, and the keys that they introduce.
-    /// Otherwise nothing proves them before the seal was verified.
+    /// The keys in the file. If the app has pinned keys, these are the pinned keys and the keys
+    /// that they introduce. Otherwise the keys are not proven before the seal was verified.
     private(set) var keysAsWritten: KeyRing
     /// Whether there is a second file: see ``StateFile/readMore(_:of:code:)``.
     let hasMore: Bool

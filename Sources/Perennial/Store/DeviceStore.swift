@@ -1,6 +1,8 @@
-/// The App Store on this device, as the engine sees it: signed documents and flags.
+/// The App Store on this device, as the engine sees it: signed documents, and whether they are
+/// verified.
 ///
-/// It uses no StoreKit types, which only StoreKit can create, so that a test can replace the store.
+/// It does not use types of StoreKit, which only StoreKit can create, so that a test can replace
+/// the store.
 package protocol DeviceStore: Sendable {
     /// Products that the store does not know are left out.
     func products(_ ids: [String]) async throws(StoreError) -> [StoreProduct]
@@ -8,7 +10,7 @@ package protocol DeviceStore: Sendable {
         _ product: String, _ options: StorePurchaseOptions, anchor: PurchaseAnchor?
     ) async throws(StoreError) -> StorePurchaseResult
 
-    /// The lists of StoreKit. Nil if the task was cancelled, which is not an answer.
+    /// The documents of a list of StoreKit. Nil if the task was cancelled, which is not an answer.
     func documents(_ list: StoreList) async -> [StoreDocument]?
     /// The renewal states of subscription groups. Nil if the store did not answer.
     func renewals(of groups: Set<String>) async -> [StoreRenewal]?
@@ -62,9 +64,9 @@ package struct StoreRenewal: Hashable, Sendable {
 package enum StoreUpdate: Sendable {
     case transaction(StoreDocument)
     case renewal(StoreRenewal)
-    /// A promoted product or a win-back offer that was chosen outside the app.
+    /// The customer chose a promoted product or a win-back offer outside the app.
     case request(product: String, offerID: String?)
-    /// Another store account or another country.
+    /// The customer signed in to another store account or changed the country.
     case storefront
 }
 
@@ -80,7 +82,7 @@ package struct StorePurchaseOptions: Hashable, Sendable {
     /// The account token, in lower case. Nil if there is none.
     package var accountToken: String?
     package var quantity = 1
-    /// How many seats there are after the purchase. Nil if it is for one person.
+    /// The total number of seats after the purchase. Nil if the purchase is for one person.
     package var seats: Int?
     package var offer: Offer?
     package var plan: Perennial.Plan.Kind?

@@ -3,8 +3,8 @@ internal import Foundation
 /// Reports when the app comes to the foreground, and when the device is unlocked, so that files can
 /// be read that could not be read before.
 enum ForegroundWatch {
-    /// Named by text, because extensions must not link the frameworks that declare the
-    /// notifications.
+    /// The notifications are named by text, because extensions must not link the frameworks that
+    /// declare them.
     private static let notifications = [
         "UIApplicationWillEnterForegroundNotification",
         "UIApplicationProtectedDataDidBecomeAvailable",
@@ -12,7 +12,7 @@ enum ForegroundWatch {
         "NSExtensionHostWillEnterForegroundNotification",
     ]
 
-    /// One element for each event. The stream ends when its reader does.
+    /// One element for each event. The stream ends when its reader ends.
     static func returns() -> AsyncStream<Void> {
         let (stream, continuation) = AsyncStream.makeStream(
             of: Void.self, bufferingPolicy: .bufferingNewest(1))

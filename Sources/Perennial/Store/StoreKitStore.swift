@@ -33,7 +33,7 @@ package struct StoreKitStore: DeviceStore {
     }
 
     package func documents(_ list: StoreList) async -> [StoreDocument]? {
-        // In a task of its own, because StoreKit answers a cancelled task with an empty list.
+        // Done in a separate task, because StoreKit answers a cancelled task with an empty list.
         let reading = Task {
             var documents: [StoreDocument] = []
             switch list {
@@ -74,7 +74,7 @@ package struct StoreKitStore: DeviceStore {
     }
 
     package func finish(_ documents: [StoreDocument]) async {
-        // Compared by id: StoreKit may have signed them again since.
+        // Transactions are compared by id, because StoreKit may have signed them again since.
         var ids = Set(documents.compactMap { TransactionPayload($0)?.transactionId })
         for await result in Transaction.unfinished
         where ids.remove(String(result.unsafePayloadValue.id)) != nil {

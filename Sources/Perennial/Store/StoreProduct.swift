@@ -49,7 +49,7 @@ package struct CustomOptions: Hashable, Sendable {
     package init(_ options: Set<StoreKit.Product.PurchaseOption> = []) { self.options = options }
 }
 
-/// How the payment sheet is shown, if the app decides it: in a scene, or by a view's action.
+/// How the payment sheet is shown, if the app decides this: in a scene, or by a view's action.
 package struct PurchaseAnchor: Sendable {
     package typealias Buy =
         @MainActor @Sendable (

@@ -2,7 +2,7 @@ internal import AccessRules
 internal import Foundation
 internal import PerennialContract
 
-/// What the engine reads from a signed transaction.
+/// The members of a signed transaction that the engine reads.
 ///
 /// It does not verify the signature: StoreKit has verified the document, and the server does so
 /// again.
@@ -26,7 +26,7 @@ struct TransactionPayload: Decodable, Hashable, Sendable {
     var environment: String?
     var quantity: Int?
     var subscriptionGroupIdentifier: String?
-    /// StoreKit calls it `bundleProductID`. In documents the name is spelled like Apple's other
+    /// StoreKit calls this `bundleProductID`. In documents the name is spelled like Apple's other
     /// names.
     var bundleProductId: String?
     var commitmentInfo: Commitment?
@@ -101,7 +101,7 @@ extension TransactionPayload.Commitment {
     }
 }
 
-/// What the engine reads from a signed renewal info.
+/// The members of a signed renewal info that the engine reads.
 struct RenewalPayload: Decodable, Hashable, Sendable {
     var originalTransactionId: String
     var autoRenewStatus: Int?
@@ -154,7 +154,7 @@ extension StoreRenewal {
     }
 }
 
-/// The middle part of a compact JWS, without any check.
+/// The decoded middle part of a compact JWS, whose signature is not checked.
 enum CompactPayload {
     static func bytes(of jws: String) -> Data? {
         let parts = jws.split(separator: ".", omittingEmptySubsequences: false)

@@ -3,8 +3,8 @@ internal import Foundation
 internal import PerennialContract
 
 extension Offerings {
-    /// More months than any server accepts. With this limit, no end of a term or of access
-    /// overflows.
+    /// The maximum number of months, more than any server accepts. With this limit, no end of a
+    /// term or of access overflows.
     fileprivate static let monthsMax = 12_000
     fileprivate static let daysMax = 400_000
     private static let hoursMax = 100_000
@@ -28,7 +28,7 @@ extension Offerings.Term {
 
 extension TermRules {
     /// The rules in the offerings. If this system does not know their time zone, days are counted
-    /// in UTC: an end that is wrong by hours is better than none.
+    /// in UTC, because an end that is wrong by hours is better than none.
     init(_ offerings: Offerings) {
         let products = offerings.products.compactMap { product in
             product.term.map { term in

@@ -4,19 +4,19 @@ extension Perennial {
     /// Whether one entitlement is open, until when, and on what evidence.
     public struct Access: Hashable, Sendable {
         public var entitlement: EntitlementID
-        /// Whether the entitlement is open: let the customer in. It is also false while nothing is
-        /// known: check ``isKnown`` before you show a paywall.
+        /// Whether the entitlement is open, so that the app may give access. It is also false while
+        /// nothing is known: check ``isKnown`` before you show a paywall.
         public var isActive: Bool
-        /// Whether it is certain that the entitlement is open or shut. It is never certainly shut
-        /// before the server has reported about the customer on this installation.
+        /// Whether it is certain that the entitlement is open or shut. It is certainly shut only
+        /// after the server has reported about the customer on this installation.
         public var isKnown: Bool
         public var state: AccessState
-        /// If open, the end of the paid time; if shut, when it ended. Nil if it never ends, if the
-        /// customer never had it, and while nothing is known.
+        /// If open, the end of the paid time; if shut, when access ended. Nil if access never ends,
+        /// if the customer never had it, and while nothing is known.
         public var until: Date?
         /// Whether the subscription will renew. Nil if the App Store has not said.
         public var willRenew: Bool?
-        /// The product that gives it. Nil if no purchase gives it.
+        /// The product that gives access. Nil if no purchase gives it.
         public var product: ProductID?
         public var basis: Basis
         /// When the evidence was signed.
@@ -39,8 +39,8 @@ extension Perennial {
         }
 
         /// The number of days left at a date, by the customer's calendar. The last day counts as 1.
-        /// Zero if it is open after ``until``, for example in a grace period. Nil if it is not
-        /// open, or never ends.
+        /// Zero if access is open after ``until``, for example in a grace period. Nil if access is
+        /// not open, or never ends.
         public func daysRemaining(at date: Date, calendar: Calendar = .current) -> Int? {
             guard isActive, let until else { return nil }
             guard date < until else { return 0 }
@@ -50,7 +50,7 @@ extension Perennial {
         }
     }
 
-    /// The state of access, in one word. Expect words that you do not know.
+    /// The state of access, in one word. Expect values that you do not know.
     public struct AccessState: RawRepresentable, Hashable, Sendable {
         public let rawValue: String
         public init(rawValue: String) { self.rawValue = rawValue }
@@ -61,18 +61,18 @@ extension Perennial {
         public static let offer = Self(rawValue: "offer")
         /// The renewal could not be charged, and the App Store grants time.
         public static let grace = Self(rawValue: "grace")
-        /// The period ended, and whether it was renewed is not known yet.
+        /// The period ended, and it is not known yet whether it was renewed.
         public static let unconfirmed = Self(rawValue: "unconfirmed")
-        /// Bought to keep.
+        /// The product was bought to keep.
         public static let owned = Self(rawValue: "owned")
         public static let granted = Self(rawValue: "granted")
         /// Shut: the renewal could not be charged, and the App Store keeps trying.
         public static let retry = Self(rawValue: "retry")
         public static let expired = Self(rawValue: "expired")
         public static let refunded = Self(rawValue: "refunded")
-        /// Shut: the family no longer shares it, or a grant was withdrawn.
+        /// Shut: the family no longer shares the purchase, or a grant was withdrawn.
         public static let revoked = Self(rawValue: "revoked")
-        /// Shut: the customer never had it.
+        /// Shut: the customer never had the entitlement.
         public static let never = Self(rawValue: "never")
         /// Whether it is open or shut is not known yet.
         public static let unknown = Self(rawValue: "unknown")

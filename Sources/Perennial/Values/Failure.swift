@@ -1,7 +1,7 @@
 internal import Foundation
 
 extension Perennial {
-    /// What went wrong: for programs, for developers, and for customers.
+    /// Why a call failed: for programs, for developers, and for customers.
     public struct Failure: Error, Hashable, Sendable {
         /// The code, for programs. A code never changes its meaning.
         public var code: Code
@@ -57,13 +57,13 @@ extension Perennial {
             public static let customerMissing = Self(rawValue: "customer_missing")
             /// The id is empty, too long, or one that many people would share, such as `null`.
             public static let customerIDNotValid = Self(rawValue: "customer_id_not_valid")
-            /// Another customer signed in meanwhile.
+            /// Another customer has signed in since the call began.
             public static let customerChanged = Self(rawValue: "customer_changed")
             /// The restore would now do something else than the preview showed.
             public static let previewOutdated = Self(rawValue: "preview_outdated")
             public static let walletBalanceTooLow = Self(rawValue: "wallet_balance_too_low")
             public static let spendingNotAllowed = Self(rawValue: "spending_not_allowed")
-            /// This process only reads what the app has written, for example an extension: it
+            /// This process, for example an extension, only reads what the app has written, so it
             /// cannot spend.
             public static let readOnly = Self(rawValue: "read_only")
             /// An SDK in the role `observer` sells nothing.
@@ -78,7 +78,8 @@ extension Perennial {
             public static let no = Self(rawValue: "no")
             /// The customer was charged, and the purchase is saved on this device or in the store.
             public static let yes = Self(rawValue: "yes")
-            /// It is not known yet. If the customer was charged, the purchase arrives by itself.
+            /// It is not known yet. If the customer was charged, the purchase arrives later without
+            /// another call.
             public static let unclear = Self(rawValue: "unclear")
         }
     }

@@ -49,7 +49,7 @@ extension Perennial {
             public static let payUpFront = Self(rawValue: "pay_up_front")
         }
 
-        /// Why the customer may or may not take it: the server's words, and some of our own.
+        /// Why the customer is or is not eligible: the server's reasons, and some of the SDK's own.
         public struct Reason: RawRepresentable, Hashable, Sendable {
             public let rawValue: String
             public init(rawValue: String) { self.rawValue = rawValue }

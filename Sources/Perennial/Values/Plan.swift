@@ -10,7 +10,8 @@ extension Perennial {
         /// The price of one payment as text, as the store writes it.
         public var displayPrice: String
         public var billingPeriod: Period
-        /// The total that the customer commits to pay, as text. App Review wants it to be shown.
+        /// The total that the customer commits to pay, as text. App Review requires that it is
+        /// shown.
         public var totalDisplayPrice: String
         /// The length of time for which the customer commits to pay.
         public var totalPeriod: Period
@@ -33,8 +34,8 @@ extension Perennial {
         /// Whether the customer commits to more than one payment.
         public var isCommitment: Bool { billingPeriod != totalPeriod }
 
-        /// How many payments the customer makes in all. Nil if the whole period is no multiple of
-        /// one payment's period.
+        /// The total number of payments that the customer makes. Nil if the whole period is not a
+        /// multiple of one payment's period.
         public var payments: Int? {
             guard let one = billingPeriod.measure, let whole = totalPeriod.measure,
                 one.unit == whole.unit, one.count > 0, whole.count > 0,

@@ -46,15 +46,15 @@ extension Perennial {
         /// The price as text, as the store writes it.
         public var displayPrice: String
         public var currencyCode: String?
-        /// The length of one period: for a renewing subscription from the store, for a term from
-        /// `perennial.yaml`. Nil for other products.
+        /// The length of one period. For a renewing subscription it comes from the store, for a
+        /// term from `perennial.yaml`. Nil for other products.
         public var period: Period?
         /// The plans by which it can be paid. The store names them from iOS 26.4 on. Empty unless
         /// it renews.
         public var plans: [Plan]
         /// The subscription group. Nil unless it renews.
         public var group: String?
-        /// Offers that the store has for it, whether or not the customer is eligible.
+        /// Offers that the store has for the product, whether or not the customer is eligible.
         public var offers: [Offer]
         public var entitlements: Set<EntitlementID>
         public var credits: [WalletID: Int]

@@ -4,15 +4,15 @@ public import StoreKit
 extension Perennial {
     /// Options of a purchase.
     public struct PurchaseOptions: Hashable, Sendable {
-        /// An offer from ``Perennial/offers(for:of:)``. Nil is enough for an introductory offer,
-        /// which the store applies.
+        /// An offer from ``Perennial/offers(for:of:)``. For an introductory offer nil suffices,
+        /// because the store applies it.
         public var offer: Offer?
-        /// One of the product's ``Product/plans``. Nil: the plan that pays the whole period at
+        /// One of the product's ``Product/plans``. If nil, the plan that pays the whole period at
         /// once.
         public var plan: Plan?
         /// The number of units, 1 to 10, for consumables and terms.
         public var quantity: Int
-        /// The total number of seats after the purchase: to add 4 seats to 8, pass 12. Nil: it is
+        /// The total number of seats after the purchase: to add 4 seats to 8, pass 12. Nil if it is
         /// bought for one person.
         public var seats: Int?
         /// The place in the app from which it is bought.
@@ -46,8 +46,8 @@ extension Perennial {
         public var transactionID: String?
         /// The snapshot after the purchase.
         public var snapshot: Snapshot
-        /// Whether the server has recorded the purchase. If false, it is paid and saved on this
-        /// device, and is posted as soon as the server can be reached.
+        /// Whether the server has recorded the purchase. If false, the purchase is paid and saved
+        /// on this device, and is posted as soon as the server can be reached.
         public var isKeptByServer: Bool
 
         public init(
@@ -65,7 +65,7 @@ extension Perennial {
             public let rawValue: String
             public init(rawValue: String) { self.rawValue = rawValue }
 
-            /// Bought, whether or not there was something to pay.
+            /// Bought, even if nothing had to be paid.
             public static let bought = Self(rawValue: "bought")
             /// A parent or a bank must approve it. The purchase then arrives through
             /// ``Perennial/changes``.
@@ -73,9 +73,9 @@ extension Perennial {
             public static let cancelled = Self(rawValue: "cancelled")
             /// A downgrade, which takes effect in the next period.
             public static let planChangeScheduled = Self(rawValue: "plan_change_scheduled")
-            /// The customer has it already.
+            /// The customer already has the product.
             public static let alreadyHad = Self(rawValue: "already_had")
-            /// It belongs to another customer.
+            /// The purchase belongs to another customer.
             public static let belongsToAnother = Self(rawValue: "belongs_to_another")
         }
     }
@@ -98,7 +98,7 @@ extension Perennial {
             public init(rawValue: String) { self.rawValue = rawValue }
 
             public static let alreadyHad = Self(rawValue: "already_had")
-            /// A term is running, and the app does not sell a second one meanwhile.
+            /// A term is running, and the app does not sell a second one during this time.
             public static let termRuns = Self(rawValue: "term_runs")
             /// The store account of this device pays for another customer.
             public static let storeAccountOfAnother = Self(rawValue: "store_account_of_another")
@@ -126,7 +126,7 @@ extension Perennial {
         public static let purchase = Self(rawValue: "purchase")
         /// The customer asked for a restore.
         public static let restore = Self(rawValue: "restore")
-        /// The app found them by itself. Takes nothing from another customer.
+        /// The app found the purchases by itself. Takes nothing from another customer.
         public static let sync = Self(rawValue: "sync")
     }
 }

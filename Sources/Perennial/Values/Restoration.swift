@@ -59,14 +59,14 @@ extension Perennial {
             public let rawValue: String
             public init(rawValue: String) { self.rawValue = rawValue }
 
-            /// The customer has it already.
+            /// The customer already has the purchase.
             public static let nothing = Self(rawValue: "nothing")
-            /// It belongs to no customer, and becomes the customer's.
+            /// The purchase belongs to no customer, and becomes the customer's.
             public static let links = Self(rawValue: "link")
-            /// It is moved away from another customer.
+            /// The purchase is moved away from another customer.
             public static let moves = Self(rawValue: "move")
             public static let shares = Self(rawValue: "share")
-            /// It belongs to another customer, and stays there.
+            /// The purchase belongs to another customer, and stays there.
             public static let refused = Self(rawValue: "refuse")
         }
     }

@@ -57,7 +57,7 @@ extension Perennial {
                     state: isKnown ? .never : .unknown, basis: .nothing)
         }
 
-        /// A wallet, or an empty one if there is none with this id.
+        /// The wallet with this id, or an empty one if there is none.
         public subscript(wallet wallet: WalletID) -> Wallet {
             var found = wallets[wallet] ?? Wallet(balance: 0)
             found.isKnown = areWalletsKnown
@@ -84,7 +84,7 @@ extension Perennial {
 
     /// The customer that the app uses now.
     public struct Customer: Hashable, Sendable {
-        /// The id. Empty for an instant at the very first launch, until one was made.
+        /// The id. Empty for an instant at the very first launch, until an id was made.
         public var id: String
         /// Other ids of the same customer.
         public var aliases: [String]

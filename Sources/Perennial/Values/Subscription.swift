@@ -3,7 +3,8 @@ public import Foundation
 extension Perennial {
     /// A subscription that renews.
     public struct Subscription: Hashable, Sendable, Identifiable {
-        /// The id of its first transaction. For a seat that the app gave, the id of the claim.
+        /// The id of the subscription's first transaction. For a seat that the app gave, the id of
+        /// the claim.
         public var id: String
         public var product: ProductID
         public var state: AccessState
@@ -17,8 +18,9 @@ extension Perennial {
         public var renewsTo: ProductID?
         public var graceUntil: Date?
         public var commitment: Commitment?
-        /// The offer that the present period was bought with. Nil if there is none, and until the
-        /// App Store on this device has reported it: the server's answer does not contain it.
+        /// The offer with which the present period was bought. Nil without an offer, and until the
+        /// App Store on this device has reported it, because the server's answer does not contain
+        /// it.
         public var offer: AppliedOffer?
         /// The product of the bundle that contains this subscription. Reported by the App Store on
         /// this device, like ``offer``.
@@ -52,26 +54,27 @@ extension Perennial {
             self.seat = seat
         }
 
-        /// Whether a member of the customer's family pays for it.
+        /// Whether a member of the customer's family pays for the subscription.
         public var isFamilyShared: Bool { ownership == .familyShared }
 
-        /// Who paid. Expect words that you do not know.
+        /// Who paid. Expect values that you do not know.
         public struct Ownership: RawRepresentable, Hashable, Sendable {
             public let rawValue: String
             public init(rawValue: String) { self.rawValue = rawValue }
 
             public static let purchased = Self(rawValue: "purchased")
             public static let familyShared = Self(rawValue: "family_shared")
-            /// The purchaser of a group, or an organization, pays for it.
+            /// The purchaser of a group, or an organization, pays for the subscription.
             public static let assigned = Self(rawValue: "assigned")
         }
 
-        /// An offer that a period was bought with.
+        /// An offer with which a period was bought.
         public struct AppliedOffer: Hashable, Sendable {
             /// Nil for an introductory offer, which has no id.
             public var id: String?
             public var kind: Offer.Kind
-            /// How it is paid. Nil if the App Store has not said. The same is true of ``period``.
+            /// How the offer is paid. Nil if the App Store has not said. The same is true of
+            /// ``period``.
             public var paymentMode: Offer.PaymentMode?
             /// How long the offer lasts.
             public var period: Period?
@@ -105,7 +108,8 @@ extension Perennial {
         }
     }
 
-    /// A subscription that does not renew, with a length from the developer's configuration.
+    /// A term: a subscription that does not renew, with a length from the developer's
+    /// configuration.
     public struct Term: Hashable, Sendable {
         public var product: ProductID
         public var from: Date
@@ -149,11 +153,13 @@ extension Perennial {
             public let rawValue: String
             public init(rawValue: String) { self.rawValue = rawValue }
 
-            /// A parent or a bank must approve it.
+            /// A parent or a bank must approve the purchase.
             public static let approval = Self(rawValue: "approval")
-            /// Paid, saved on this device, and posted as soon as the server can be reached.
+            /// The purchase is paid, saved on this device, and posted as soon as the server can be
+            /// reached.
             public static let server = Self(rawValue: "server")
-            /// Bought before a person signed in who already has purchases: `restore` joins them.
+            /// The purchase was made before a person signed in who already has purchases. `restore`
+            /// joins them.
             public static let restore = Self(rawValue: "restore")
         }
     }

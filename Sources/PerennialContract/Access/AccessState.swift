@@ -43,7 +43,7 @@ public struct Ownership: ContractWord {
     public static let known: [Self] = [purchased, familyShared, assigned]
 }
 
-/// Which store sold it.
+/// The store that sold it.
 public struct StoreName: ContractWord {
     public let rawValue: String
     public init(rawValue: String) { self.rawValue = rawValue }

@@ -1,16 +1,16 @@
 /// An entitlement that products give, such as `pro`: whether it is active, until when, and why.
 public struct Entitlement: Hashable, Sendable, Codable {
     public var active: Bool
-    /// If active, the time when it ends unless something else happens; nil if it never ends. If not
-    /// active, the time when it ended.
+    /// If active, when it ends if nothing else happens; nil if it never ends. If not active, when
+    /// it ended.
     public var until: Timestamp?
     public var state: AccessState
-    /// One sentence for a person.
+    /// One sentence for people.
     public var reason: String
-    /// Whether it stays active after `until` if the payment succeeds: false if the subscription
+    /// Whether it stays active after `until` if the payment succeeds. False if the subscription
     /// renews as a product that does not give this entitlement. Nil if the App Store has not said.
     public var willRenew: Bool?
-    /// Nil if it was granted by hand. The same is true of ``purchaseID``.
+    /// Nil if it was granted manually. The same is true of ``purchaseID``.
     public var productID: String?
     public var purchaseID: String?
     /// Nil if a purchase gives it.

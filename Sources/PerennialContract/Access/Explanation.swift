@@ -1,9 +1,9 @@
-/// The response of `GET /v1/customers/{id}/explain`: what the customer may use, why, and which
-/// documents that is based on.
+/// The response of `GET /v1/customers/{id}/explain`: what the customer may use, why, and on which
+/// documents that is based.
 public struct Explanation: Hashable, Sendable, Codable {
     public var customerID: String
     public var environment: StoreEnvironment
-    /// Text for a person, in monospaced type. Its form is not fixed: programs read other routes.
+    /// Text for people, in monospaced type. Its form is not fixed, so programs read other routes.
     public var lines: [String]
     public var serverTime: Timestamp
 

@@ -1,8 +1,9 @@
 /// The response of `GET /.well-known/jwks.json` (RFC 7517): the keys for verifying tokens.
 public struct TokenKeySet: Hashable, Sendable, Codable {
     public var keys: [Key]
-    /// The way from an old key to the present one, oldest first: compact JWS. Each is signed by a
-    /// key and contains the key that followed it as `key`. Nil from a server of an earlier version.
+    /// The introductions that lead from an old key to the present one, oldest first: compact JWS.
+    /// Each is signed by a key and contains the key that followed it as `key`. Nil from a server of
+    /// an earlier version.
     public var chain: [String]?
 
     public init(keys: [Key], chain: [String]? = nil) {

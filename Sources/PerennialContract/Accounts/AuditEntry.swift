@@ -1,8 +1,8 @@
-/// The response of `GET /v1/audit`: what operators of the dashboard did by hand for the app, newest
-/// first.
+/// The response of `GET /v1/audit`: what operators of the dashboard did manually for the app,
+/// newest first.
 public struct AuditList: Hashable, Sendable, Codable {
     public var items: [AuditEntry]
-    /// The cursor of the page with older ones. Nil on the last page.
+    /// The cursor of the page with older entries. Nil on the last page.
     public var nextCursor: String?
 
     public init(items: [AuditEntry], nextCursor: String?) {
@@ -16,7 +16,7 @@ public struct AuditList: Hashable, Sendable, Codable {
     }
 }
 
-/// One action of an operator. After its result is added, which happens right after the action, it
+/// One action of an operator. Its result is added right after the action. After that the entry
 /// never changes, except for the id of a customer who is erased.
 public struct AuditEntry: Hashable, Sendable, Codable {
     public var auditID: String
@@ -27,7 +27,7 @@ public struct AuditEntry: Hashable, Sendable, Codable {
     public var act: String
     /// Nil if the action was not about one environment.
     public var environment: StoreEnvironment?
-    /// The customer whom the action was about. Nil if there is none.
+    /// The customer whom the action was about. Nil if it was about none.
     public var customerID: String?
     /// The object of the action, such as the id of a webhook.
     public var subject: String?

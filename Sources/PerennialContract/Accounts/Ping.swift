@@ -1,4 +1,4 @@
-/// The response of `GET /v1/ping`: what a key is, and what it belongs to.
+/// The response of `GET /v1/ping`: the kind of a key, and its app.
 public struct Ping: Hashable, Sendable, Codable {
     /// `app` or `secret`.
     public var keyKind: String

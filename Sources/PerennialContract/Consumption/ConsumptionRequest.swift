@@ -1,12 +1,14 @@
 /// The body of `PUT /v1/customers/{id}/consumption`: what the server may report to Apple if the
 /// customer asks the App Store for a refund. Idempotent.
 public struct ConsumptionRequest: Hashable, Sendable, Codable {
-    /// Whether the customer consented to sharing this. Without consent, nothing is sent to Apple.
+    /// Whether the customer consented to sharing this information. Without consent, nothing is sent
+    /// to Apple.
     public var consented: Bool
-    /// Whether the customer could try the product before buying it. Nil: the configured value
+    /// Whether the customer could try the product before buying it. If nil, the configured value
     /// applies.
     public var sampleContentProvided: Bool?
-    /// Delivery and use of single purchases. Purchases left out keep what was reported earlier.
+    /// Delivery and use of single purchases. For purchases that are left out, earlier reports stay
+    /// valid.
     public var purchases: [PurchaseUse]?
 
     public init(
@@ -30,7 +32,7 @@ public struct PurchaseUse: Hashable, Sendable, Codable {
     public var transactionID: String
     /// One of `delivered`, `quality_issue`, `wrong_product`, `server_outage`, `other`.
     public var delivery: String
-    /// 0 to 100. Nil: the server uses what it knows itself.
+    /// 0 to 100. If nil, the server uses its own data.
     public var usedPercent: Double?
 
     public init(transactionID: String, delivery: String, usedPercent: Double?) {
@@ -90,9 +92,9 @@ public struct ConsumptionQuestion: Hashable, Sendable, Codable {
     public var state: String
     /// The number of attempts to send a response.
     public var attempts: Int
-    /// When it was answered, withheld, or given up. Nil while it is waiting.
+    /// When it was answered, withheld, or given up. Nil while it waits.
     public var endedAt: Timestamp?
-    /// Why no response was sent, or not yet.
+    /// Why no response was sent, or why not yet.
     public var trouble: String?
     /// The response that was sent to Apple. Nil if none was sent.
     public var answer: ConsumptionAnswer?

@@ -1,10 +1,10 @@
 /// The customers found by `GET /v1/customers?query=`.
 public struct CustomerList: Hashable, Sendable, Codable {
     public var items: [Found]
-    /// Whether the App Store was asked, too.
+    /// Whether the App Store was also asked.
     public var appStore: AppStore
-    /// The original transaction ids of the purchases that the App Store knows by the number. Nil if
-    /// it was not asked, or has not answered.
+    /// The original transaction ids of the purchases that the App Store knows under the number. Nil
+    /// if it was not asked, or has not answered.
     public var originalTransactionIDs: [String]?
 
     public init(
@@ -26,7 +26,7 @@ public struct CustomerList: Hashable, Sendable, Codable {
         public let rawValue: String
         public init(rawValue: String) { self.rawValue = rawValue }
 
-        /// This server found something, or the text is not a number of the App Store.
+        /// This server found something, or the text is not a number that the App Store uses.
         public static let notAsked = Self(rawValue: "not_asked")
         public static let answered = Self(rawValue: "answered")
         /// The app has no key for the App Store Server API.

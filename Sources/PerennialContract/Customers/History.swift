@@ -20,11 +20,11 @@ public struct History: Hashable, Sendable, Codable {
         /// One of `fact`, `link`, `share`, `transfer`, `block`, `grant`, `debit`, `credit`,
         /// `consumption`, `event`. New kinds may be added.
         public var kind: String
-        /// One sentence for a person.
+        /// One sentence for people.
         public var sentence: String
         public var purchaseID: String?
         public var documentID: String?
-        /// The id of the transfer, grant, debit, credit by hand, or event.
+        /// The id of the transfer, grant, debit, manual credit, or event.
         public var reference: String?
 
         public init(

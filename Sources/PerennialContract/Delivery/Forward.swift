@@ -1,8 +1,8 @@
-/// The response of `GET /v1/forwards`: notifications that were forwarded to other addresses, or are
-/// waiting to be, newest first.
+/// The response of `GET /v1/forwards`: notifications that were forwarded to other addresses, or
+/// that wait for it, newest first.
 public struct ForwardList: Hashable, Sendable, Codable {
     public var items: [Forward]
-    /// The cursor of the page with older ones. Nil on the last page.
+    /// The cursor of the page with older forwards. Nil on the last page.
     public var nextCursor: String?
 
     public init(items: [Forward], nextCursor: String?) {
@@ -16,12 +16,13 @@ public struct ForwardList: Hashable, Sendable, Codable {
     }
 }
 
-/// One notification and one address it is forwarded to.
+/// One notification, and one address to which it is forwarded.
 public struct Forward: Hashable, Sendable, Codable {
     /// Identifies the signed document, like ``Event/Cause/documentID``.
     public var documentID: String
     /// Scheme, host and port of the address. If the app has several addresses there, some digits
-    /// tell them apart: `https://old.example.com#1a2b`. The path and the query may hold a secret.
+    /// distinguish them: `https://old.example.com#1a2b`. The path and the query are left out,
+    /// because they may contain a secret.
     public var url: String
     public var environment: StoreEnvironment
     public var state: State
@@ -43,12 +44,12 @@ public struct Forward: Hashable, Sendable, Codable {
 
         public static let waiting = Self(rawValue: "waiting")
         public static let accepted = Self(rawValue: "accepted")
-        /// Tried the maximum number of times, without success.
+        /// The maximum number of attempts was made, without success.
         public static let givenUp = Self(rawValue: "given_up")
-        /// Never tried, because too many were already waiting for this address.
+        /// No attempt was made, because too many notifications already waited for this address.
         public static let leftOut = Self(rawValue: "left_out")
 
-        /// All states this version of the server reports.
+        /// All states that this version of the server reports.
         public static let known: [State] = [waiting, accepted, givenUp, leftOut]
     }
 

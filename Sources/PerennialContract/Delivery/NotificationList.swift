@@ -2,8 +2,8 @@
 /// that was signed last first.
 public struct NotificationList: Hashable, Sendable, Codable {
     public var items: [Line]
-    /// The cursor of the page with older ones. Nil on the last page. A page that is not the last
-    /// one may have fewer items than were requested.
+    /// The cursor of the page with older notifications. Nil on the last page. Any other page may
+    /// have fewer items than were requested.
     public var nextCursor: String?
 
     /// One notification.
@@ -19,14 +19,14 @@ public struct NotificationList: Hashable, Sendable, Codable {
         public var source: String
         public var signedAt: Timestamp
         public var receivedAt: Timestamp
-        /// The owner of the purchase. Nil if it is about no purchase, or if the purchase has no
-        /// owner.
+        /// The owner of the purchase. Nil if the notification is about no purchase, or if the
+        /// purchase has no owner.
         public var customerID: String?
-        /// The first transaction of the purchase that it is about.
+        /// The first transaction of the purchase that the notification is about.
         public var originalTransactionID: String?
-        /// How many of the addresses that it is forwarded to have accepted it.
+        /// How many of the addresses to which it is forwarded have accepted it.
         public var forwardsAccepted: Int
-        /// How many of those addresses have not accepted it.
+        /// How many of those addresses have not accepted it yet.
         public var forwardsWaiting: Int
 
         public init(
@@ -79,16 +79,16 @@ public struct NotificationSummary: Hashable, Sendable, Codable {
     public var environment: StoreEnvironment
     public var from: Timestamp
     public var until: Timestamp
-    /// False if there were so many that only the last of them were counted.
+    /// False if there were so many that only the latest of them were counted.
     public var complete: Bool
     public var received: Int
     /// How many of them the server had to request from the App Store, because they had not arrived.
     public var backfilled: Int
     /// The median time from signature to arrival, in milliseconds. Nil if there were none.
     public var medianDelayMilliseconds: Int?
-    /// The time from signature to arrival that 99 of 100 did not exceed, in milliseconds.
+    /// The time in milliseconds within which 99 of 100 notifications arrived after their signature.
     public var slowDelayMilliseconds: Int?
-    /// The hours by time of signature, oldest first; the last hour is not over.
+    /// One item for each hour, by time of signature, oldest first. The last hour is not over.
     public var hours: [Hour]
     /// Notifications that arrived more than once, and those that were refused, since this server
     /// started.

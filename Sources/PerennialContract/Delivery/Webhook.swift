@@ -13,10 +13,11 @@ public struct WebhookList: Hashable, Sendable, Codable {
     }
 }
 
-/// An address that the events of an app are posted to.
+/// An address to which the events of an app are posted.
 public struct Webhook: Hashable, Sendable, Codable {
     public var webhookID: String
-    /// Scheme, host and port of the address: the path and the query may hold a secret.
+    /// Scheme, host and port of the address. The path and the query are left out, because they may
+    /// contain a secret.
     public var url: String
     /// Only events of these types. Nil means all.
     public var types: [EventType]?
@@ -27,15 +28,16 @@ public struct Webhook: Hashable, Sendable, Codable {
     public var format: Format
     /// Whether the header `Authorization` is sent. Its value is never shown.
     public var hasAuthorization: Bool
-    /// Whether it is in perennial.yaml. Then a request can only pause it.
+    /// Whether the webhook is in perennial.yaml. Then a request can only pause it.
     public var isConfigured: Bool
     public var isPaused: Bool
-    /// Why it is paused: `asked` for by a request, or `gone` if the receiver answered 410.
+    /// Why the webhook is paused: `asked` if a request paused it, or `gone` if the receiver
+    /// answered 410.
     public var pauseReason: String?
     public var createdAt: Timestamp
-    /// The first failure since the last success. Nil if the last attempt succeeded.
+    /// When the first failure since the last success occurred. Nil if the last attempt succeeded.
     public var failingSince: Timestamp?
-    /// Shown once: when the webhook was added, or its secret was rotated.
+    /// The secret. It is shown only once: when the webhook was added, or its secret was rotated.
     public var secret: String?
 
     /// The form of the body.
@@ -43,12 +45,13 @@ public struct Webhook: Hashable, Sendable, Codable {
         public let rawValue: String
         public init(rawValue: String) { self.rawValue = rawValue }
 
-        /// ``WebhookMessage``.
+        /// The form of ``WebhookMessage``.
         public static let perennial = Self(rawValue: "perennial")
-        /// The form of RevenueCat's webhooks. One event becomes none, one, or several.
+        /// The form of RevenueCat's webhooks. For one event, none, one or several webhooks are
+        /// sent.
         public static let revenueCat = Self(rawValue: "revenuecat")
 
-        /// All formats of this version of the server.
+        /// All formats that this version of the server has.
         public static let known: [Format] = [perennial, revenueCat]
     }
 
@@ -100,7 +103,7 @@ public struct WebhookRequest: Hashable, Sendable, Codable {
     public var format: String?
     /// The value of the header `Authorization`. An empty text means none.
     public var authorization: String?
-    /// `whsec_` and the base64 of 24 to 64 bytes. Nil for a new one.
+    /// `whsec_` and the base64 of 24 to 64 bytes. If nil, the server creates a secret.
     public var secret: String?
     public var paused: Bool?
 
@@ -170,9 +173,9 @@ public struct WebhookChangeRequest: Hashable, Sendable, Codable {
 
 /// The body of `POST /v1/webhooks/{webhook_id}/secret`.
 public struct WebhookSecretRequest: Hashable, Sendable, Codable {
-    /// The new secret. Nil: the server makes one.
+    /// The new secret. If nil, the server creates one.
     public var secret: String?
-    /// For how long the former secret also signs. Nil means a day.
+    /// For how many hours the former secret also signs. If nil, for a day.
     public var overlapHours: Int?
 
     public init(
@@ -188,10 +191,10 @@ public struct WebhookSecretRequest: Hashable, Sendable, Codable {
     }
 }
 
-/// The body of `POST /v1/webhooks/{webhook_id}/replay`: selects the events that are delivered once
-/// more. A nil member does not restrict them.
+/// The body of `POST /v1/webhooks/{webhook_id}/replay`: it selects the events that are delivered
+/// once more. A nil member does not restrict them.
 public struct WebhookReplayRequest: Hashable, Sendable, Codable {
-    /// The cursor before the first event.
+    /// The cursor after which the events begin.
     public var after: String?
     /// The cursor of the last event.
     public var until: String?

@@ -1,7 +1,7 @@
 /// The response of `GET /v1/webhooks/{webhook_id}/deliveries`, newest first.
 public struct WebhookDeliveryList: Hashable, Sendable, Codable {
     public var items: [WebhookDelivery]
-    /// The cursor of the page with older ones. Nil on the last page.
+    /// The cursor of the page with older deliveries. Nil on the last page.
     public var nextCursor: String?
 
     public init(
@@ -47,10 +47,10 @@ public struct WebhookDelivery: Hashable, Sendable, Codable {
 
         public static let waiting = Self(rawValue: "waiting")
         public static let delivered = Self(rawValue: "delivered")
-        /// Tried the maximum number of times, without success.
+        /// The maximum number of attempts was made, without success.
         public static let failed = Self(rawValue: "failed")
 
-        /// All states this version of the server reports.
+        /// All states that this version of the server reports.
         public static let known: [State] = [waiting, delivered, failed]
     }
 
@@ -134,8 +134,8 @@ public struct WebhookMessage: Hashable, Sendable, Codable {
     public struct Content: Hashable, Sendable, Codable {
         /// Nil for a test.
         public var event: Event?
-        /// The customer after the event, possibly also after later ones. Nil if the event has no
-        /// customer.
+        /// The customer after the event. Later events may already be included. Nil if the event has
+        /// no customer.
         public var customer: Customer?
 
         public init(event: Event?, customer: Customer?) {

@@ -1,6 +1,6 @@
 /// One change, as an entry in the app's event log.
 ///
-/// Later versions may add types and words. Tolerate the ones you do not know, and read `after`.
+/// Later versions may add types and words. Tolerate values that you do not know, and read `after`.
 public struct Event: Hashable, Sendable, Codable {
     /// Stays the same each time the event is delivered. Use it to detect duplicates.
     public var id: String
@@ -18,7 +18,7 @@ public struct Event: Hashable, Sendable, Codable {
     /// Another customer id: the previous owner of the purchase, the customer that was merged into
     /// this one, or the new alias.
     public var otherCustomerID: String?
-    /// The `appAccountToken` the app set at the purchase, while the purchase belongs to no
+    /// The `appAccountToken` that the app set at the purchase, while the purchase belongs to no
     /// customer.
     public var accountToken: String?
     /// Nil if the event is about the customer alone. Then all following properties except ``cause``
@@ -37,14 +37,14 @@ public struct Event: Hashable, Sendable, Codable {
     /// The amount paid, or, if negative, refunded. The sum over all events of a purchase is the
     /// seller's revenue from it, before Apple's commission and taxes.
     public var money: Money?
-    /// Why the purchase expired and nothing follows.
+    /// Why the purchase expired and no period follows.
     public var why: String?
     /// The offer applied to the purchase, or to the next period.
     public var offer: RedeemedOffer?
-    /// The product of the next period, if that is what changed.
+    /// The product of the next period, if that is the change.
     public var nextProductID: String?
     public var nextPrice: Money?
-    /// The grant that was made by hand, or ended. Then the event is about no purchase.
+    /// The grant that was made manually, or that ended. Then the event is about no purchase.
     public var grant: Grant?
     /// The non-renewing term that ends soon. Set for `term_ending` only.
     public var term: TermEnding?
@@ -78,7 +78,7 @@ public struct Event: Hashable, Sendable, Codable {
             case author
         }
 
-        /// The key of a request, and the person on whose behalf a server sent it.
+        /// The key of a request, and the person for whom a server sent it.
         public struct Author: Hashable, Sendable, Codable {
             /// The name of the key; may be empty.
             public var keyName: String
@@ -175,14 +175,14 @@ public struct Event: Hashable, Sendable, Codable {
     }
 }
 
-/// The state of a purchase, in short.
+/// A short form of the state of a purchase.
 public struct PurchaseCondition: Hashable, Sendable, Codable {
     public var productID: String
     public var active: Bool
     /// Nil for purchases that give no access by time or ownership, such as consumables.
     public var state: AccessState?
-    /// If active, the time when it ends unless something else happens; nil if it never ends. Also
-    /// nil if it is not active.
+    /// If active, when it ends if nothing else happens; nil if it never ends. Also nil if it is not
+    /// active.
     public var until: Timestamp?
     /// Nil if the App Store has not said.
     public var willRenew: Bool?

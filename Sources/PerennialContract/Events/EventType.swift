@@ -1,4 +1,4 @@
-/// What an event is about, in one word. docs/events.md says when each type is emitted. The server's
+/// The type of an event, in one word. docs/events.md says when each type is emitted. The server's
 /// own list is `Change.Kind` in Ledger; a test keeps the two equal.
 public struct EventType: ContractWord {
     public let rawValue: String
@@ -68,7 +68,7 @@ public struct EventType: ContractWord {
     public static let walletRestored = Self(rawValue: "wallet_restored")
     public static let walletAdjusted = Self(rawValue: "wallet_adjusted")
 
-    /// All types this version of the server emits.
+    /// All types that this version of the server emits.
     public static let known: [EventType] = [
         purchased, trialStarted, trialConverted, renewed, billingRecovered, resubscribed, upgraded,
         productChanged, familyShared, seatAssigned, seatsAdded, refunded, refundReversed, revoked,

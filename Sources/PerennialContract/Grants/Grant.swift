@@ -2,9 +2,9 @@
 /// `Idempotency-Key`.
 public struct GrantRequest: Hashable, Sendable, Codable {
     public var entitlement: String
-    /// Nil: until it is withdrawn.
+    /// When the grant ends. If nil, it lasts until it is withdrawn.
     public var until: Timestamp?
-    /// For support staff. Not shown to the customer.
+    /// For support staff. It is not shown to the customer.
     public var reason: String
 
     public init(entitlement: String, until: Timestamp? = nil, reason: String) {
@@ -14,7 +14,7 @@ public struct GrantRequest: Hashable, Sendable, Codable {
     }
 }
 
-/// An entitlement that was granted by hand.
+/// An entitlement that was granted manually.
 public struct Grant: Hashable, Sendable, Codable {
     public var grantID: String
     public var entitlement: String
@@ -55,7 +55,7 @@ public struct GrantList: Hashable, Sendable, Codable {
 
 /// The result of `DELETE /v1/customers/{id}`.
 public struct Erasure: Hashable, Sendable, Codable {
-    /// How many purchases belong to no customer now.
+    /// How many purchases now belong to no customer.
     public var unlinkedPurchases: Int
 
     public init(unlinkedPurchases: Int) { self.unlinkedPurchases = unlinkedPurchases }

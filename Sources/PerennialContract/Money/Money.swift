@@ -1,8 +1,8 @@
 /// An amount as exact decimal text, with its currency. Amounts of different currencies are never
 /// added.
 public struct Money: Hashable, Sendable, Codable {
-    /// For example `9.99`. Has as many decimal places as the currency has, such as none for yen and
-    /// two for euros; more, up to three, only if they are not zero.
+    /// For example `9.99`. It has as many decimal places as the currency has, such as none for yen
+    /// and two for euros. It has more, up to three, only if they are not zero.
     public var amount: String
     /// The currency code according to ISO 4217.
     public var currency: String
@@ -12,7 +12,7 @@ public struct Money: Hashable, Sendable, Codable {
         self.currency = currency
     }
 
-    /// Makes an amount from thousandths of the currency's unit, which is how the App Store counts.
+    /// Creates an amount from thousandths of the currency's unit, as the App Store counts.
     public init(milliunits: Int64, currency: String) {
         let (units, fraction) = milliunits.magnitude.quotientAndRemainder(dividingBy: 1000)
         var decimals = Array(String(fraction + 1000).dropFirst())
@@ -25,8 +25,8 @@ public struct Money: Hashable, Sendable, Codable {
         self.init(amount: amount, currency: currency)
     }
 
-    /// The decimal places of a currency's smallest unit according to ISO 4217: two, unless it is
-    /// one of the few that have none or three.
+    /// The decimal places of a currency's smallest unit according to ISO 4217: two, except for a
+    /// few currencies that have none or three.
     public static func decimals(of currency: String) -> Int {
         switch currency {
         case "BIF", "CLP", "DJF", "GNF", "ISK", "JPY", "KMF", "KRW", "PYG", "RWF", "UGX", "UYI",

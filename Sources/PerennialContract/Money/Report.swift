@@ -1,11 +1,11 @@
 /// A report about money or subscriptions: `GET /v1/reports/{name}`.
 public struct Report: Hashable, Sendable, Codable {
-    /// Unique among all definitions, such as `perennial.mrr` or `revenuecat.mrr`.
+    /// A name that is unique among all definitions, such as `perennial.mrr` or `revenuecat.mrr`.
     public var id: String
     public var name: String
     /// Changes with the definition. Numbers of different versions cannot be compared.
     public var version: Int
-    /// `revenuecat` or `apphud` if the report uses their definition; nil if it uses ours.
+    /// `revenuecat` or `apphud` if the report uses that service's definition; nil if it uses ours.
     public var profile: String?
     public var title: String
     /// The question that the report answers.
@@ -26,12 +26,13 @@ public struct Report: Hashable, Sendable, Codable {
     public var ratesTo: String?
     /// Currencies without a rate. Their rows are not converted.
     public var unconverted: [String]
-    /// The earlier moment whose knowledge the report shows. Nil if it shows the present one.
+    /// The earlier moment as of which the report shows what was known. Nil if it shows the present
+    /// knowledge.
     public var asKnownAt: Timestamp?
     /// Whether refunds that were reversed are left out, as if they had never been given. Nil in
     /// responses of earlier versions.
     public var isRestated: Bool?
-    /// Whether rows of earlier purchases are still being derived, so that numbers are too small.
+    /// Whether rows of earlier purchases are still being derived. Then the numbers are too small.
     public var isFilling: Bool
     public var columns: [Column]
     public var rows: [Row]

@@ -6,7 +6,8 @@ public struct ReportList: Hashable, Sendable, Codable {
 
     /// One report, without its numbers.
     public struct Definition: Hashable, Sendable, Codable {
-        /// Unique among all definitions, such as `perennial.mrr` or `revenuecat.mrr`.
+        /// A name that is unique among all definitions, such as `perennial.mrr` or
+        /// `revenuecat.mrr`.
         public var id: String
         public var name: String
         public var version: Int

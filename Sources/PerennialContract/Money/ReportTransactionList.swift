@@ -4,7 +4,7 @@ public struct ReportTransactionList: Hashable, Sendable, Codable {
     /// The column that the numbers belong to.
     public var column: String
     public var items: [Source]
-    /// Send it as `after` for the next page; nil on the last one.
+    /// The cursor to send as `after` for the next page. Nil on the last page.
     public var nextCursor: String?
 
     public init(column: String, items: [Source], nextCursor: String?) {
@@ -19,11 +19,11 @@ public struct ReportTransactionList: Hashable, Sendable, Codable {
         case nextCursor = "next_cursor"
     }
 
-    /// One movement. For a number that describes the state at a period's end, one purchase with the
-    /// sum of its movements.
+    /// One movement. If the number describes the state at a period's end, one purchase with the sum
+    /// of its movements.
     public struct Source: Hashable, Sendable, Codable {
         public var at: Timestamp
-        /// What happened, such as `renewal`; nil for a purchase.
+        /// The kind of the movement, such as `renewal`. Nil for a purchase.
         public var kind: String?
         /// Nil if the purchase belongs to no customer.
         public var customerID: String?
@@ -34,7 +34,7 @@ public struct ReportTransactionList: Hashable, Sendable, Codable {
         public var currency: String?
         /// A decimal number.
         public var value: String
-        /// The signed documents that attest it, the latest first; at most ten.
+        /// The signed documents from which the movement follows, the latest first; at most ten.
         public var documentIDs: [String]
 
         public init(

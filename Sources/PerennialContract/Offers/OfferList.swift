@@ -1,4 +1,4 @@
-/// The response of `GET /v1/customers/{id}/offers`: the offers that the customer is eligible for,
+/// The response of `GET /v1/customers/{id}/offers`: the offers for which the customer is eligible,
 /// as far as the server knows. The App Store decides.
 public struct OfferList: Hashable, Sendable, Codable {
     public var items: [Offer]
@@ -18,9 +18,9 @@ public struct OfferList: Hashable, Sendable, Codable {
         /// Nil for an introductory offer, which has no id.
         public var offerID: String?
         public var eligible: Bool
-        /// One word, for programs.
+        /// The reason in one word, for programs.
         public var why: String
-        /// One sentence, for a person.
+        /// The reason in one sentence, for people.
         public var reason: String
         /// Whether this is only a guess, because the App Store decides by data that only it has, as
         /// for win-back offers and codes. Nil in responses of earlier versions.
@@ -92,9 +92,9 @@ public struct OfferSignature: Hashable, Sendable, Codable {
     public var keyID: String
     /// A UUID in lower case.
     public var nonce: String
-    /// When it was signed.
+    /// When the offer was signed.
     public var at: Timestamp
-    /// Only for `promotional_v1`: milliseconds since 1970. ``signature`` is in Base64.
+    /// Set only for `promotional_v1`: milliseconds since 1970. ``signature`` is in Base64.
     public var timestamp: Int64?
     public var signature: String?
     /// Only for `promotional` and `introductory`.

@@ -1,5 +1,5 @@
-/// The response of `GET /v1/offerings`: the products of an app, what each gives, and the rules that
-/// an app needs while it cannot reach the server.
+/// The response of `GET /v1/offerings`: the products of an app, what each product gives, and the
+/// rules that an app needs while it cannot reach the server.
 ///
 /// ``jws`` contains the same, signed. Its payload has all members except `jws`, and also `iss`,
 /// `aud` and `iat`, so that this type can be decoded from it.
@@ -8,7 +8,8 @@ public struct Offerings: Hashable, Sendable, Codable {
     public var app: String
     public var bundleID: String
     public var environment: StoreEnvironment
-    /// Every product that gives something, sorted by id. Any other product gives nothing.
+    /// Every product that gives an entitlement or a credit, sorted by id. Any other product gives
+    /// nothing.
     public var products: [Product]
     /// The placements, in the order of the configuration. The first one is the default.
     public var placements: [Placement]
@@ -64,7 +65,7 @@ public struct Offerings: Hashable, Sendable, Codable {
         public var productID: String
         /// Sorted by name.
         public var entitlements: [String]
-        /// The length of the term. Nil unless it is a term that does not renew.
+        /// The length of the term. Nil unless the product is a term, which does not renew.
         public var term: Term?
         /// How much one unit adds to each wallet.
         public var credits: [String: Int64]
@@ -98,7 +99,8 @@ public struct Offerings: Hashable, Sendable, Codable {
         public var days: Int
         /// Bonus days in addition to the paid ones.
         public var bonusDays: Int
-        /// Terms of one chain follow each other; terms of different chains run side by side.
+        /// The name of the chain. Terms of one chain follow each other; terms of different chains
+        /// run in parallel.
         public var chain: String
 
         public init(months: Int, days: Int, bonusDays: Int, chain: String) {
@@ -143,7 +145,8 @@ public struct Offerings: Hashable, Sendable, Codable {
     public struct Wallet: Hashable, Sendable, Codable {
         /// Who may debit a wallet: only a `server` with a secret key, or also the `app`.
         public var spend: String
-        /// How much the app may spend before the server has confirmed it. Nil: nothing.
+        /// How much the app may spend before the server has confirmed it. Nil if it may spend
+        /// nothing.
         public var maxOffline: Int64?
         /// Whether spending may make the balance negative.
         public var allowsDebt: Bool

@@ -16,8 +16,8 @@ public struct ConfigurationPreview: Hashable, Sendable, Codable {
     public var differences: [String]
     /// How many customers were examined.
     public var customers: Int
-    /// False if there was not enough time to examine all customers. Then those with the first ids
-    /// were examined.
+    /// False if there was not enough time to examine all customers. Then only those with the first
+    /// ids were examined.
     public var complete: Bool
     /// For each entitlement, how many customers would lose or gain it. Entitlements without a
     /// change are left out.

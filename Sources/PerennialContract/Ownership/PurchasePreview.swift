@@ -51,7 +51,8 @@ public struct PreviewRequest: Hashable, Sendable, Codable {
     }
 }
 
-/// Who owns the purchases of a device, what posting them would do, and whether to buy.
+/// Who owns the purchases of a device, what posting them would do, and whether the customer should
+/// buy.
 public struct PurchasePreview: Hashable, Sendable, Codable {
     public var customerID: String
     public var environment: StoreEnvironment
@@ -80,7 +81,7 @@ public struct PurchasePreview: Hashable, Sendable, Codable {
         public var purchaseID: String
         public var originalTransactionID: String
         public var productID: String?
-        /// Whether it gives access now.
+        /// Whether the purchase gives access now.
         public var active: Bool
         /// One of `customer`, `another`, `nobody`.
         public var owner: String
@@ -133,8 +134,8 @@ public struct PurchasePreview: Hashable, Sendable, Codable {
     public struct Advice: Hashable, Sendable, Codable {
         public var productID: String
         public var buy: Bool
-        /// Why not to buy: `term_runs`, `already_had`, `store_account_of_another`. Nil if ``buy``
-        /// is true.
+        /// Why the customer should not buy: `term_runs`, `already_had`, `store_account_of_another`.
+        /// Nil if ``buy`` is true.
         public var why: String?
 
         public init(productID: String, buy: Bool, why: String?) {

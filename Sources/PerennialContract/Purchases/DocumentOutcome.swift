@@ -2,12 +2,12 @@
 public struct DocumentOutcome: Hashable, Sendable, Codable {
     /// The member of the request that contains the document, for example `signed_transactions`.
     public var member: String
-    /// Its position in that member, from 0.
+    /// The document's position in that member, from 0.
     public var index: Int
     /// Nil if the document could not be verified, or contains no single transaction.
     public var transactionID: String?
     public var outcome: Word
-    /// Why it was not recorded: the code of a problem. Nil if it was.
+    /// Why the document was not recorded: the code of a problem. Nil if it was recorded.
     public var code: ProblemCode?
 
     public init(
@@ -33,13 +33,13 @@ public struct DocumentOutcome: Hashable, Sendable, Codable {
         public let rawValue: String
         public init(rawValue: String) { self.rawValue = rawValue }
 
-        /// Recorded now.
+        /// The document was recorded now.
         public static let kept = Self(rawValue: "kept")
-        /// Recorded before.
+        /// The document was recorded before.
         public static let `repeat` = Self(rawValue: "repeat")
-        /// Will never be recorded. Do not post it again.
+        /// The document will never be recorded. Do not post it again.
         public static let refused = Self(rawValue: "refused")
-        /// Could not be verified at the moment. Post it again later.
+        /// The document could not be verified at the moment. Post it again later.
         public static let later = Self(rawValue: "later")
 
         public static let known: [Self] = [kept, `repeat`, refused, later]

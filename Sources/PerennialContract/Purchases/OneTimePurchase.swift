@@ -18,8 +18,8 @@ public struct OneTimePurchase: Hashable, Sendable, Codable {
     }
 }
 
-/// A non-renewing subscription. Its duration is defined by the app, not by the App Store; `until`
-/// is nil if no duration is configured. A revoked one ends when it was revoked.
+/// A non-renewing subscription. The app, not the App Store, defines its duration; `until` is nil if
+/// no duration is configured. If it was revoked, it ended at the revocation.
 public struct NonRenewing: Hashable, Sendable, Codable {
     public var productID: String
     public var from: Timestamp

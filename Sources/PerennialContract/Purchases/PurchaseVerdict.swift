@@ -1,14 +1,14 @@
-/// The owner of a purchase, from the view of the customer that a response is about.
+/// The owner of a purchase, from the view of the customer whom a response is about.
 public struct PurchaseVerdict: Hashable, Sendable, Codable {
     public var purchaseID: String
     public var originalTransactionID: String
     public var verdict: Word
-    /// Why the customer does not get it: see `why` of a preview.
+    /// Why the customer does not get the purchase: see `why` of a preview.
     public var why: String?
     /// Whether the owner is a person or an anonymous customer. Nil if there is no owner.
     public var owner: OwnerKind?
-    /// The purchase's product, if the server's configuration does not list it: then the purchase
-    /// gives nothing. See `unlisted_products` of the customer.
+    /// The purchase's product, if the server's configuration does not list it. Then the purchase
+    /// gives no access. See `unlisted_products` of the customer.
     public var unlistedProductID: String?
 
     public init(
@@ -36,17 +36,17 @@ public struct PurchaseVerdict: Hashable, Sendable, Codable {
         public let rawValue: String
         public init(rawValue: String) { self.rawValue = rawValue }
 
-        /// It belongs to the customer.
+        /// The purchase belongs to the customer.
         public static let theirs = Self(rawValue: "theirs")
-        /// It had no owner, and belongs to the customer from now on.
+        /// The purchase had no owner, and belongs to the customer from now on.
         public static let linked = Self(rawValue: "linked")
-        /// It belonged to another customer, and belongs to this one from now on.
+        /// The purchase belonged to another customer, and belongs to this one from now on.
         public static let moved = Self(rawValue: "moved")
-        /// It belongs to another customer, and is shared with this one.
+        /// The purchase belongs to another customer, and is shared with this one.
         public static let shared = Self(rawValue: "shared")
-        /// It belongs to another customer. This one gets nothing from it.
+        /// The purchase belongs to another customer. This customer gets no access from it.
         public static let another = Self(rawValue: "another")
-        /// It has no owner yet, and this customer does not become its owner.
+        /// The purchase has no owner yet, and this customer does not become its owner.
         public static let refused = Self(rawValue: "refused")
 
         public static let known: [Self] = [theirs, linked, moved, shared, another, refused]

@@ -1,8 +1,8 @@
-/// The body of `POST /v1/purchases`: the documents of a device, and the customer they are posted
-/// for. Idempotent.
+/// The body of `POST /v1/purchases`: the documents of a device, and the customer for whom they are
+/// posted. Idempotent.
 public struct PurchasesRequest: Hashable, Sendable, Codable {
     public var customerID: String
-    /// Why the app posts. If it is set, a refused document does not fail the others.
+    /// Why the app posts. If set, the other documents are recorded even if one is refused.
     public var intent: PurchaseIntent?
     /// Signed transactions from StoreKit 2 (`VerificationResult.jwsRepresentation`).
     public var signedTransactions: [String]?
@@ -19,8 +19,8 @@ public struct PurchasesRequest: Hashable, Sendable, Codable {
     /// `jwsRepresentation`). It may be posted alone, before the first purchase.
     public var signedAppTransaction: String?
     /// The placement at which the customer bought. Stored with the signed transactions if the
-    /// intent is `purchase`, like ``sdk`` and ``storefront``. They have no effect on access. Each
-    /// is cut after 100 characters.
+    /// intent is `purchase`, like ``sdk`` and ``storefront``. None of these three affects access.
+    /// Each is cut after 100 characters.
     public var placement: String?
     /// The library that posts, with its version, such as `perennial-swift/0.1.0`.
     public var sdk: String?

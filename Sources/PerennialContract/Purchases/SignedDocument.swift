@@ -1,5 +1,5 @@
-/// The response of `GET /v1/documents/{document_id}`: what Apple signed, in its original form and
-/// decoded.
+/// The response of `GET /v1/documents/{document_id}`: a document that Apple signed, in its original
+/// form and decoded.
 public struct SignedDocument: Hashable, Sendable, Codable {
     /// A SHA-256 in hexadecimal, like ``Event/Cause/documentID``.
     public var documentID: String
@@ -13,9 +13,10 @@ public struct SignedDocument: Hashable, Sendable, Codable {
     public var receivedAt: Timestamp
     /// A customer who has one of the purchases. Nil if there is none.
     public var customerID: String?
-    /// The first transactions of the purchases that it contains facts about.
+    /// The first transactions of the purchases about which the document contains facts.
     public var originalTransactionIDs: [String]
-    /// Why it would not be accepted now, by the time of its arrival. Nil if it would be.
+    /// Why the document would not be accepted now, judged by the time of its arrival. Nil if it
+    /// would be accepted.
     public var refusal: Refusal?
     /// The decoded payload. Documents inside it are replaced by their payloads. Nil for a receipt,
     /// which is not JSON.
@@ -26,7 +27,7 @@ public struct SignedDocument: Hashable, Sendable, Codable {
     /// Why a document is not trusted.
     public struct Refusal: Hashable, Sendable, Codable {
         public var code: ProblemCode
-        /// One sentence for a person.
+        /// One sentence for people.
         public var title: String
 
         public init(code: ProblemCode, title: String) {
@@ -69,11 +70,11 @@ public struct SignedDocument: Hashable, Sendable, Codable {
     }
 }
 
-/// The response of `GET /v1/documents` and `GET /v1/customers/{id}/documents`: what Apple signed
-/// about purchases, the latest signature first.
+/// The response of `GET /v1/documents` and `GET /v1/customers/{id}/documents`: documents about
+/// purchases that Apple signed, the latest signature first.
 public struct DocumentList: Hashable, Sendable, Codable {
     public var items: [Line]
-    /// The cursor of the page with older ones. Nil on the last page.
+    /// The cursor of the page with older documents. Nil on the last page.
     public var nextCursor: String?
 
     /// One document, without its content.
@@ -85,7 +86,8 @@ public struct DocumentList: Hashable, Sendable, Codable {
         public var source: String
         public var signedAt: Timestamp
         public var receivedAt: Timestamp
-        /// The first transactions of the purchases in the list that it contains facts about.
+        /// The first transactions of those purchases in the list about which the document contains
+        /// facts.
         public var originalTransactionIDs: [String]
 
         public init(

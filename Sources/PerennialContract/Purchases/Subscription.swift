@@ -1,10 +1,11 @@
 /// A chain of renewals, with the period that counts at the time of the response.
 public struct Subscription: Hashable, Sendable, Codable {
-    /// The id of the claim if the customer is a member of a group that the app invited: see
-    /// ``seat``. A member does not learn which purchase pays.
+    /// The id of the purchase. If the customer is a member of a group that the app invited, the id
+    /// of the claim: see ``seat``. A member does not learn which purchase pays.
     public var purchaseID: String
     public var productID: String
-    /// The id of the claim if the customer is a member: see ``purchaseID``.
+    /// The id of the first transaction. If the customer is a member, the id of the claim: see
+    /// ``purchaseID``.
     public var originalTransactionID: String
     public var state: AccessState
     public var period: Period
@@ -13,8 +14,8 @@ public struct Subscription: Hashable, Sendable, Codable {
     /// The product of the next period. Nil if there will be none, or if the App Store has not said.
     public var renewsTo: String?
     /// The end of the grace period, in which the App Store grants access although the renewal could
-    /// not be charged. The value stays after that end, until the next payment. Nil if there was no
-    /// grace period.
+    /// not be charged. The value stays set after that end, until the next payment. Nil if there was
+    /// no grace period.
     public var graceUntil: Timestamp?
     /// Nil if the App Store does not say, for example for a family member's purchase.
     public var price: Money?
@@ -29,7 +30,7 @@ public struct Subscription: Hashable, Sendable, Codable {
     /// The number of people that the customer pays for. Left out unless the customer bought seats.
     public var seats: Seats?
 
-    /// A period of time, excluding its end.
+    /// A period of time. Its end is not part of it.
     public struct Period: Hashable, Sendable, Codable {
         public var from: Timestamp
         public var until: Timestamp?

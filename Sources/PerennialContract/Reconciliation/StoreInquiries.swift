@@ -6,17 +6,17 @@ public struct StoreInquiries: Hashable, Sendable, Codable {
     /// of them had to be requested from the App Store.
     public var notifications: Int
     public var backfilled: Int
-    /// The longest time from signature to arrival among the requested ones, in milliseconds. Nil if
-    /// there were none.
+    /// The longest time from signature to arrival among the requested notifications, in
+    /// milliseconds. Nil if there were none.
     public var longestDelayMilliseconds: Int?
-    /// False if there were so many that only the last of them were counted.
+    /// False if there were so many that only the latest of them were counted.
     public var complete: Bool
     /// When notifications are requested again. Nil if that is not known yet.
     public var nextBackfillAt: Timestamp?
     /// Whether the configuration has a key for the App Store Server API.
     public var configured: Bool
     public var respondedAt: Timestamp?
-    /// Requests that failed since the last response.
+    /// The number of requests that failed since the last response.
     public var failures: Int
     /// Until when requests are paused. Nil if there is no pause.
     public var pausedUntil: Timestamp?

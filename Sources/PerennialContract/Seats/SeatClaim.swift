@@ -10,8 +10,8 @@ public struct SeatClaim: Hashable, Sendable, Codable {
     public var endedAt: Timestamp?
     /// Why the claim ended. Nil while it is open.
     public var cause: SeatEnd?
-    /// What was reported to Apple about the claim. The claim gives access whether or not Apple
-    /// knows of it. Nil from servers that report nothing to Apple.
+    /// What was reported to Apple about the claim. The claim gives access even if Apple does not
+    /// know it. Nil from servers that report nothing to Apple.
     public var appleState: AppleSeatState?
 
     public init(
@@ -43,7 +43,8 @@ public struct AppleSeatState: ContractWord {
     public let rawValue: String
     public init(rawValue: String) { self.rawValue = rawValue }
 
-    /// Not reported: the server's settings exclude it, or the subscription does not run.
+    /// Not reported, because the server's settings exclude it, or because the subscription is not
+    /// active.
     public static let off = Self(rawValue: "off")
     /// It will be reported to Apple.
     public static let due = Self(rawValue: "due")

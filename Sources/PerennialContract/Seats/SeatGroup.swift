@@ -6,25 +6,25 @@ public struct SeatGroup: Hashable, Sendable, Codable {
     public var productID: String
     /// Who invites the members.
     public var invitations: SeatHost
-    /// How many people are paid for now, including the purchaser. 0 if the subscription does not
-    /// run.
+    /// The number of people that the subscription is paid for now, including the purchaser. 0 if it
+    /// is not active.
     public var seats: Int
-    /// How many people the next period is for. Nil if the App Store has not said.
+    /// The number of people that the next period is for. Nil if the App Store has not said.
     public var seatsAtRenewal: Int?
-    /// How many open claims there are. Nil, as are the next three, unless the app invites the
-    /// members.
+    /// The number of open claims. Nil unless the app invites the members. The same is true of the
+    /// next three members.
     public var claimed: Int?
     /// How many more members can join now.
     public var available: Int?
     /// How many open claims have no seat now.
     public var waiting: Int?
-    /// When the next period begins. Nil if the subscription does not renew, or does not run.
+    /// When the next period begins. Nil if the subscription does not renew, or is not active.
     public var renewsAt: Timestamp?
-    /// When the access ends unless the next period is paid. Nil if the subscription does not run.
+    /// When the access ends if the next period is not paid. Nil if the subscription is not active.
     public var endsAt: Timestamp?
     /// Open claims, in the order in which they get seats.
     public var claims: [SeatClaim]
-    /// Send it as `after` to get the claims that follow. Nil if there are no more.
+    /// The cursor to send as `after` to get the claims that follow. Nil if there are no more.
     public var nextCursor: String?
     /// Apple's count of the seats. Nil if Apple was not asked.
     public var apple: AppleSeats?
@@ -75,7 +75,7 @@ public struct AppleSeats: Hashable, Sendable, Codable {
     public var seats: Int
     /// How many more claims Apple accepts.
     public var available: Int
-    /// How many claims Apple counts that are unknown to this server. The same number of seats is
+    /// How many claims Apple counts that this server does not know. The same number of seats is
     /// kept free.
     public var foreign: Int
     public var askedAt: Timestamp

@@ -1,8 +1,8 @@
 /// The body of `POST /v1/purchases/{original_transaction_id}/invitations`.
 public struct SeatInvitationRequest: Hashable, Sendable, Codable {
-    /// The customer who may use the invitation. Nil: any customer who has its token.
+    /// The customer who may use the invitation. If nil, any customer who has its token.
     public var customerID: String?
-    /// From 60 to 2,592,000, which is 30 days. Nil: 7 days.
+    /// How long it can be used, from 60 to 2,592,000 seconds (30 days). If nil, 7 days.
     public var expiresInSeconds: Int?
 
     public init(customerID: String? = nil, expiresInSeconds: Int? = nil) {
@@ -19,10 +19,10 @@ public struct SeatInvitationRequest: Hashable, Sendable, Codable {
 /// An invitation, with which one person can join a group.
 public struct SeatInvitation: Hashable, Sendable, Codable {
     public var invitationID: String
-    /// The secret that the invited person sends. Only the response that makes the invitation
+    /// The secret that the invited person sends. Only the response that creates the invitation
     /// contains it.
     public var token: String?
-    /// The customer who may use it. Nil: any customer who has the token.
+    /// The customer who may use the invitation. Nil if any customer with the token may.
     public var customerID: String?
     public var createdAt: Timestamp
     public var expiresAt: Timestamp

@@ -6,7 +6,7 @@ public struct Wallet: Hashable, Sendable, Codable {
 }
 
 /// The body of `POST /v1/customers/{id}/wallets/{currency}/debits`. Idempotent if the request has
-/// the header `Idempotency-Key`, which the request of an app must have.
+/// the header `Idempotency-Key`. A request with an app key must have it.
 public struct DebitRequest: Hashable, Sendable, Codable {
     /// More than 0.
     public var amount: Int64
@@ -19,7 +19,7 @@ public struct DebitRequest: Hashable, Sendable, Codable {
     }
 }
 
-/// A debit that was made.
+/// A debit that was booked.
 public struct Debit: Hashable, Sendable, Codable {
     public var debitID: String
     public var currency: String
@@ -65,7 +65,7 @@ public struct CreditRequest: Hashable, Sendable, Codable {
     }
 }
 
-/// A credit that was made by hand.
+/// A credit that was added manually.
 public struct Credit: Hashable, Sendable, Codable {
     public var creditID: String
     public var currency: String
@@ -100,19 +100,19 @@ public struct Credit: Hashable, Sendable, Codable {
 /// A change of a wallet's balance, as reported in an event.
 public struct WalletMovement: Hashable, Sendable, Codable {
     public var currency: String
-    /// Negative if it was taken out of the wallet.
+    /// Negative if the amount was deducted from the wallet.
     public var amount: Int64
     /// The balance reported last. 0 if none was reported yet.
     public var before: Int64
     public var after: Int64
     /// Set for debits only.
     public var debitID: String?
-    /// Set for debits and credits by hand, like ``idempotencyKey``.
+    /// Set for debits and manual credits, like ``idempotencyKey``.
     public var reason: String?
     /// The key that the app's server, or the app, sent with the debit or the credit. Nil if it sent
     /// none.
     public var idempotencyKey: String?
-    /// Set for credits by hand only.
+    /// Set for manual credits only.
     public var creditID: String?
 
     public init(
@@ -141,8 +141,8 @@ public struct WalletMovement: Hashable, Sendable, Codable {
     }
 }
 
-/// The response of `GET /v1/customers/{id}/wallets/{currency}`: everything that was added and taken
-/// out, latest first.
+/// The response of `GET /v1/customers/{id}/wallets/{currency}`: all amounts that were added or
+/// deducted, latest first.
 public struct WalletStatement: Hashable, Sendable, Codable {
     public var currency: String
     public var balance: Int64
@@ -168,7 +168,7 @@ public struct WalletStatement: Hashable, Sendable, Codable {
     public struct Line: Hashable, Sendable, Codable {
         public var at: Timestamp
         public var kind: Kind
-        /// Negative if it was taken out of the wallet.
+        /// Negative if the amount was deducted from the wallet.
         public var amount: Int64
         /// The balance just after this line.
         public var balance: Int64
@@ -176,9 +176,9 @@ public struct WalletStatement: Hashable, Sendable, Codable {
         public var transactionID: String?
         public var productID: String?
         public var debitID: String?
-        /// Set for a debit, and for a credit by hand.
+        /// Set for a debit and for a manual credit.
         public var reason: String?
-        /// Set for a credit by hand.
+        /// Set for a manual credit.
         public var creditID: String?
 
         public init(at: Timestamp, kind: Kind, amount: Int64, balance: Int64) {
@@ -196,7 +196,7 @@ public struct WalletStatement: Hashable, Sendable, Codable {
             public static let purchase = Self(rawValue: "purchase")
             public static let refund = Self(rawValue: "refund")
             public static let debit = Self(rawValue: "debit")
-            /// By hand: nothing was bought.
+            /// A manual credit, without a purchase.
             public static let credit = Self(rawValue: "credit")
 
             public static let known: [Self] = [purchase, refund, debit, credit]

@@ -3,8 +3,8 @@ internal import Foundation
 internal import Perennial
 internal import PerennialContract
 
-/// The people whom the purchaser of a group has invited, and those who have joined. The app
-/// invites.
+/// The people whom the purchaser of a group has invited, and those who have joined, in a group
+/// whose members the app invites.
 struct ScriptedGroup: Sendable {
     /// The members in the order in which they joined.
     var members: [Perennial.SeatMember] = []
@@ -40,15 +40,15 @@ extension ScriptedBooks {
         return seats == present ? .seatsUnchanged(seats) : nil
     }
 
-    /// The latest period of a product that the customer pays for and that runs.
+    /// The latest period of a product that the customer pays for and that has not ended.
     private func running(_ id: Perennial.ProductID) -> StoreTransaction? {
         transactions.last {
             $0.product == id && isRunning($0) && isTheirs($0) && $0.details.ownership == nil
         }
     }
 
-    /// Adds seats to the running period, up to a total. Returns the id of their transaction; nil if
-    /// the product does not run.
+    /// Adds seats to the present period, up to a total. Returns the id of their transaction.
+    /// Returns nil if the subscription is not active.
     mutating func addSeats(for total: Int, of product: Perennial.Product) -> String? {
         guard let part = running(product.id) else { return nil }
         let present = transactions.seats(inPeriodOf: part) ?? 1
@@ -76,7 +76,8 @@ extension ScriptedBooks {
         renewals[part.originalID]?.signedAt = now
     }
 
-    /// Refunds single seats, first of the newest payment for the period, then of the one before it.
+    /// Refunds single seats, beginning with those of the newest payment for the period, and then
+    /// those of earlier payments.
     mutating func refundSeats(_ count: Int, of id: Perennial.ProductID) {
         guard let running = running(id) else { return }
         var wanted = count
@@ -148,8 +149,8 @@ extension ScriptedBooks {
         groups[id]?.invitations.removeAll { $0.id == invitation }
     }
 
-    /// Another person joins a group of the customer. Returns false if the token is not valid, or if
-    /// no seat is free.
+    /// Lets another person join a group of the customer. Returns false if the token is not valid,
+    /// or if no seat is free.
     mutating func join(_ token: String, as customer: String) -> Bool {
         for id in groups.keys {
             guard
@@ -196,7 +197,7 @@ extension ScriptedBooks {
         return rights
     }
 
-    /// Another purchaser invites the customer. Returns the token.
+    /// Lets another purchaser invite the customer. Returns the token.
     mutating func inviteByAnother(to product: Perennial.ProductID) -> String {
         let token = newID("token")
         invitationsOfOthers[token] = product
@@ -211,12 +212,12 @@ extension ScriptedBooks {
         return true
     }
 
-    /// The purchaser of the other group takes the seat back.
+    /// Lets the purchaser of the other group take the seat back.
     mutating func removeMembership(in product: Perennial.ProductID) {
         memberships[customer.id]?.removeAll { $0.product == product }
     }
 
-    /// The App Store gives the customer a seat that another customer pays for.
+    /// Gives the customer a seat that another customer pays for, as the App Store does.
     mutating func assign(_ id: Perennial.ProductID) {
         deliver(id, .init(offer: nil))
         guard let last = transactions.indices.last else { return }

@@ -8,7 +8,7 @@ extension ScriptedBooks {
     private var evidence: Evidence {
         Evidence(
             person: person,
-            // So that everything is known, including entitlements that were never bought.
+            // This makes everything known, including entitlements that were never bought.
             server: ServerEvidence(
                 asOf: now, isLive: true, offlineUntil: nil, rights: rights,
                 verdicts: [:]),
@@ -41,7 +41,7 @@ extension ScriptedBooks {
         }
     }
 
-    /// Terms follow each other, all in one chain.
+    /// Terms follow each other. All of them are in one chain.
     private var terms: TermRules {
         let lengths = products.filter { $0.kind == .term }.compactMap { product in
             product.period.map { (product.id.rawValue, $0.length) }

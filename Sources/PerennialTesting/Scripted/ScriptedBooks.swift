@@ -3,7 +3,7 @@ internal import Foundation
 internal import Perennial
 internal import PerennialContract
 
-/// The state of a scripted App Store and server: each event of the script changes it, and the
+/// The state of a scripted App Store and server. Each event of the script changes it, and the
 /// snapshot is computed from it.
 struct ScriptedBooks: Sendable {
     let products: [Perennial.Product]
@@ -17,29 +17,31 @@ struct ScriptedBooks: Sendable {
     var groups: [String: ScriptedGroup] = [:]
     /// Seats in other people's groups, by customer.
     var memberships: [String: [ScriptedMembership]] = [:]
-    /// What another person's invitation gives, by its token.
+    /// The entitlements that another person's invitation gives, by its token.
     var invitationsOfOthers: [String: Perennial.ProductID] = [:]
     /// By customer.
     private(set) var grants: [String: [String: ServerEvidence.Right]] = [:]
     /// By customer.
     var wallets: [String: [Perennial.WalletID: Int]] = [:]
-    /// The options of the purchases that wait.
+    /// The options of the purchases that wait for approval.
     private var orders: [Perennial.ProductID: Perennial.PurchaseOptions] = [:]
     var spendings: Set<UUID> = []
     private var customersMade = 1
-    /// The number of ids that were made for invitations and claims.
+    /// The number of ids made so far for invitations and claims.
     var idsMade = 0
 
     /// What happens to a subscription at the end of its period.
     struct Renewal: Sendable {
-        /// Whether it renews. Within a commitment: whether another commitment follows.
+        /// Whether the subscription renews. Within a commitment, whether another commitment
+        /// follows.
         var isOn = true
         var fails = false
-        /// How it is paid. Nil: each period at once.
+        /// How the subscription is paid. Nil if each period is paid at once.
         var plan: Perennial.Plan?
-        /// The product and plan that follow the period or the commitment. Nil: the same ones.
+        /// The product and plan that follow the period or the commitment. Nil if they stay the
+        /// same.
         var change: (product: Perennial.ProductID, plan: Perennial.Plan?)?
-        /// The seats of the next period. Nil: as many as in this one.
+        /// The seats of the next period. Nil if their number stays the same.
         var seats: Int?
         var state = StoreStatus.State.subscribed
         var signedAt: Timestamp
@@ -50,7 +52,7 @@ struct ScriptedBooks: Sendable {
         self.now = now
     }
 
-    /// The products as a customer sees them: a customer gets only one introductory offer in a
+    /// The products as a customer sees them. A customer gets only one introductory offer in a
     /// group.
     var offeredProducts: [Perennial.Product] {
         let used = Set(transactions.filter { $0.kind == .renewing }.map(group))
@@ -103,7 +105,8 @@ struct ScriptedBooks: Sendable {
 
     /// Adds a purchase. Returns the id of its transaction; nil if the product is not for sale.
     ///
-    /// - Parameter options: nil for the options of the order, if the purchase waited.
+    /// - Parameter options: the options of the purchase. Nil if the purchase waited, so that the
+    ///   options of its order count.
     @discardableResult
     mutating func deliver(
         _ id: Perennial.ProductID, _ options: Perennial.PurchaseOptions? = nil
@@ -165,7 +168,7 @@ struct ScriptedBooks: Sendable {
         self.product(product)?.plans.contains { $0.kind == plan } == true
     }
 
-    /// The product's plan of the kind that was asked for.
+    /// The product's plan of the requested kind.
     private func plan(
         of product: Perennial.ProductID, _ options: Perennial.PurchaseOptions
     ) -> Perennial.Plan? {
@@ -173,8 +176,8 @@ struct ScriptedBooks: Sendable {
         return self.product(product)?.plans.first { $0.kind == kind }
     }
 
-    /// The requested offer; else the introductory one, for a customer who never had a product of
-    /// the group.
+    /// The requested offer. Without a request, the introductory offer if the customer never had a
+    /// product of the group.
     private func offer(
         of product: Perennial.Product, _ options: Perennial.PurchaseOptions
     ) -> Perennial.Offer? {
@@ -239,7 +242,7 @@ struct ScriptedBooks: Sendable {
         Set(transactions.filter { $0.productID == id.rawValue }.map(\.originalID))
     }
 
-    /// Running subscriptions to other products of the product's group.
+    /// Active subscriptions to other products of the product's group.
     private func running(besides id: Perennial.ProductID) -> Set<String> {
         guard let product = product(id) else { return [] }
         return Set(
@@ -270,7 +273,7 @@ struct ScriptedBooks: Sendable {
         now = goal
     }
 
-    /// The running period that ends first.
+    /// The present period that ends first.
     private func nextEnd(before goal: Timestamp) -> StoreTransaction? {
         transactions.filter { isRunning($0) && ($0.expiresAt ?? goal) <= goal }
             .min { ($0.expiresAt ?? goal, $0.id) < ($1.expiresAt ?? goal, $1.id) }

@@ -14,6 +14,6 @@ final class ScriptedClock: DeviceClock {
     func monotonic() -> Int64 { now().milliseconds }
     func bootID() -> String { "scripted" }
 
-    /// Throws at once: a script has no timers.
+    /// Throws at once, because a script has no timers.
     func sleep(milliseconds: Int64) async throws { throw CancellationError() }
 }

@@ -13,10 +13,10 @@ extension ScriptedStore {
         change { $0.books.advance(by: Int64((max(0, seconds) * 1000).rounded())) }
     }
 
-    /// Lets a number of days pass, each of 24 hours.
+    /// Lets a number of days of 24 hours pass.
     public func advance(days: Int) { advance(seconds: TimeInterval(days) * 86_400) }
 
-    /// A purchase arrives: one that waited for approval, or one made elsewhere.
+    /// A purchase arrives. It waited for approval, or was made elsewhere.
     public func delivers(_ product: Perennial.ProductID) { change { $0.books.deliver(product) } }
 
     /// A parent or a bank declines the purchase that waits.
@@ -59,7 +59,7 @@ extension ScriptedStore {
         change { $0.books.credit(amount, to: wallet) }
     }
 
-    /// The customer chooses a promoted product or a win-back offer in the App Store: it arrives in
+    /// The customer chooses a promoted product or a win-back offer in the App Store. It arrives in
     /// `Perennial.requests`.
     public func requests(_ product: Perennial.ProductID, offer: String? = nil) {
         state.withLock { state in

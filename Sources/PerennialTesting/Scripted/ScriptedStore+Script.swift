@@ -2,7 +2,7 @@ package import Foundation
 package import Perennial
 internal import PerennialContract
 
-/// The result of a purchase, for every caller that waited for it.
+/// The result of a purchase, for every caller that waited for the purchase.
 typealias ScriptedResult = Result<Perennial.Purchase, Perennial.Failure>
 
 /// The outcome that a test has set for one restore.
@@ -15,7 +15,7 @@ struct ScriptedRestoration: Sendable {
 // MARK: - Asking
 
 extension ScriptedStore: Script {
-    /// Waits while the script is silent, then fails if the script says so.
+    /// Waits while the script is silent. Then throws if the script makes this call fail.
     ///
     /// - Parameter unreachable: the code of the failure without a network.
     func reach(_ unreachable: Perennial.Failure.Code) async throws(Perennial.Failure) {
@@ -139,7 +139,7 @@ extension ScriptedStore {
             state.requestReader = continuation
             return before
         }
-        // One reader at a time.
+        // There is only one reader at a time.
         before?.finish()
         return stream
     }
@@ -214,13 +214,13 @@ extension ScriptedStore {
         _ customer: String
     ) async throws(Perennial.Failure) -> Perennial.Snapshot {
         do throws(Perennial.Failure) { try await reach(.serverUnreachable) } catch {
-            // A customer can sign in offline, too.
+            // A customer can also sign in offline.
             guard error.isTemporary else { throw error }
         }
         return change { state in
             let isOther = state.books.customer.id != customer
             state.books.identify(customer)
-            // Nothing is known about them until the server is asked.
+            // Nothing is known about the customer until the server is asked.
             if state.reach != .up, isOther {
                 state.heard = .unknown(state.books.customer)
             }

@@ -5,18 +5,18 @@ internal import PerennialContract
 // MARK: - What happens to seats without the app
 
 extension ScriptedStore {
-    /// Single seats are refunded, first those of the newest payment for the period. The customer
-    /// keeps access while any seat is left.
+    /// Single seats are refunded, beginning with those of the newest payment for the period. The
+    /// customer keeps access while any seat is left.
     public func refunds(_ product: Perennial.ProductID, seats: Int) {
         change { $0.books.refundSeats(seats, of: product) }
     }
 
-    /// The customer changes, in the App Store, the number of seats of the next period.
+    /// The customer changes the number of seats of the next period in the App Store.
     public func plans(_ seats: Int, seatsOf product: Perennial.ProductID) {
         change { $0.books.planSeats(seats, of: product) }
     }
 
-    /// Another person uses an invitation that the app has made.
+    /// Another person uses an invitation that the app has created.
     ///
     /// - Parameter token: the token that `inviteToSeat` returned.
     /// - Returns: false if the token is no longer valid, or if no seat is free.
@@ -37,7 +37,8 @@ extension ScriptedStore {
         change { $0.books.removeMembership(in: product) }
     }
 
-    /// The customer gets a seat through the App Store: by its invitation, or from an organization.
+    /// The customer gets a seat through the App Store: by an invitation of the App Store, or from
+    /// an organization.
     public func assigns(_ product: Perennial.ProductID) { change { $0.books.assign(product) } }
 
     /// The seat that the App Store gave is taken back.

@@ -13,9 +13,9 @@ internal import PerennialContract
 ///     #expect(perennial["pro"].isActive)
 ///
 /// The effect of a purchase is computed from the `entitlements`, `period` and `credits` of its
-/// product, with the rules that the SDK uses everywhere. The time stands still until
-/// ``advance(seconds:)``; subscriptions renew while it moves. For what only a server can do, such
-/// as moving a purchase from one customer to another, use a ``World``.
+/// product, with the rules that the SDK uses everywhere. Time stands still until
+/// ``advance(seconds:)`` is called; subscriptions renew while it moves. Use a ``World`` for what
+/// only a server can do, such as moving a purchase from one customer to another.
 public final class ScriptedStore: Sendable {
     /// Noon of 2 June 2026, in UTC.
     public static let firstNoon = Date(timeIntervalSince1970: 1_780_401_600)
@@ -31,7 +31,7 @@ public final class ScriptedStore: Sendable {
         var outcomes: [Perennial.Purchase.Outcome] = []
         var failures: [Perennial.Failure] = []
         var restorations: [ScriptedRestoration] = []
-        /// The restore for which `needsConsent` was returned.
+        /// The restore whose result was `needsConsent`.
         var shown: ScriptedRestoration?
         var sheets: [Perennial.ProductID] = []
         var purchasing: [Perennial.ProductID: Task<ScriptedResult, Never>] = [:]
@@ -63,8 +63,8 @@ public final class ScriptedStore: Sendable {
         reader?.finish()
     }
 
-    /// The app's `Perennial` for this store. There is one at a time: a second call returns the same
-    /// object, as long as it is alive.
+    /// The app's `Perennial` for this store. There is only one at a time: a second call returns the
+    /// same object as long as it is alive.
     public func perennial() -> Perennial {
         state.withLock { state in
             if let perennial = state.perennial { return perennial }
@@ -81,8 +81,8 @@ public final class ScriptedStore: Sendable {
             let value = try body(&state)
             if state.reach == .up { state.heard = state.books.snapshot() }
             clock.set(state.books.now)
-            // Under the lock, so that no older snapshot follows a newer one. It calls no code of
-            // this store.
+            // Done under the lock, so that no older snapshot follows a newer one. It calls no code
+            // of this store.
             state.perennial?.show(state.heard)
             return value
         }
@@ -124,8 +124,8 @@ public final class ScriptedStore: Sendable {
 
     // MARK: - How they can be reached
 
-    /// While true, neither store nor server answers: calls wait, and nothing is known before the
-    /// first answer.
+    /// While true, neither the store nor the server answers: calls wait, and nothing is known
+    /// before the first answer.
     public func isSilent(_ silent: Bool) { reach(silent ? .silent : .up) }
 
     /// While true, calls fail at once, and changes made elsewhere do not arrive. Nothing is known

@@ -8,14 +8,14 @@ extension Device {
         case confirm
         case cancel
         case askParent
-        /// StoreKit throws the error with this name of the simulator, such as
+        /// StoreKit throws an error. The simulator's name selects it, such as
         /// `product_unavailable`.
         case fail(String)
         /// The sheet stays open until ``Device/letGo()``.
         case hold
     }
 
-    /// Sets what the customer does with the next sheet. Several calls apply to the next sheets in
+    /// Sets how the customer answers the next sheet. Several calls apply to the next sheets in
     /// order.
     public func nextSheet(_ does: Sheet) async throws {
         let fields: [String: any Sendable] =
@@ -40,11 +40,11 @@ extension Device {
         }
     }
 
-    /// A parent's answer, or the customer's to a bank.
+    /// What a parent decides, or what the customer does for a bank.
     public enum Answer: String, Sendable {
         case approves = "approve"
         case declines = "decline"
-        /// The customer completes what the bank asked for.
+        /// The customer completes what the bank requested.
         case resolves = "resolve"
     }
 
@@ -149,24 +149,24 @@ extension Device {
         try await routes.post("devices/\(id)/habits", ["empty_reads_at_launch": reads])
     }
 
-    /// Signs another Apple account in.
+    /// Signs in to another Apple account on the device.
     public func signIn(_ account: String) async throws {
         try await routes.post("devices/\(id)/account", ["account": account])
         change(account: account)
     }
 
-    /// A sheet or a password prompt that appeared before the customer.
+    /// A sheet or a password prompt that the customer saw.
     public struct Prompt: Decodable, Hashable, Sendable {
         /// The call that caused it: `purchase`, `sync` or `refresh`. The last two ask for a
         /// password.
         public let cause: String
         /// `sheet` or `password`.
         public let kind: String
-        /// The subject of the sheet. Nil for a password.
+        /// The subject of the sheet. Nil for a password prompt.
         public let productId: String?
         /// What the customer did: `confirm`, `cancel`, `ask` or `fail`.
         public let choice: String
-        /// Whether it is still open.
+        /// Whether the sheet or prompt is still open.
         public let held: Bool
     }
 

@@ -22,7 +22,7 @@ public final class Device: Sendable {
         var simulated: SimulatedDevice
         var life = KillSwitch()
         var installations = 0
-        /// The app's change to the configuration.
+        /// The closure with which the test changes the configuration.
         var change: @Sendable (inout Perennial.Configuration) -> Void = { _ in }
         /// The app that was launched last, if it is still alive.
         weak var launched: Perennial?
@@ -44,12 +44,14 @@ public final class Device: Sendable {
     /// The Apple account that is signed in.
     public var account: String { state.withLock(\.account) }
 
-    /// The device for StoreKit's own calls: `SimulatedDevice.$current.withValue(phone.simulated)`.
+    /// The device on which StoreKit's own calls run:
+    /// `SimulatedDevice.$current.withValue(phone.simulated)`.
     public var simulated: SimulatedDevice { state.withLock(\.simulated) }
 
     // MARK: - The app's process
 
-    /// Launches the app: the SDK on this device, with the files of this installation.
+    /// Launches the app: an instance of the SDK on this device, with the files of this
+    /// installation.
     ///
     /// - Parameter change: changes the app's configuration, at this launch and at all later ones.
     public func perennial(
@@ -63,10 +65,10 @@ public final class Device: Sendable {
         return make(simulated, life)
     }
 
-    /// The app comes to the foreground: it reads the store and asks the server.
+    /// Brings the app to the foreground: it reads the store and asks the server.
     public func activate(_ perennial: Perennial) async { await perennial.enterForeground() }
 
-    /// Ends the app's process, and launches the next one.
+    /// Ends the app's process, and launches the app again.
     public func relaunch(_ perennial: Perennial) async throws -> Perennial {
         await stop(perennial)
         return try await launch()
@@ -90,7 +92,7 @@ public final class Device: Sendable {
     }
 
     /// The folder where the SDK of the present installation has its state and its outbox. It exists
-    /// once the app was launched.
+    /// after the app was launched once.
     public func files() throws -> URL {
         guard let state = stateFolder else {
             throw WorldFailure("The app on \(id) was not launched yet.")
@@ -98,7 +100,7 @@ public final class Device: Sendable {
         return state
     }
 
-    /// Nil until a launch of the present installation has written something.
+    /// Nil until the app was launched in the present installation and has written something.
     private var stateFolder: URL? {
         let names = try? FileManager.default.contentsOfDirectory(atPath: installation.path)
         return names?.first { $0 != Self.cachesName }.map(installation.appendingPathComponent)
@@ -139,14 +141,14 @@ public final class Device: Sendable {
         bury(life)
     }
 
-    /// Ends the process after a number of further exchanges with the store or the server: each
+    /// Ends the process after a number of further exchanges with the store or the server. Each
     /// request and each answer counts as one. Then call ``stop(_:)``.
     public func dies(at point: Int) { state.withLock(\.life).arm(at: point) }
 
-    /// Whether the process was ended by ``dies(at:)``, and not by ``stop(_:)`` before that point.
+    /// Whether ``dies(at:)`` ended the process, and not ``stop(_:)`` before that point.
     public var wasKilled: Bool { state.withLock(\.life).wasKilled }
 
-    /// Returns when the process was ended, by ``dies(at:)`` or by ``stop(_:)``.
+    /// Returns when ``dies(at:)`` or ``stop(_:)`` has ended the process.
     public func untilDead() async { await state.withLock(\.life).untilDead() }
 
     /// Ends all apps on this device, at the end of the world.
@@ -163,8 +165,8 @@ public final class Device: Sendable {
 
     /// Deletes the app and installs it again: its files are deleted. Then call ``launch(_:)``.
     ///
-    /// - Parameter keepingKeychain: whether the identity of the device survives, as on Apple's
-    ///   systems.
+    /// - Parameter keepingKeychain: whether the identity of the device survives, as it does on
+    ///   Apple's systems.
     public func reinstall(keepingKeychain: Bool) async throws {
         try await routes.post("devices/\(id)/app", ["reinstall": true])
         let before = stateFolder
@@ -189,8 +191,8 @@ public final class Device: Sendable {
             monotonic: Int64(read.sinceBoot / .milliseconds(1)), bootID: read.bootID)
     }
 
-    /// Sets the device's clock ahead of the true time by a number of seconds; if negative, behind
-    /// it.
+    /// Sets the device's clock ahead of the true time by a number of seconds, or behind it if the
+    /// number is negative.
     public func clock(isOffBy seconds: Int) async throws {
         try await routes.post("devices/\(id)/clock", ["automatic": true])
         if seconds != 0 {

@@ -20,7 +20,7 @@ struct DeviceBoundStore: DeviceStore {
         await SimulatedDevice.$current.withValue(device) { await body() }
     }
 
-    /// Calls the store, with a point of the kill switch before and after.
+    /// Calls the store, with one point of the kill switch before the call and one after it.
     private func trying<Value: Sendable>(
         _ body: @Sendable () async throws(StoreError) -> Value
     ) async throws(StoreError) -> Value {

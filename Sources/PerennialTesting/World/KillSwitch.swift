@@ -1,7 +1,7 @@
 internal import Synchronization
 
-/// Ends the app's process at one of the points where it talks to the store or to the server: from
-/// then on, none of its requests is answered.
+/// Ends the app's process at one of the points where it communicates with the store or the server.
+/// From then on, none of its requests is answered.
 final class KillSwitch: Sendable {
     private struct State {
         var passed = 0
@@ -72,7 +72,7 @@ final class KillSwitch: Sendable {
         }
     }
 
-    /// Resumes everything that waits. None of it does anything any more.
+    /// Resumes everything that waits, without any further effect.
     func bury() {
         let waiting = state.withLock { state in
             state.isDead = true

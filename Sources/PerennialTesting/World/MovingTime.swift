@@ -1,8 +1,8 @@
 internal import Foundation
 internal import Synchronization
 
-/// While the world's time moves, delays the answers of the App Store and the server to devices: no
-/// device receives a time that its own clock has not reached yet.
+/// While the world's time moves, delays the answers of the App Store and the server to devices. So
+/// no device receives a time that its own clock has not reached yet.
 final class MovingTime: Sendable {
     private struct State {
         var isMoving = false
@@ -22,14 +22,14 @@ final class MovingTime: Sendable {
         for waiter in waiters { waiter() }
     }
 
-    /// Returns when the time stands still.
+    /// Returns when time stands still.
     func wait() async {
         await withCheckedContinuation { continuation in
             afterwards { continuation.resume() }
         }
     }
 
-    /// Blocks the thread until the time stands still. For a thread that has no other work.
+    /// Blocks the thread until time stands still. Use it only on a thread that has no other work.
     func block() {
         let over = DispatchSemaphore(value: 0)
         afterwards { over.signal() }

@@ -1,7 +1,7 @@
 public import Perennial
 
 extension Perennial {
-    /// Waits until the snapshot fulfils a condition, and returns it.
+    /// Waits until the snapshot satisfies a condition, and returns it.
     ///
     /// - Parameter seconds: the longest wait, in real time.
     /// - Throws: ``WorldFailure`` with the last snapshot, if the condition is still false after

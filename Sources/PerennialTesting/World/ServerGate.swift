@@ -2,21 +2,21 @@ internal import Foundation
 internal import Glibc
 internal import Synchronization
 
-/// A proxy between devices and the server: it forwards requests, or not. One request for each
-/// connection.
+/// A proxy between devices and the server, which can forward requests or not. There is one request
+/// for each connection.
 final class ServerGate: Sendable {
-    /// The most connections that wait to be accepted.
+    /// The maximum number of connections that wait to be accepted.
     static let backlog: Int32 = 64
     static let chunkBytes = 65_536
-    /// The largest request, in bytes.
+    /// The maximum size of a request, in bytes.
     static let requestBytesMax = 16 * 1024 * 1024
-    /// The most requests that are recorded.
+    /// The maximum number of requests that are recorded.
     static let requestsMax = 100_000
 
     let url: URL
     private let listener: Int32
     private let target: UInt16
-    /// The prefix of each path: empty, or the device's part of another gate.
+    /// The prefix of each path. Empty, or the device's part of the path at another gate.
     private let prefix: String
     private let time: MovingTime
     private let state = Mutex(State())
@@ -25,7 +25,7 @@ final class ServerGate: Sendable {
         var reach = World.Reach.up
         var requests: [String] = []
         var passed: [Passed] = []
-        /// By the device's key, which is the first part of the path.
+        /// The kill switches, by the device's key, which is the first part of the path.
         var lives: [String: KillSwitch] = [:]
         /// Connections that will never be answered.
         var stuck: [(client: Int32, life: KillSwitch?)] = []
@@ -123,7 +123,7 @@ final class ServerGate: Sendable {
         case .up: return pass(request)
         case .down: return []
         case .slow(let seconds):
-            // Waits until then, or until the client closes the connection.
+            // Waits until that time, or until the client closes the connection.
             var descriptor = pollfd(fd: client, events: Int16(POLLIN), revents: 0)
             return poll(&descriptor, 1, Int32(seconds * 1000)) == 0 ? pass(request) : []
         case .losingAnswers:
@@ -142,7 +142,7 @@ final class ServerGate: Sendable {
         return forward(request.bytes)
     }
 
-    /// A request without its device's part, ready for the server; and the kill switch of that
+    /// A request without its device's part, ready for the server, and the kill switch of that
     /// device's app.
     private struct Request {
         var name: String

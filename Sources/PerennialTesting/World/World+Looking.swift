@@ -41,7 +41,7 @@ extension World {
 public struct PostedTransaction: Decodable, Hashable, Sendable {
     public let transactionId: String
     public let productId: String
-    /// When Apple signed this document. Milliseconds since 1970.
+    /// When Apple signed this document, in milliseconds since 1970.
     public let signedDate: Int64
     public let purchaseDate: Int64
 
@@ -78,7 +78,7 @@ extension World {
         return file
     }
 
-    /// What the server knows about a customer, independent of ``serverIs(_:)``: the answer of
+    /// What the server knows about a customer, independently of ``serverIs(_:)``: the answer of
     /// `GET /v1/customers/{id}`.
     public nonisolated func serverTruth(of customer: String) async throws -> ServerTruth {
         let decoder = JSONDecoder()
@@ -92,7 +92,7 @@ extension World {
     }
 }
 
-/// What the server knows about one customer, as far as tests compare it.
+/// The parts of the server's answer about one customer that tests compare.
 public struct ServerTruth: Decodable, Sendable {
     public let entitlements: [String: Entitlement]
     public let wallets: [String: Wallet]

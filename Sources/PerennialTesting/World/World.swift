@@ -9,12 +9,13 @@ internal import Perennial
 ///     try await perennial.purchase("pro.monthly")
 ///     try await world.advance(.seconds(31 * 86_400))
 ///
-/// The world's time stands still until ``advance(_:)``. The world runs `perennial dev`: the program
-/// that `PERENNIAL_PROGRAM` names, else this repository's debug build, else the one in `PATH`.
+/// The world's time stands still until ``advance(_:)``. The world runs the program `perennial dev`:
+/// the one that `PERENNIAL_PROGRAM` names, else this repository's debug build, else the one in
+/// `PATH`.
 public actor World {
     /// The address of the simulated App Store.
     public nonisolated let simulator: URL
-    /// The address of the server itself, independent of ``serverIs(_:)``.
+    /// The address of the server itself, independently of ``serverIs(_:)``.
     public nonisolated let server: URL
     /// The app key of the world's app.
     public nonisolated let key: String
@@ -25,19 +26,20 @@ public actor World {
     private let program: WorldProgram?
     private(set) var devices: [Device] = []
 
-    /// Whether there is a program to start, or a world that runs already.
+    /// Whether there is a program to start, or a world that already runs.
     public static var isAvailable: Bool {
         ProcessInfo.processInfo.environment["PERENNIAL_WORLD"] != nil || WorldProgram.path != nil
     }
 
-    /// Starts a new world on free ports, in a temporary folder of its own; or connects to the world
-    /// that `PERENNIAL_WORLD` names, as `http://127.0.0.1:8090 http://127.0.0.1:8080 pk_dev_birds`.
+    /// Starts a new world on free ports, in a new temporary folder. Or connects to the world that
+    /// `PERENNIAL_WORLD` names, as `http://127.0.0.1:8090 http://127.0.0.1:8080 pk_dev_birds`.
     ///
     /// - Parameters:
     ///   - storekit: a StoreKit file that the configuration names, if it is in another folder.
-    ///   - configuration: a `perennial.yaml` with one simulated app. Nil: the example app, which
+    ///   - configuration: a `perennial.yaml` with one simulated app. If nil, the example app, which
     ///     sells `pro.monthly`, `pro.yearly`, `guide`, `season.spring` and `seeds.100`.
-    ///   - database: the address of an empty database of PostgreSQL. Nil: a file of SQLite.
+    ///   - database: the address of an empty database of PostgreSQL. If nil, a file of SQLite is
+    ///     used.
     public static func start(
         storekit: URL? = nil, configuration: URL? = nil, database: String? = nil
     ) async throws -> World {
@@ -66,7 +68,7 @@ public actor World {
         return try connect(simulator: simulator, server: server, key: words[2])
     }
 
-    /// Uses a world that runs already. It is not ended with this object.
+    /// Uses a world that already runs. It does not end with this object.
     public static func connect(simulator: URL, server: URL, key: String) throws -> World {
         try World(
             simulator: simulator, server: server, key: key, folder: makeFolder(), program: nil)
@@ -132,7 +134,7 @@ public actor World {
 
     /// An existing phone, for example one that another process uses.
     ///
-    /// - Parameter folder: where the app's files are. Nil: a new folder.
+    /// - Parameter folder: where the app's files are. If nil, a new folder is used.
     public func device(withID id: String, of account: String, folder: URL? = nil) async throws
         -> Device
     {
@@ -170,7 +172,7 @@ public actor World {
     }
 
     /// Makes the server sign its tokens with another key from now on, as `perennial keys rotate`
-    /// does. Not for a world that was connected to.
+    /// does. Not available for a world that this process only connected to.
     public func rotateTokenKey() async throws {
         guard let program else { throw WorldFailure("The world runs by itself.") }
         try await program.run(["keys", "rotate"])
@@ -189,7 +191,7 @@ public actor World {
         case answering(Int, retryAfter: Int? = nil)
         /// Answers after a number of seconds, in real time.
         case slow(Double)
-        /// Does what the requests ask for, but its answers are lost.
+        /// Does what requests ask for, but its answers are lost.
         case losingAnswers
     }
 }

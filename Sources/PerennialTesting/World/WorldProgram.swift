@@ -1,8 +1,9 @@
 internal import Foundation
 
-/// Runs `perennial dev` on free ports. A shell ends it when this process ends, in whatever way.
+/// Runs `perennial dev` on free ports. A shell ends it when this process ends, however that
+/// happens.
 struct WorldProgram: Sendable {
-    /// The most lines that the program may print before it is ready.
+    /// The maximum number of lines that the program may print before it is ready.
     static let linesMax = 50
 
     let server: URL

@@ -3,7 +3,7 @@
     internal import Perennial
     public import Testing
 
-    /// Runs a test in a ``World`` of its own, which ends with the test.
+    /// Runs a test in a separate ``World``, which ends with the test.
     ///
     ///     @Test(.world(storekit: "Shop.storekit"))
     ///     func `a purchase opens pro`() async throws {
@@ -11,9 +11,9 @@
     ///         …
     ///     }
     ///
-    /// On a suite, each of its tests has a world of its own.
+    /// On a suite, each of its tests has a separate world.
     public struct WorldTrait: TestTrait, SuiteTrait, TestScoping {
-        /// Nil: the example app.
+        /// The StoreKit file. If nil, that of the example app.
         let files: Files?
 
         struct Files: Sendable {

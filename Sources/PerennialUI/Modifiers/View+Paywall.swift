@@ -38,12 +38,12 @@
                 if isActive { isPresented = false }
             }
             .onChange(of: isPresented) { isPresented in
-                // Otherwise the sheet would appear when the access ends.
+                // Without this the sheet would appear when the access ends.
                 if isPresented, access.wrappedValue.isActive { self.isPresented = false }
             }
         }
 
-        /// On a Mac nothing else closes a sheet.
+        /// On a Mac there is no other way to close a sheet.
         private var close: some View {
             HStack {
                 Spacer()

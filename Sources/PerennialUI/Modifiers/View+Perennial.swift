@@ -3,9 +3,9 @@
     public import SwiftUI
 
     extension View {
-        /// Provides access to all views and modifiers of this module inside this view. Use it once,
-        /// as the last modifier of the app's root view. A view outside of it finds no `Perennial`,
-        /// and stops the app.
+        /// Gives all views and modifiers of this module inside this view access to the `Perennial`.
+        /// Use it once, as the last modifier of the app's root view. A view outside of it finds no
+        /// `Perennial`, and stops the app.
         public func perennial(_ perennial: Perennial) -> some View {
             modifier(AccessModifier(perennial))
         }

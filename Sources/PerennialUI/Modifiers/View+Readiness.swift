@@ -7,8 +7,9 @@
     #endif
 
     extension View {
-        /// Tells the App Store when it may interrupt. Until then its messages, and products that
-        /// the customer chose in the App Store, wait. Use it once, before ``perennial(_:)``.
+        /// Says whether the App Store may interrupt the app. Until it may, its messages, and
+        /// products that the customer chose in the App Store, wait. Use it once, before
+        /// ``perennial(_:)``.
         public func perennialReady(_ isReady: Bool = true) -> some View {
             modifier(RequestModifier(isReady: isReady)).modifier(MessagesIfAny(isReady: isReady))
         }
@@ -30,7 +31,8 @@
 
         private func buy(_ request: Perennial.PurchaseRequest) async {
             let perennial = model.perennial
-            // A product that was chosen in the App Store waits for a purchase that is under way.
+            // A product that was chosen in the App Store waits until the present purchase has
+            // ended.
             await model.waitUntilFree()
             notice = await model.buy(.init(product: request.product), Wording(locale: locale)) {
                 () async throws(Perennial.Failure) in
@@ -66,7 +68,8 @@
     }
 
     #if canImport(UIKit) && !os(tvOS) && !os(watchOS)
-        /// An app that reads the messages has to show them. So they are collected from the start.
+        /// An app that reads the messages must show them itself. So they are collected from the
+        /// start.
         @available(iOS 16.0, *)
         private struct MessageModifier: ViewModifier {
             /// The App Store has four kinds of messages.
@@ -100,7 +103,7 @@
                     do {
                         try display(message)
                     } catch {
-                        // The message could not be shown now: it waits for the next opportunity.
+                        // The message could not be shown now. It waits for the next opportunity.
                         waiting.append(message)
                     }
                 }

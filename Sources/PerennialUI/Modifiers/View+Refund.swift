@@ -56,7 +56,7 @@
                 do throws(Perennial.Failure) {
                     try await model.perennial.setRefundConsent(consents)
                 } catch {
-                    // A refund must not depend on our server.
+                    // A refund must be possible even if our server does not answer.
                     notice = consents ? error.text(in: locale) : nil
                 }
                 request()

@@ -11,11 +11,12 @@
             @Environment(\.calendar) private var calendar
 
             /// - Parameter placement: the placement whose products decide which entitlements count.
-            ///   Nil: the default one.
+            ///   If nil, the default placement.
             public init(_ placement: PlacementID? = nil) { self.placement = placement }
 
             public var body: some View {
-                // The number of days left changes without an event.
+                // The number of days left changes without an event, so the view redraws once a
+                // minute.
                 TimelineView(.everyMinute) { _ in
                     if let text = headline?.text { Text(verbatim: text) }
                 }
@@ -36,7 +37,7 @@
         }
     }
 
-    /// Loads a placement when the view appears, and when its offers have to be checked again.
+    /// Loads a placement when the view appears, and when its offers must be checked again.
     struct LoadModifier: ViewModifier {
         let placement: Perennial.PlacementID?
         @EnvironmentObject private var model: AccessModel

@@ -7,7 +7,7 @@
     #endif
 
     extension Perennial {
-        /// Buys a row's product, or shows a checkmark. Shows a spinner while it buys; only one of
+        /// Buys a row's product, or shows a checkmark. Shows a spinner while it buys. Only one of
         /// all these buttons buys at a time.
         public struct BuyButton: View {
             private let row: PaywallContent.Row

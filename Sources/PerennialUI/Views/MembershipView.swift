@@ -3,8 +3,8 @@
     public import SwiftUI
 
     extension Perennial {
-        /// A seat that another person pays for: its end, and a button that gives it up, if your app
-        /// gave it.
+        /// A seat that another person pays for: its end and, if your app gave the seat, a button
+        /// that gives it up.
         public struct MembershipView: View {
             private let membership: Subscription
             @EnvironmentObject private var model: AccessModel

@@ -5,7 +5,7 @@
 
     extension Perennial {
         /// A whole paywall screen: rows with prices and terms, a restore button, and links to your
-        /// terms and your privacy policy, which App Review wants beside a subscription.
+        /// terms and your privacy policy, which App Review requires beside a subscription.
         public struct Paywall<Header: View>: View {
             private let placement: PlacementID?
             private let terms: URL?

@@ -1,10 +1,10 @@
-/// A device's cache of the store's answers, for when the simulator cannot be reached at all: small
-/// files in `$XDG_CACHE_HOME`. While the simulator runs, it answers itself for a device that it
-/// calls offline.
+/// A device's cache of the store's answers, for times when the simulator cannot be reached at all:
+/// small files in `$XDG_CACHE_HOME`. While the simulator runs, it answers itself for a device that
+/// it treats as offline.
 struct DeviceCache: Sendable {
-    /// The most devices whose answers are stored; the oldest are removed first.
+    /// The maximum number of devices whose answers are stored. The oldest are removed first.
     static let devicesMax = 200
-    /// The largest answer that is stored.
+    /// The maximum size of an answer that is stored.
     static let bytesMax = 16_777_216
 
     private let folder: URL
@@ -60,7 +60,7 @@ struct DeviceCache: Sendable {
         }
     }
 
-    /// A name that is safe for a file.
+    /// A name that is safe as a file name.
     private static func plain(_ name: String) -> String {
         String(
             name.map { $0.isASCII && ($0.isLetter || $0.isNumber || "-.".contains($0)) ? $0 : "_" })

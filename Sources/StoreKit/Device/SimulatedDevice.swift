@@ -2,9 +2,8 @@
 
 /// The phone on which StoreKit's calls take place: a device of the App Store simulator.
 ///
-/// Apple's calls are static, so the device is not an argument. It is the task's
-/// ``current`` one, which a `Task { }` inherits (a `Task.detached` does not). So one test can have
-/// two phones:
+/// Apple's calls are static, so the device is not an argument. It is the task's ``current`` device,
+/// which a `Task { }` inherits (a `Task.detached` does not). So one test can have two phones:
 ///
 /// ```swift
 /// try await SimulatedDevice.$current.withValue(ipad) {
@@ -92,7 +91,7 @@ extension SimulatedDevice {
 // MARK: - Process
 
 extension SimulatedDevice {
-    /// The same device after a new launch of the app: its stream of updates begins with the
+    /// The same device after a new launch of the app, so that its stream of updates begins with the
     /// unfinished transactions. Sequences of the earlier launch continue until they are released.
     public func relaunched() async throws -> Self {
         let app = try await StoreClient(self).post("launch", as: LaunchAnswer.self)

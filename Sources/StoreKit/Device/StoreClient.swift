@@ -3,15 +3,15 @@ import Synchronization
 
 /// Calls the simulator's routes of one device.
 ///
-/// A call continues when its task is cancelled: a customer's purchase does not end because the app
-/// no longer waits for it.
+/// A call continues when its task is cancelled, because a customer's purchase does not end when the
+/// app no longer waits for it.
 struct StoreClient: Sendable {
-    /// The longest wait for an answer, in seconds: a held sheet closes after 60, and a slow network
-    /// delays by up to 60.
+    /// The longest wait for an answer, in seconds. A held sheet closes after 60 seconds, and a slow
+    /// network delays by up to 60.
     static let answerSecondsMax = 150.0
-    /// Longest wait of a call that blocks its thread, in seconds.
+    /// The longest wait of a call that blocks its thread, in seconds.
     static let blockingSecondsMax = 5.0
-    /// The most concurrent calls to one simulator. Each held sheet uses one.
+    /// The maximum number of concurrent calls to one simulator. Each held sheet uses one.
     static let connectionsMax = 64
 
     let device: SimulatedDevice
@@ -74,7 +74,8 @@ struct StoreClient: Sendable {
         try await body(of: request("GET", at: "/_sim/\(path)", query))
     }
 
-    /// Reads a route of the device on the calling thread. Returns nil if there is no answer.
+    /// Reads a route of the device, and blocks the calling thread. Returns nil if there is no
+    /// answer.
     func readBlocking<Answer: Decodable>(_ path: String, as type: Answer.Type) -> Answer? {
         guard var request = try? request("GET", path, [:]) else { return nil }
         request.timeoutInterval = Self.blockingSecondsMax

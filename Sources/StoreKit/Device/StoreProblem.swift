@@ -75,8 +75,8 @@ struct StoreProblem: Sendable {
     }
 }
 
-/// Why the simulator refuses a call that StoreKit would not: a wrong device, or a wrong test. It is
-/// inside of ``StoreKitError/systemError(_:)``.
+/// Why the simulator refuses a call that StoreKit would not refuse: the device is wrong, or the
+/// test. It is inside of ``StoreKitError/systemError(_:)``.
 public struct SimulatorRefusal: Error, Hashable, Sendable, LocalizedError {
     /// The code, for programs, such as `unknown_device`.
     public let code: String

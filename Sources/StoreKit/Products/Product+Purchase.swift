@@ -2,7 +2,7 @@ extension Product {
     public enum PurchaseResult: Sendable {
         case success(VerificationResult<Transaction>)
         case userCancelled
-        /// A parent or the customer has to act first. If they do, the transaction arrives in
+        /// A parent or the customer must act first. If they do, the transaction arrives in
         /// ``Transaction/updates``.
         case pending
     }
@@ -119,12 +119,12 @@ struct PurchaseCall: Sendable {
         return fields
     }
 
-    /// The most units of the product that can be bought at once.
+    /// The maximum number of units of the product that can be bought at once.
     private var quantityMax: Int {
         [.consumable, .nonRenewable].contains(product.type) ? Self.quantityMax : 1
     }
 
-    /// Asks the app if the storefront is no longer that of the product.
+    /// Asks the app if the present storefront is not the product's.
     private func checkStorefront() async throws {
         for case .onStorefrontChange(let shouldContinue) in options.map(\.kind) {
             guard let now = await Storefront.read(by: client), now.countryCode != product.country

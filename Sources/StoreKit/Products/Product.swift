@@ -54,7 +54,7 @@ public struct Product: Identifiable, Sendable {
     }
 
     /// The products with these identifiers. Identifiers that the store does not know are left out.
-    /// In a cancelled task the result is empty, as measured on devices.
+    /// In a cancelled task the result is empty, as was measured on devices.
     public static func products<Identifiers>(
         for identifiers: Identifiers
     ) async throws -> [Product]

@@ -1,6 +1,6 @@
 /// Asks the store for products.
 struct ProductRequest: Sendable {
-    /// The most identifiers in one call of the simulator.
+    /// The maximum number of identifiers in one call of the simulator.
     static let identifiersMax = 100
 
     var identifiers: [String]
@@ -33,7 +33,8 @@ struct ProductRequest: Sendable {
         }
     }
 
-    /// The simulator sends them beside Apple's JSON, because Apple's names for them are not known.
+    /// The simulator sends seat tiers beside Apple's JSON, because Apple's names for them are not
+    /// known.
     private func seatTiers(of product: [String: Any]) throws -> [SeatTierPayload] {
         guard product["supports_multi_seat"] as? Bool == true, let tiers = product["price_tiers"]
         else { return [] }
@@ -42,7 +43,7 @@ struct ProductRequest: Sendable {
     }
 }
 
-/// Apple's JSON of a product, as far as StoreKit reads it.
+/// The parts of Apple's JSON of a product that StoreKit reads.
 struct ProductPayload: Decodable {
     struct Attributes: Decodable {
         let name: String

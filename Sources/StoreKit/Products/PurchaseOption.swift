@@ -41,8 +41,8 @@ extension Product {
             Self(.custom(key: key, value: value.base64EncodedString()))
         }
 
-        /// Called if the present storefront is not that of the product. If the closure returns
-        /// false, the purchase fails.
+        /// Called if the present storefront is not the product's. If the closure returns false, the
+        /// purchase fails.
         @preconcurrency public static func onStorefrontChange(
             shouldContinuePurchase: @escaping @Sendable (Storefront) -> Bool
         ) -> Self {
@@ -78,8 +78,8 @@ extension Product {
             Self(.seats(targetSeatQuantity))
         }
 
-        /// Apple's sheet for invitations, which follows a purchase of seats, is not simulated: the
-        /// option changes nothing.
+        /// Not simulated: after a purchase of seats Apple's option shows a sheet for invitations.
+        /// Here it changes nothing.
         public static func multiSeatInvitationSheetSuppressed(_ isSuppressed: Bool) -> Self {
             Self(.invitationSheetSuppressed(isSuppressed))
         }
@@ -109,7 +109,7 @@ extension Product.PurchaseOption: CustomDebugStringConvertible {
 }
 
 /// The app's closure for a changed storefront. All values are equal, so that a set contains only
-/// one.
+/// one of them.
 struct StorefrontQuestion: Equatable, Hashable, Sendable {
     let ask: @Sendable (Storefront) -> Bool
 

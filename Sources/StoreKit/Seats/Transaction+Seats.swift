@@ -6,7 +6,7 @@ extension Transaction {
             public let rawValue: String
             public init(rawValue: String) { self.rawValue = rawValue }
 
-            /// Members join by Apple's link, and get transactions of their own.
+            /// Members join by Apple's link, and get separate transactions.
             public static let apple = Self(rawValue: "APPLE")
             /// The app invites the members. Members get no transaction.
             public static let developer = Self(rawValue: "DEVELOPER")

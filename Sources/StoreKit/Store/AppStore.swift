@@ -1,15 +1,15 @@
 /// The App Store itself.
 public enum AppStore: Sendable {
-    /// Whether restrictions of the device allow purchases. True if the simulator does not answer.
-    /// Blocks the thread for the time of one answer.
+    /// Whether the device's restrictions allow purchases. True if the simulator does not answer.
+    /// Blocks the thread until the answer arrives.
     public static var canMakePayments: Bool {
         struct Device: Decodable { let canMakePayments: Bool }
         let answer = StoreClient(.current).readBlocking("", as: Device.self)
         return answer?.canMakePayments ?? true
     }
 
-    /// The identifier that documents are bound to. Nil if the simulator does not answer, or if
-    /// nobody is signed in. Blocks the thread for the time of one answer.
+    /// The identifier to which documents are bound. Nil if the simulator does not answer, or if
+    /// nobody is signed in. Blocks the thread until the answer arrives.
     public static var deviceVerificationID: UUID? {
         struct Answer: Decodable { let deviceVerificationId: String }
         return StoreClient(.current).readBlocking("app-transaction", as: Answer.self)

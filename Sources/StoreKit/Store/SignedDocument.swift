@@ -1,11 +1,11 @@
-/// A compact JWS and its parts. It is not verified here.
+/// A compact JWS and its parts. Its signature is not verified here.
 struct SignedDocument: Sendable {
     let jws: String
     let header: Data
     let payload: Data
     let signature: Data
 
-    /// Returns nil if the text is not three parts of Base64.
+    /// Returns nil if the text does not have three parts of Base64.
     init?(_ jws: String) {
         let parts = jws.split(separator: ".", omittingEmptySubsequences: false)
             .map { Data(base64URL: $0) }

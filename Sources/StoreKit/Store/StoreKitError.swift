@@ -2,7 +2,7 @@ public enum StoreKitError: Error, Sendable {
     case unknown
     case userCancelled
     case networkError(URLError)
-    /// On Linux also a refusal of the simulator: a ``SimulatorRefusal``.
+    /// On Linux this also stands for a refusal of the simulator: a ``SimulatorRefusal``.
     case systemError(any Error)
     case notAvailableInStorefront
     case notEntitled

@@ -60,7 +60,7 @@ extension VerificationResult.VerificationError: LocalizedError {
 
     public var recoverySuggestion: String? { nil }
 
-    /// The case with a name of the simulator.
+    /// The case whose name in the simulator is given.
     init?(named word: String) {
         switch word {
         case "revoked_certificate": self = .revokedCertificate
@@ -77,8 +77,8 @@ extension VerificationResult.VerificationError: LocalizedError {
 // MARK: - The document
 
 extension VerificationResult where SignedType: SignedValue {
-    /// - Parameter verdict: the simulator's word for it; without one the document is unverified.
-    ///   Returns nil if the payload cannot be read at all.
+    /// - Parameter verdict: the simulator's word for the verdict. Without a word the document is
+    ///   unverified. Returns nil if the payload cannot be read at all.
     init?(_ jws: String, _ verdict: String?) {
         guard let value = SignedDocument(jws).flatMap({ SignedType($0) }) else { return nil }
         if verdict == "verified" {

@@ -7,7 +7,7 @@ extension Product.SubscriptionInfo {
         public init(rawValue: String) { self.rawValue = rawValue }
 
         public static let upFront = Self(rawValue: "BILLED_UPFRONT")
-        /// Monthly, with a commitment for a year.
+        /// Monthly payments, with a commitment for a year.
         public static let monthly = Self(rawValue: "MONTHLY")
     }
 

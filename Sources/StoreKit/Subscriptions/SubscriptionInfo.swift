@@ -5,8 +5,8 @@ extension Product {
         public let winBackOffers: [SubscriptionOffer]
         public let subscriptionGroupID: String
         public let subscriptionPeriod: SubscriptionPeriod
-        /// One element for each billing plan of the product, then the one for seats if it is sold
-        /// in seats.
+        /// One element for each billing plan of the product. If the product is sold in seats,
+        /// another one for seats follows.
         public let pricingTerms: [PricingTerms]
         /// 1 is the highest level; 0 if the store did not send it.
         public let groupLevel: Int
@@ -39,8 +39,8 @@ extension Product {
             get async { await Self.isEligibleForIntroOffer(for: subscriptionGroupID) }
         }
 
-        /// Whether the customer may have an introductory offer of this group. If the store cannot
-        /// be reached, the device decides by its transactions.
+        /// Whether the customer is eligible for an introductory offer of this group. If the store
+        /// cannot be reached, the device decides by its transactions.
         public static func isEligibleForIntroOffer(for groupID: String) async -> Bool {
             await IntroductoryEligibility(groupID: groupID).isEligible()
         }
@@ -49,8 +49,8 @@ extension Product {
             get async throws { try await Self.status(for: subscriptionGroupID) }
         }
 
-        /// The statuses of the group: empty if the customer never subscribed, several with Family
-        /// Sharing.
+        /// The statuses of the group. Empty if the customer never subscribed. There are several
+        /// with Family Sharing.
         public static func status(for groupID: String) async throws -> [Status] {
             try await Status.read(group: groupID)
         }
@@ -67,7 +67,7 @@ extension Product {
     }
 }
 
-/// Whether a customer may have an introductory offer.
+/// Whether a customer is eligible for an introductory offer.
 struct IntroductoryEligibility: Sendable {
     let groupID: String
     var client = StoreClient(.current)

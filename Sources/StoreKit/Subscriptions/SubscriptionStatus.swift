@@ -47,7 +47,7 @@ extension Product.SubscriptionInfo {
             Statuses(feed: .topic(\.statuses, of: .current))
         }
 
-        /// The statuses of each group, once.
+        /// The statuses of each group. Each group is returned once.
         public static var all: AsyncStream<(groupID: String, statuses: [Status])> {
             let client = StoreClient(.current)
             let answer = Answer(client: client)
@@ -84,7 +84,7 @@ extension Product.SubscriptionInfo.Status {
         self.renewalInfo = renewalInfo
     }
 
-    /// The statuses of one group, or of all groups. In a cancelled task the result is empty, as
+    /// The statuses of one group, or of all groups. In a cancelled task the result is empty, as was
     /// measured on devices.
     static func read(
         group: String?, by client: StoreClient = StoreClient(.current)

@@ -30,8 +30,8 @@ extension Transaction {
     /// The transactions that the app has not finished yet.
     public static var unfinished: Transactions { list("unfinished") }
 
-    /// Transactions outside of ``Product/purchase(options:)``: first the unfinished and new ones,
-    /// then each change. The sequence does not end.
+    /// Transactions that ``Product/purchase(options:)`` does not return: first the unfinished and
+    /// new ones, then each change. The sequence does not end.
     public static var updates: Transactions {
         Transactions(feed: .topic(\.transactions, of: .current))
     }
@@ -79,8 +79,8 @@ extension Transaction {
         }
     }
 
-    /// The transactions of a route of the device. Empty in a cancelled task, and if the device
-    /// cannot answer.
+    /// The transactions that a route of the device returns. Empty in a cancelled task, and if the
+    /// device cannot answer.
     static func read(
         _ path: String, by client: StoreClient = StoreClient(.current)
     ) async -> [VerificationResult<Transaction>] {

@@ -26,7 +26,7 @@ extension Transaction {
         public static let fullRefund = Self(rawValue: "REFUND_FULL")
         public static let proratedRefund = Self(rawValue: "REFUND_PRORATED")
         public static let familyRevocation = Self(rawValue: "FAMILY_REVOKE")
-        /// The purchaser or an organization took the seat back, or its holder gave it up.
+        /// The purchaser or an organization took the seat back, or its member gave it up.
         public static var assignmentRevocation: Self { Self(rawValue: "ASSIGNMENT_REVOKE") }
     }
 

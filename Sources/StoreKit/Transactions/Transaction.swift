@@ -24,7 +24,7 @@ public struct Transaction: Identifiable, Sendable {
     public let environment: AppStore.Environment
     public let reason: Reason
     public let storefront: Storefront
-    /// The price in units of the currency; for several seats, the average of one. Not for
+    /// The price in units of the currency. For several seats it is the average of one seat. Not for
     /// accounting.
     public let price: Decimal?
     public let currency: Locale.Currency?
@@ -32,8 +32,8 @@ public struct Transaction: Identifiable, Sendable {
     public let deviceVerification: Data
     public let deviceVerificationNonce: UUID
     public let ownershipType: OwnershipType
-    /// The product of the bundle. Bundles are not simulated: nil unless a document from elsewhere
-    /// names one.
+    /// The product of the bundle. Bundles are not simulated, so this is nil unless a document from
+    /// elsewhere names one.
     public let bundleProductID: String?
     public let signedDate: Date
     /// Not simulated: always nil.

@@ -4,18 +4,18 @@ import Synchronization
 /// stream of the simulator, which is open while there is a listener.
 ///
 /// No event is lost or repeated. The stream begins with the unfinished transactions. When the
-/// connection breaks, or when a listener comes after there was none, it continues after the last
-/// event that was published.
+/// connection breaks, or when a listener begins after there was none, the stream continues after
+/// the last event that was published.
 final class DeviceUpdates: Sendable {
     /// The wait before the first attempt to reconnect. It doubles with each failure.
     static let retryMillisecondsMin = 20
     /// The longest wait between two attempts. Attempts continue while there is a listener.
     static let retryMillisecondsMax = 2_000
-    /// The wait between two polls of what the simulator does not announce in its stream.
+    /// The wait between two polls for changes that the simulator does not announce in its stream.
     static let pollMilliseconds = 100
 
-    /// The most devices that this process remembers. Beyond it, devices without listeners are
-    /// forgotten.
+    /// The maximum number of devices that this process remembers. Beyond it, devices without
+    /// listeners are forgotten.
     static let devicesMax = 10_000
     /// The longest wait for an open stream.
     static let openSecondsMax = 10
@@ -39,7 +39,7 @@ final class DeviceUpdates: Sendable {
         var polled = Polled()
     }
 
-    /// What polling has found, so that each is published once.
+    /// Results of polling, so that each is published only once.
     private struct Polled {
         /// The messages and intents that waited at the last poll.
         var messages: Set<String> = []
@@ -213,7 +213,8 @@ final class DeviceUpdates: Sendable {
         }
     }
 
-    /// Publishes each intent and takes it, so that the store does not show it again.
+    /// Publishes each intent and removes it from the store, so that the store does not return it
+    /// again.
     private func pollIntents(_ client: StoreClient) async {
         guard
             let answer = try? await client.read(

@@ -1,6 +1,6 @@
 /// Parses server-sent events (WHATWG HTML, "Server-sent events") from bytes in pieces of any size.
 struct EventParser: Sendable {
-    /// The largest event, in bytes. A larger one is skipped.
+    /// The maximum size of an event, in bytes. A larger event is skipped.
     static let eventBytesMax = 1_048_576
 
     struct Event: Equatable, Sendable {

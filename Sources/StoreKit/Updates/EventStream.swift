@@ -2,16 +2,16 @@ import FoundationNetworking
 import Glibc
 import Synchronization
 
-/// Reads the body of an answer as it arrives, from a socket of its own.
+/// Reads the body of an answer as it arrives, from a separate socket.
 ///
-/// It does not use `URLSession`, which on Linux blocks a thread after a stream was cancelled, and
-/// does not close the connection at once. The socket is closed immediately; otherwise the simulator
-/// marks undelivered events as delivered.
+/// It does not use `URLSession`. On Linux, `URLSession` blocks a thread after a stream was
+/// cancelled, and does not close the connection at once. The socket must be closed immediately,
+/// because otherwise the simulator marks undelivered events as delivered.
 final class EventStream: Sendable {
     /// The time without data after which the connection counts as broken, in seconds. The simulator
     /// sends a comment every 15 seconds.
     static let silenceSecondsMax = 45
-    /// The most bytes of one read.
+    /// The maximum number of bytes of one read.
     static let chunkBytes = 65_536
 
     enum Piece: Equatable, Sendable {
@@ -27,8 +27,8 @@ final class EventStream: Sendable {
 
     private let state = Mutex(State())
 
-    /// The pieces of an answer; none if it is an error. The stream ends when the connection does,
-    /// and the connection closes when the stream has no reader any more.
+    /// The pieces of an answer. None if the answer is an error. The stream ends when the connection
+    /// does, and the connection closes when the stream has no reader any more.
     static func pieces(of request: URLRequest) -> AsyncStream<Piece> {
         AsyncStream { continuation in
             let stream = EventStream()

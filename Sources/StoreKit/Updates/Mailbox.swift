@@ -2,7 +2,7 @@ import Synchronization
 
 /// A queue with one reader.
 final class Mailbox<Element: Sendable>: Sendable {
-    /// The most events that wait for a reader; the oldest is dropped first.
+    /// The maximum number of events that wait for a reader. The oldest is dropped first.
     static var waitingMax: Int { 10_000 }
 
     private struct State {
@@ -54,7 +54,7 @@ final class Mailbox<Element: Sendable>: Sendable {
 
 /// The events of one kind. An event without a listener waits for the first one.
 final class Topic<Element: Sendable>: Sendable {
-    /// The most events that wait for a listener; the oldest is dropped first.
+    /// The maximum number of events that wait for a listener. The oldest is dropped first.
     static var waitingMax: Int { 1000 }
 
     private struct State {

@@ -1,7 +1,7 @@
 /// Parses the body of an HTTP/1.1 answer from bytes in pieces of any size: until the connection
 /// ends, or in chunks (RFC 9112, section 7.1).
 struct ResponseBody: Sendable {
-    /// The largest head of an answer, and the longest line between chunks, in bytes.
+    /// The maximum size of the head of an answer, and of the line between chunks, in bytes.
     static let lineBytesMax = 65_536
 
     private enum Place {
