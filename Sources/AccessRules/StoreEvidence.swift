@@ -7,7 +7,7 @@ package struct StoreTransaction: Hashable, Sendable {
     package var productID: String
     package var kind: Kind
     package var purchasedAt: Timestamp
-    /// Nil if the purchase has no end of its own.
+    /// Nil if the purchase does not end by itself.
     package var expiresAt: Timestamp?
     package var revokedAt: Timestamp?
     /// Whether it was revoked because Family Sharing or an assignment ended, not by a refund.

@@ -7,9 +7,9 @@ extension Perennial {
         public var server: URL
         /// An app key: `pk_…`.
         public var key: String
-        /// The id of the customer who is already signed in. Nil: the last customer of this device,
-        /// or a new anonymous one. An empty text, or one of more than 255 bytes, is not a valid id
-        /// and counts as nil.
+        /// The id of the customer who is already signed in. If nil, the SDK uses the last customer
+        /// of this device, or a new anonymous one. An empty text, or one of more than 255 bytes, is
+        /// not a valid id and counts as nil.
         public var customer: String?
         /// If false, the SDK buys and posts nothing before `identify` is called. For apps that
         /// always require a log-in.

@@ -1,7 +1,7 @@
 /// Encodes answers as JSON: members in the order in which their types declare them, nil as an
 /// explicit null, and slashes without escapes. Dictionaries with text as keys are sorted by key.
 ///
-/// Requests of clients differ: nil members are absent there, as with `JSONEncoder`.
+/// Requests of clients are different: like `JSONEncoder`, they leave out nil members.
 public struct ContractEncoder: Sendable {
     /// Whether to indent by two spaces for each level, for people.
     public var isIndented: Bool

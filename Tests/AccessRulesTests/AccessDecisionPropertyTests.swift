@@ -37,7 +37,7 @@ import Testing
         }
     }
 
-    @Test func `an open decision is a known one`() {
+    @Test func `a decision that is open is also known`() {
         forEvidence("known") { _, evidence in
             let decision = decide(evidence)
             if decision.isActive { #expect(decision.isKnown) }

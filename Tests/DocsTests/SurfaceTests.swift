@@ -32,7 +32,7 @@ import Testing
         try check("PerennialUI", modules: Toolchain.stubs)
     }
 
-    @Test func `every type of the SDK with a raw value is described by it`() throws {
+    @Test func `the description of each SDK type with a raw value is that raw value`() throws {
         let lines = try Surface(of: "Perennial", modules: Toolchain.modules).lines
         func types(_ ending: String) -> Set<String> {
             Set(lines.filter { $0.hasSuffix(ending) }.map { String($0.dropLast(ending.count)) })

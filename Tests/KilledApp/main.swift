@@ -2,7 +2,7 @@ import Foundation
 import Perennial
 import PerennialTesting
 
-// An app as a process of its own, which a test kills:
+// An app that runs as a separate process, which a test kills:
 //
 //     KilledApp SIMULATOR SERVER KEY DEVICE ACCOUNT FOLDER CUSTOMER [PRODUCT]
 //

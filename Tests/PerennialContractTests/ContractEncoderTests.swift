@@ -87,7 +87,7 @@ import Testing
         try check([Bool?.none, true])
     }
 
-    @Test func `text is escaped only where necessary, and slashes are not`() throws {
+    @Test func `text is escaped only where necessary, and slashes are not escaped`() throws {
         let all = String(String.UnicodeScalarView((0..<0x20).compactMap(Unicode.Scalar.init)))
         for sample in ["", "a/b", "\"\\", all, "é\u{1F426}\u{7F}\u{2028}", "日本\u{0}語"] {
             let bytes = try ContractEncoder().encode([sample])

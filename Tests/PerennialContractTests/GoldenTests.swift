@@ -193,7 +193,7 @@ import Testing
         #expect(entitlement.willRenew == nil)
     }
 
-    /// Programs that were written for earlier files can read the present ones, too.
+    /// Programs that were written for earlier files can also read the present ones.
     @Test(arguments: ["customer", "customer-empty", "problem", "events", "forwards"])
     func `golden files differ from earlier ones only by added members`(name: String) throws {
         let before = try Self.json(of: "before/\(name)")

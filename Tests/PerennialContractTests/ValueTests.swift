@@ -22,7 +22,7 @@ import Testing
         arguments: [
             (.max, "292278994-08-17T07:12:55.807Z"), (.min, "-292275055-05-16T16:47:04.192Z"),
         ] as [(Int64, String)])
-    func `times beyond all calendars are written, too`(milliseconds: Int64, text: String) {
+    func `even times beyond all calendars are written`(milliseconds: Int64, text: String) {
         #expect(Timestamp(milliseconds: milliseconds).description == text)
     }
 

@@ -187,7 +187,8 @@ struct ScriptedStoreTests {
             group: "promise", entitlements: ["promise"])
     }()
 
-    @Test func `a monthly plan is paid by the month, and ends after the last one if cancelled`()
+    @Test
+    func `a monthly plan is charged each month, and a cancelled one ends after its last month`()
         async throws
     {
         let store = ScriptedStore(products: [Self.promise])
@@ -217,7 +218,7 @@ struct ScriptedStoreTests {
         #expect(perennial["promise"].state == .expired)
     }
 
-    @Test func `a commitment starts again unless it is cancelled, and a pending one has its plan`()
+    @Test func `a commitment starts again unless cancelled; a purchase that waited keeps its plan`()
         async throws
     {
         let store = ScriptedStore(products: [Self.promise])
@@ -255,7 +256,7 @@ struct ScriptedStoreTests {
         #expect(store.sheets.isEmpty && !perennial["pro"].isActive)
     }
 
-    @Test func `a failed payment ends access as retry`() async throws {
+    @Test func `a failed payment ends access with the state retry`() async throws {
         let perennial = store.perennial()
         try await perennial.purchase("pro.yearly")
         store.failsToRenew("pro.yearly")

@@ -59,7 +59,7 @@ private let package = URL(fileURLWithPath: #filePath).deletingLastPathComponent(
 
 extension StoreTests {
     @Suite struct TwoPhonesOfThePage {
-        @Test func `a purchase on one phone is on the other one, too`() async throws {
+        @Test func `a purchase on one phone is also listed on the other phone`() async throws {
             let world = try await World()
             try await world.post("devices", ["account": "anna"])
             try await world.post("devices", ["account": "anna"])

@@ -34,7 +34,7 @@ extension StoreTests {
             }
         }
 
-        @Test func `states follow the store`() async throws {
+        @Test func `a status has the state that the store reports`() async throws {
             let world = try await World()
             let phone = try await world.device()
             try await phone.buy("pro.monthly")

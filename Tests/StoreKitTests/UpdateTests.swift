@@ -54,7 +54,9 @@ extension StoreTests {
             }
         }
 
-        @Test func `a refund revokes under the same transaction id`() async throws {
+        @Test func `a refund is announced as a revocation under the same transaction id`()
+            async throws
+        {
             let world = try await World()
             let phone = try await world.device()
             let bought = try await phone.buy("guide")

@@ -2,10 +2,10 @@ import AppStoreFormats
 
 /// Calls of the App Store Server API, for one app; with a team key, of the App Store Connect API.
 ///
-/// It decides and parses; only `send` uses the network. It waits only if its pacing waits, and
-/// repeats a call only once, if its token expired on the way. If a call is not allowed yet, or was
-/// refused temporarily, it throws an error that says when to try again. The caller, who knows what
-/// else is due, then repeats it. All queries are idempotent.
+/// The client decides and parses; only `send` uses the network. The client waits only if its pacing
+/// waits, and repeats a call only once, if its token expired on the way. If a call is not allowed
+/// yet, or was refused temporarily, it throws an error that says when to try again. The caller, who
+/// knows what else is due, then repeats it. All queries are idempotent.
 package struct AppStoreClient: Sendable {
     /// The maximum length of an id. Apple's have up to 20 characters; the token of a test
     /// notification has 50.

@@ -99,7 +99,7 @@ package struct RevenueCatContext: Sendable {
     /// For a purchase that was linked: whether this receiver got another customer as its owner.
     package var isToldOfAnother = false
     /// For a purchase that moved: the purchases that the former owner still has. A TRANSFER names
-    /// no purchase, so a receiver may have closed those, too.
+    /// no purchase, so a receiver may have closed them as well.
     package var remaining: [Remaining] = []
     /// The account token of a purchase without an owner, if tokens are ids of customers.
     package var accountToken: String?

@@ -95,7 +95,7 @@ private final class StubStore: Sendable {
         (#"{}"#, .unreadable), ("<html>", .unreadable), ("", .unreadable),
     ]
 
-    @Test func `each status means use the response, ask again, or give up`() async {
+    @Test func `each status leads to a use of the response, another attempt, or a failure`() async {
         for (body, expected) in Self.statuses {
             let found: Kind =
                 switch await failure(StubStore([.production: body])) {
@@ -115,7 +115,7 @@ private final class StubStore: Sendable {
         (#"{"status": 21004}"#, 200, "App-Specific Shared Secret"),
         (#"{"status": 21003}"#, 200, "verifyReceipt"), ("{}", 401, "proxy"),
     ])
-    func `a remedy refers to the request and names no key`(
+    func `a failure's remedy is about the request and does not mention a key`(
         body: String, status: Int, says: String
     ) async throws {
         let failure = try #require(await failure(StubStore([.production: body], status: status)))

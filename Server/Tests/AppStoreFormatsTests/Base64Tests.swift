@@ -37,7 +37,7 @@ import Testing
         #expect(Base64.url.decode(text.utf8) == nil)
     }
 
-    @Test func `every length and every byte survives encoding and decoding`() {
+    @Test func `data of any length and with any byte is unchanged after encoding and decoding`() {
         for length in 0...256 {
             let bytes = (0..<length).map { UInt8(($0 * 31 + length) & 255) }
             for alphabet in [Base64.url, .standard] {

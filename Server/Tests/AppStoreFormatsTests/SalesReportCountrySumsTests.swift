@@ -56,7 +56,7 @@ import Testing
     ]
 
     @Test(arguments: changes)
-    func `a country line that differs from the sum of its rows is refused with its place`(
+    func `a country line that differs from the sum of its rows is refused, naming its place`(
         from: String, to: String, line: Int, column: Int
     ) {
         let failure = Self.failure(Self.table.map { $0 == from ? to : $0 })

@@ -70,7 +70,7 @@ import Testing
         #expect(payload.json == (try JSON(parsing: text.utf8)))
     }
 
-    @Test func `of a repeated key the last value is read, and it is still the last when written`()
+    @Test func `if a key is repeated, the last value is read, and it is written last`()
         throws
     {
         let payload = try transaction(#"{"price":1,"price":2}"#)

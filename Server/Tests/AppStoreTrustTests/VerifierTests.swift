@@ -92,7 +92,7 @@ import Testing
                 == "The document is for bundle com.example.wrong, expected com.example.garden.")
     }
 
-    @Test func `a refusal contains no control characters and no endless text`() {
+    @Test func `a refusal contains no control characters, and its length is limited`() {
         let refusal = Refusal(
             .wrongBundle, expected: "a",
             found: "b\n\u{1B}[2J" + String(repeating: "x", count: 9999))

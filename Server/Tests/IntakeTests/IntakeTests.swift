@@ -209,7 +209,7 @@ private func renewal(_ fields: JSON) throws -> Renewal {
             // The same number, no number, and an environment that is not the App Store's.
             ("1", "Production", nil), (nil, "Production", nil), ("7", "Xcode", nil),
         ] as [(String?, String, PurchaseID?)])
-    func `a transaction names the purchase that its own purchase replaced`(
+    func `a transaction names the earlier purchase that its purchase replaced`(
         previous: String?, environment: String, from: PurchaseID?
     ) throws {
         let found = Intake.succession(

@@ -76,7 +76,7 @@ private func renewals(of facts: LegacyFacts) -> [Renewal] {
         }
     }
 
-    @Test func `an offer's kind follows from its id, and whether it is free from the trial flag`()
+    @Test func `an offer's id decides its kind, and the trial flag decides if it is free`()
         throws
     {
         let cases: [([String: JSON], Terms, Offer?)] = [
@@ -303,7 +303,8 @@ private func renewals(of facts: LegacyFacts) -> [Renewal] {
         #expect(renewals(of: found).map(\.receivedAt) == [came])
     }
 
-    @Test func `a transaction that begins later does not date a notification after its arrival`()
+    @Test
+    func `a notification is never dated after its arrival, even if a transaction begins later`()
         throws
     {
         let found = try facts([

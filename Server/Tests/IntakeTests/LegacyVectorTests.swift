@@ -74,7 +74,7 @@ private func rows(_ json: JSON?) -> [JSON] {
         }
         let ids = Set(expected.compactMap { Told($0) }.map { [$0.original, $0.transaction] })
         #expect(Set(told(found.facts).map { [$0.original, $0.transaction] }) == ids)
-        // This file was edited by hand: it lacks the dates in milliseconds that this test reads.
+        // This file was edited manually: it lacks the dates in milliseconds that this test reads.
         if !path.contains("/05-") {
             #expect(told(found.facts).isSubset(of: Set(expected.compactMap { Told($0) })))
         }
@@ -86,7 +86,9 @@ private func rows(_ json: JSON?) -> [JSON] {
     }
 
     @Test(arguments: notifications)
-    func `a notification attests each transaction once, and a renewal`(path: String) throws {
+    func `a notification attests each transaction once, and each renewal info once`(path: String)
+        throws
+    {
         let json = try Vectors.json(path)
         let notification = try #require(V1Notification(json: json))
         let found = try Intake.facts(

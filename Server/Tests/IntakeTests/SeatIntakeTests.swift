@@ -82,7 +82,7 @@ private func renewal(_ fields: [String: JSON]) throws -> Renewal {
             // A full refund: the revocation has its amount.
             (8, nil, 1_700_000_900_000, 73_920),
         ] as [(Int64, Int64?, Int64?, Int64)])
-    func `refunded seats are the cheapest ones, or the reported share of the price`(
+    func `refunded seats count as the cheapest ones, or as the reported share of the price`(
         refunded: Int64, percentage: Int64?, revokedAt: Int64?, left: Int64
     ) throws {
         var more: [String: JSON] = ["revokedSeatQuantity": .integer(refunded)]

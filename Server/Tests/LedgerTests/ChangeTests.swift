@@ -55,7 +55,8 @@ private let on = Renewal(willRenew: true, renewsTo: "pro.monthly")
         }
     }
 
-    @Test func `doubt is reported a minute after the end, and expiry a day after it`() {
+    @Test func `unconfirmed access is reported a minute after the end, and expiry a day after it`()
+    {
         var anna = anna()
         anna.pass(until: end + .seconds(59))
         #expect(kinds(anna) == [])
@@ -245,7 +246,8 @@ private let on = Renewal(willRenew: true, renewsTo: "pro.monthly")
         ben.check("family")
     }
 
-    @Test func `sharing that starts again is reported as sharing, and a shared renewal as one`() {
+    @Test
+    func `sharing that starts again is reported as sharing, and a shared renewal as a renewal`() {
         func kind(_ fact: Fact, after first: Fact? = nil) -> Change.Kind? {
             var ben = Chronicle()
             if let first { ben.hear([first], at: first.attestedAt) }
@@ -341,7 +343,7 @@ private let on = Renewal(willRenew: true, renewsTo: "pro.monthly")
         #expect(amount(nil, at: start - .hours(3)) == 0)
     }
 
-    @Test func `an upgrade known from a receipt takes no money until its share is known`() {
+    @Test func `an upgrade known from a receipt changes no money until its share is known`() {
         var anna = Chronicle()
         anna.hear([payment(1), payment(2, "max.monthly", from: start + .days(9))], at: start)
         guard case .payment(var first) = payment(1).statement else {

@@ -44,7 +44,7 @@ import Testing
         #expect(Self.used("4", three, spent: []) == nil)
     }
 
-    @Test func `only what was spent before the refund of a purchase counts`() {
+    @Test func `of a refunded purchase, only the amount spent before the refund counts`() {
         let payments = [Self.payment("1", day: 0, back: 2), Self.payment("2", day: 3)]
         // Sixty of the first were spent; then forty of the second.
         let spent: [(day: Int, amount: Int64)] = [(1, 60), (4, 40)]

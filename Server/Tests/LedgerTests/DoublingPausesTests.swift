@@ -13,7 +13,7 @@ import Testing
         #expect(pauses.delay(after: failures) == .seconds(seconds))
     }
 
-    @Test func `the first pause is at most as long as the longest`() {
+    @Test func `a first pause that exceeds the longest pause is shortened to it`() {
         let pauses = ExponentialBackoff(first: .hours(2), longest: .hours(1))
         #expect(pauses.delay(after: 1) == .hours(1))
     }

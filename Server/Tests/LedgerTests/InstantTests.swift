@@ -29,7 +29,7 @@ import Testing
         #expect(Duration.microseconds(1999).wholeMilliseconds == 1)
     }
 
-    @Test func `arithmetic stops at the first and at the last instant`() {
+    @Test func `arithmetic with instants is limited by the first and the last instant`() {
         let (first, last) = (Instant(milliseconds: .min), Instant(milliseconds: .max))
         #expect(last + .days(1) == last && first - .days(1) == first)
         #expect(last - .days(1) < last && first + .days(1) > first)

@@ -96,7 +96,7 @@ import Testing
         #expect(why([Self.over], "back") == .subscriptionEnded)
     }
 
-    @Test func `a code is for its kind of customers, and is redeemed once`() {
+    @Test func `an offer code is for certain kinds of customers, and can be redeemed once`() {
         #expect(why([], "NEW") == .codeIsForThem)
         #expect(why([Self.running], "NEW") == .codeIsForOthers)
         #expect(why([Self.over], "OLD") == .codeIsForThem)

@@ -52,7 +52,7 @@ import Testing
         #expect(readings.filter(\.isOpen).map(\.publication) == ["20"])
     }
 
-    @Test func `a publication readable in grace stays readable beside a term or a grant`() {
+    @Test func `a publication readable in grace stays readable if a term or a grant also runs`() {
         let chain = PurchaseID("100", in: .production)
         let month = Payment(
             transaction: "100", product: "monthly", kind: .autoRenewable,
@@ -94,7 +94,7 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(1)))
-    func `the time for each publication does not grow with their number`() throws {
+    func `the computing time per publication does not grow with their number`() throws {
         let count = 20_000
         let publications = (0..<count).map { PublicationTable.publication("\($0)") }
         let month = Payment(

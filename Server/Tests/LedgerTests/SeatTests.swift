@@ -94,7 +94,7 @@ private enum Told {
         #expect(timeline == Timeline(of: purchase, facts.reversed()))
     }
 
-    @Test func `a plan from before an addition of seats or before the period is ignored`() {
+    @Test func `planned seats from before the period, or before more were added, are ignored`() {
         let early = planned(Renewal(willRenew: true, renewsAt: end, seats: 4), at: start + .days(5))
         let timeline = Timeline(of: purchase, [Told.first, early])
         #expect(timeline.seatsAtRenewal(at: start + .days(20)) == 4)
@@ -114,7 +114,7 @@ private enum Told {
             // A plan of another period.
             (Renewal(willRenew: true, renewsAt: start, seats: 3), nil),
         ] as [(Renewal, Int?)])
-    func `the seats of the next period are known if it follows and the store named them`(
+    func `the seats of the next period are known if renewal is on and the store named them`(
         renewal: Renewal, seats: Int?
     ) {
         let at = renewal.renewsAt == start ? start - .days(1) : start + .days(12)

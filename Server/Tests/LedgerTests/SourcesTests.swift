@@ -146,7 +146,7 @@ private func timeline(_ facts: [Fact]) throws -> Timeline {
         #expect(try timeline([named, plain]).periods[0].payment.offer?.id == "spring")
     }
 
-    @Test func `a period without a line item is the same as the one that has it`() throws {
+    @Test func `a period without a line item is joined with the same period that has one`() throws {
         let told = try timeline([
             signed(payment { $0.transaction = "7" }, at: start),
             legacy(payment(line: nil), at: start + .days(1)),
@@ -262,7 +262,10 @@ private func timeline(_ facts: [Fact]) throws -> Timeline {
         #expect(earlier.periods.map(\.payment.until) == [end])
     }
 
-    @Test func `a receipt cannot report a replaced product, and does not deny it`() throws {
+    @Test
+    func `a receipt cannot report that a product was replaced, so its silence proves nothing`()
+        throws
+    {
         func year(_ change: (inout Payment) -> Void = { _ in }) -> Payment {
             payment {
                 ($0.product, $0.until) = ("pro.yearly", start + .days(365))

@@ -17,7 +17,7 @@ struct TermTable {
             TermRules(products: TermTable.products, clock: .of(place), overlap: overlap)
         }
 
-        /// Each item is a purchase of its own, as in the store.
+        /// Each item is a separate purchase, as in the store.
         var timelines: [Timeline] {
             get throws {
                 try bought.components(separatedBy: ", ").enumerated().map { index, text in

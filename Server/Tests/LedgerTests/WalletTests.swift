@@ -128,7 +128,7 @@ import Testing
         #expect((0...max(0, wallet.balance)).contains(wallet.given))
     }
 
-    @Test func `the credits of new payments are those of the whole wallet`() throws {
+    @Test func `credits computed for new payments alone equal those in the whole wallet`() throws {
         let rules = WalletRules(
             credits: ["gems": ["gems": 5], "nothing": ["gems": 0], "coins": ["coins": 1]])
         func paid(_ id: TransactionID, _ product: ProductID, _ kind: ProductKind = .consumable)
@@ -215,7 +215,7 @@ import Testing
         #expect(both.steps(to: one).map(\.kind) == [.walletAdjusted, .walletAdjusted])
     }
 
-    @Test func `each step has the kind of its cause`() {
+    @Test func `the kind of a step follows from its cause`() {
         let rules = WalletRules(credits: ["gems.100": ["gems": 100]])
         func pack(_ name: TransactionID, refunded: Bool = false) -> Payment {
             Payment(
@@ -276,7 +276,7 @@ import Testing
                 == ["wallet_credited 100", "wallet_clawed_back -60"])
     }
 
-    @Test func `a manual credit is a step of its own`() {
+    @Test func `a manual credit is a separate step`() {
         let gift = Booking(
             .credit, id: "c", currency: "gems", amount: 7, reason: "", at: Instant(milliseconds: 2))
         let nothing = Wallet(of: "gems", [], [], rules: WalletRules(credits: [:]))

@@ -34,7 +34,7 @@ import Testing
         #expect(retry.map(\.kind) == [.retryStarted, .retryRecovered])
     }
 
-    @Test func `a more expensive product is an expansion by the difference`() {
+    @Test func `a change to a more expensive product is an expansion by the difference`() {
         let books = books([.paid(month: 0), .paid(month: 1, "pro.plus", 19_990)])
         let expansion = books.movements.filter { $0.kind == .expansion }
         #expect(expansion.map(\.amounts.mrr).reduce(0, +) == 10_000)
@@ -42,7 +42,7 @@ import Testing
         #expect(expansion.map(\.segment.product) == ["pro", "pro.plus"])
     }
 
-    @Test func `a refund ends the subscription at its moment`() {
+    @Test func `a refund ends the subscription at the moment of the refund`() {
         var refunded = Payment.paid(month: 0)
         refunded.revocation = Revocation(at: .month(0) + .days(3), kind: .refund)
         let books = books([refunded])
@@ -52,7 +52,7 @@ import Testing
         #expect(books.movements.map(\.amounts.proceeds).reduce(0, +) == 0)
     }
 
-    @Test func `a purchase shared by the family causes no movement`() {
+    @Test func `a purchase that a family member shares causes no movement`() {
         var shared = Payment.paid(month: 0)
         shared.ownership = .familyShared
         #expect(books([shared]).movements.isEmpty)
@@ -252,7 +252,7 @@ import Testing
 
     /// A refund of single seats counts as if they had not been charged. Fewer seats at a renewal
     /// are a contraction; fewer seats at a higher total are an expansion.
-    @Test func `a subscription counts the seats that are left, and those of its renewal`() {
+    @Test func `a subscription counts the remaining seats of each period`() {
         var paid = Self.seats()
         paid[0].seats?.refunded = 1
         paid[0].price = Money(milliunits: 29_970, currency: "USD")

@@ -35,7 +35,7 @@ import Testing
         }
     }
 
-    @Test func `each definition has a unique id, and one of ours has the same name`() {
+    @Test func `each definition has a unique id, and its name is that of one of our reports`() {
         let all = ReportCatalogue.all + ReportProfile.allCases.flatMap(\.definitions)
         #expect(Set(all.map(\.id)).count == all.count)
         for definition in all {
@@ -45,7 +45,7 @@ import Testing
         }
     }
 
-    @Test func `our columns stand beside theirs, and missing values are zero`() {
+    @Test func `our columns are added beside the service's, and missing values are zero`() {
         let period = ReportPeriod(days: 0..<31)
         let cohort = CohortSum(day: 3, currency: "EUR", numbers: [1, 500, 0, 0, 150, 0, 0])
         let sum = MovementSum(

@@ -15,7 +15,7 @@ import Testing
             let history = RandomHistory(number, &dice)
             var (sum, at) = (Totals(), Instant(milliseconds: 0))
             for movement in history.movements {
-                // Several movements at one moment are one change.
+                // Several movements at one moment count as one change.
                 if movement.at != at { expectPossible(sum, "purchase \(number), seed \(seed)") }
                 sum += Totals(movement.amounts, movement.counts)
                 at = movement.at

@@ -56,7 +56,8 @@ import Testing
         }
     }
 
-    @Test func `an amount without an exchange rate is shown in its own row, and named`() {
+    @Test func `an amount without an exchange rate has a separate row, and its currency is named`()
+    {
         let sums = [
             MovementSum(
                 day: 5, kind: .new, currency: "USD",
@@ -151,7 +152,7 @@ import Testing
         #expect(opening.unconverted == ["USD"])
     }
 
-    @Test func `the state at the end of a month needs no rate of the day on which it began`() {
+    @Test func `the state at the end of a month needs no rate of the month's first day`() {
         let january: Range<Int64> = 0..<31
         let mrr = Self.report(
             ReportCatalogue.mrr, on: january, today: 60, rateDays: 30...30, by: .month)
@@ -211,7 +212,7 @@ import Testing
         #expect(found?.rateDay == rateDay.flatMap { CivilDate($0)?.dayNumber })
     }
 
-    @Test func `a year paid before the changeover is still converted after it`() throws {
+    @Test func `a year paid in a former currency is still converted after the changeover`() throws {
         let rates = try ExchangeRates(table: Self.joined)
         func day(_ text: String) throws -> Int64 { try #require(CivilDate(text)).dayNumber }
         let report = Report(
@@ -306,7 +307,7 @@ import Testing
         #expect(rates.convert(1_000, from: "USD", to: "EUR", on: 5)?.amount == 500)
     }
 
-    @Test func `a currency that occurs twice is refused with its column`() {
+    @Test func `a table with a currency twice is refused, and the error names the column`() {
         #expect {
             try ExchangeRates(table: "Date,USD,,JPY,USD,\n2026-11-20,1,,2,3,\n")
         } throws: { error in

@@ -151,7 +151,8 @@ import Testing
         #expect(text == expected)
     }
 
-    @Test func `a repeated attempt has the same id, and each webhook has its own`() {
+    @Test func `each attempt to deliver a webhook has the same id, and no two webhooks share one`()
+    {
         let failed = Self.event(.billingFailed) { $0.before = Self.status(.paid) }
         let ids = RevenueCatEvent.events(for: failed, in: Self.context()).map(\.id)
         #expect(ids == RevenueCatEvent.events(for: failed, in: Self.context()).map(\.id))
@@ -159,7 +160,7 @@ import Testing
         for id in ids { #expect(UUID(uuidString: id)?.uuidString == id) }
     }
 
-    @Test func `each of our types becomes the types that the page lists`() throws {
+    @Test func `each type of our events becomes the RevenueCat types that the page lists`() throws {
         let (paid, retry) = (Self.status(.paid), Self.status(.retry, active: false))
         let (grace, refunded) = (Self.status(.grace), Self.status(.refunded, active: false))
         let (expired, trial) = (Self.status(.expired, active: false), Self.status(.trial))

@@ -5,7 +5,7 @@ package import PerennialContract
 package protocol DeviceClock: Sendable {
     /// The time of the device's clock, which its user can set.
     func now() -> Timestamp
-    /// Milliseconds since the device was started, including sleep. Nobody can set this clock.
+    /// Milliseconds since the device was started, including sleep. The user cannot set this clock.
     func monotonic() -> Int64
     /// The value of ``monotonic()`` on the machine that runs the app. It differs from the device's
     /// value only in tests.

@@ -27,7 +27,7 @@ extension Perennial {
         }
 
         /// - Parameters:
-        ///   - offering: what is for sale.
+        ///   - offering: the products that are for sale.
         ///   - snapshot: what is known about the customer.
         ///   - date: the present moment; use ``Perennial/now``.
         ///   - locale: the language of the texts.

@@ -23,7 +23,7 @@ extension Perennial {
             /// The restore would take something from another customer, so nothing was changed. Show
             /// ``Restoration/preview``, then call `restore` with it.
             public static let needsConsent = Self(rawValue: "needs_consent")
-            /// All purchases belong to another customer, and stay there.
+            /// All purchases belong to another customer, and stay with that customer.
             public static let refused = Self(rawValue: "refused")
         }
     }
@@ -66,7 +66,7 @@ extension Perennial {
             /// The purchase is moved away from another customer.
             public static let moves = Self(rawValue: "move")
             public static let shares = Self(rawValue: "share")
-            /// The purchase belongs to another customer, and stays there.
+            /// The purchase belongs to another customer, and stays with that customer.
             public static let refused = Self(rawValue: "refuse")
         }
     }

@@ -31,7 +31,7 @@ public struct CustomerList: Hashable, Sendable, Codable {
         public static let answered = Self(rawValue: "answered")
         /// The app has no key for the App Store Server API.
         public static let notConfigured = Self(rawValue: "not_configured")
-        /// It did not answer, or its answer could not be used. Search again later.
+        /// The App Store did not answer, or its answer could not be used. Search again later.
         public static let failed = Self(rawValue: "failed")
 
         public static let known: [AppStore] = [notAsked, answered, notConfigured, failed]

@@ -41,7 +41,7 @@ struct WorldTests {
         #expect(try await world.truth(of: "anna").purchases.isEmpty)
     }
 
-    @Test(.world) func `a slow server delays nobody longer than the app's patience`() async throws {
+    @Test(.world) func `an app waits for a slow server no longer than its patience`() async throws {
         let world = try World.current
         let phone = try await world.device(of: "anna")
         // With bundled offerings the product's entitlements are known, however slow the first
@@ -61,7 +61,7 @@ struct WorldTests {
         try await perennial.until { $0["guide"].basis == .server }
     }
 
-    @Test(.world) func `a prompt names its product, and what the customer did`() async throws {
+    @Test(.world) func `a prompt says its product and what the customer did`() async throws {
         let phone = try await World.current.device(of: "anna")
         let perennial = phone.perennial()
         try await phone.nextSheet(.cancel)

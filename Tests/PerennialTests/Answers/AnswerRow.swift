@@ -22,7 +22,7 @@ struct AnswerRow: Sendable, CustomTestStringConvertible {
     /// The purchases that the customer made elsewhere and that the server knows.
     var elsewhere: [Sale] = []
     var granted: [String] = []
-    /// The offerings in the app's bundle. Nil: none.
+    /// The offerings in the app's bundle. Nil if it has none.
     var bundled: [String: [String]]?
     /// The offerings of the server.
     var gives: [String: [String]]
@@ -118,7 +118,7 @@ struct AnswerRow: Sendable, CustomTestStringConvertible {
             elsewhere: [basic], before: .unknown, after: .open),
     ]
 
-    /// The delay of the server's answers, in milliseconds. Nil: it never answers.
+    /// The delay of the server's answers, in milliseconds. Nil if it never answers.
     static let delays: [Int64?] = [0, 50, 3_000, nil]
 
     var books: LateServer.Books {

@@ -17,7 +17,7 @@ final class AnsweredApp: Sendable {
     /// The customer id of the last snapshot, which only ``stop()`` shows.
     private static let end = "the end"
 
-    /// - Parameter folder: of an earlier launch. Nil: a new installation.
+    /// - Parameter folder: the folder of an earlier launch. If nil, the app is a new installation.
     init(
         _ store: ListedStore, _ server: LateServer, in folder: TemporaryFolder? = nil,
         _ change: (inout Perennial.Configuration) -> Void = { _ in }

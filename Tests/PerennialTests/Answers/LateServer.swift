@@ -42,8 +42,8 @@ final class LateServer: Sendable {
     let signer: TestSigner?
 
     /// - Parameters:
-    ///   - delay: milliseconds until each answer. Nil: it never comes.
-    ///   - signer: signs tokens and offerings. Nil: the app has no tokens.
+    ///   - delay: milliseconds until each answer. Nil if no answer ever comes.
+    ///   - signer: signs tokens and offerings. Nil if the app has no tokens.
     init(_ books: Books, after delay: Int64?, by clock: VirtualClock, signer: TestSigner?) {
         state = Locked(State(books: books, delay: delay))
         self.clock = clock

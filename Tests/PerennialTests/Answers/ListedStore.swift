@@ -85,7 +85,7 @@ struct Sale: Sendable {
     var isUnfinished = true
     /// Whether the server's token says that it renews.
     var renews = false
-    /// The state of its subscription. Nil: the store does not name it.
+    /// The state of its subscription. Nil if the store does not report one.
     var state: StoreRenewal.State?
 
     init(_ id: String, _ product: String, _ change: (inout Sale) -> Void = { _ in }) {

@@ -51,7 +51,7 @@ import Testing
         }
     }
 
-    @Test func `a new instance can write although the last one's requests are not over`()
+    @Test func `a new instance can write while requests of the last one still run`()
         async throws
     {
         let folder = try TemporaryFolder()

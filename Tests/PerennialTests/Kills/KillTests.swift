@@ -3,8 +3,8 @@ import Perennial
 import PerennialTesting
 import Testing
 
-/// An app is killed at random moments between the tap on "buy" and the finish of the transaction,
-/// and launched again with the same files: a process of its own, by SIGKILL.
+/// An app, which is a separate process, is killed by SIGKILL at random moments between the tap on
+/// "buy" and the finish of the transaction. Then it is launched again with the same files.
 ///
 /// `PERENNIAL_KILLS` sets the number of kills for each mixture of faults. `PERENNIAL_SEED` repeats
 /// the choices of an earlier run. The moments also depend on how busy the machine is.
@@ -134,8 +134,8 @@ struct KillTests {
     }
 
     /// Launches of the app after a kill. A purchase that was on its way to the App Store when the
-    /// process ended can arrive after the first launch has read the store, so that launch is ended,
-    /// too.
+    /// process ended can arrive after the first launch has read the store, so that launch is also
+    /// ended.
     private static let recoveriesMax = 5
 
     private func recover(_ phone: Device, _ kill: Kill, in world: World) async throws {

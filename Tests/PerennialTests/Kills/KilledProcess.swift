@@ -23,7 +23,8 @@ final class KilledProcess: Sendable {
     private let lines: AsyncStream<String>
     private let ended: Task<Void, Never>
 
-    /// - Parameter product: the product that it buys. Nil: it finishes what is there.
+    /// - Parameter product: the product that it buys. If nil, it finishes the unfinished
+    ///   transactions.
     init(
         _ phone: Device, in world: World, customer: String, buying product: String?
     ) throws {

@@ -96,6 +96,6 @@ struct LifeShop: Sendable {
         ]
     }
 
-    /// Nil: the app has none.
+    /// Nil if the app has none.
     func bundle(_ name: String) -> URL? { bundles[name] }
 }

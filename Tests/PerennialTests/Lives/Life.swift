@@ -14,7 +14,7 @@ struct Life {
     private let world: World
     private let shop: LifeShop
     private let account: String
-    /// Nil: nobody signs in at first.
+    /// Nil if nobody signs in at first.
     private var person: String?
     private var dice: SeededDice
     private var phones: [LifePhone] = []

@@ -3,7 +3,7 @@ import PerennialTesting
 
 @testable import Perennial
 
-/// A phone of a life, and what its app has shown and received.
+/// A phone in a random life, and what its app has shown and received.
 final class LifePhone: Sendable {
     let device: Device
     private let state = Locked(State())
@@ -33,7 +33,7 @@ final class LifePhone: Sendable {
 
     /// What the app could know at the last look.
     struct Knowledge: Sendable {
-        /// When the server last answered about the customer. Nil: never.
+        /// When the server last answered about the customer. Nil if it never did.
         var answeredAt: Date?
         /// The rights of the transactions that the app has read.
         var read: Set<String> = []

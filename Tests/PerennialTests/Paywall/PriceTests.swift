@@ -21,7 +21,7 @@ import Testing
             .replacing("\u{a0}", with: " ").replacing("\u{202f}", with: " ")
     }
 
-    @Test func `the price per unit is rounded down to the smallest coin`() {
+    @Test func `the price per unit is rounded down to the currency's smallest unit`() {
         #expect(text("19.99", "EUR", .init(1, .year), per: .month) == "1,66 €")
         #expect(text("11.88", "EUR", .init(1, .year), per: .month) == "0,99 €")
         #expect(text("11.99", "EUR", .init(1, .year), per: .month) == "0,99 €")

@@ -36,7 +36,7 @@ import Testing
         #expect(product([(1, nil, "0.1")]).price(of: 3) == Decimal(string: "0.3"))
     }
 
-    @Test func `another seat costs the price of its own tier`() throws {
+    @Test func `an additional seat costs the price of the tier that it falls into`() throws {
         for seats in 1..<60 {
             let (one, next) = (volume.price(of: seats), volume.price(of: seats + 1))
             let tier = try #require(

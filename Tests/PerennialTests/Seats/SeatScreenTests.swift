@@ -58,7 +58,7 @@ import Testing
             ])
     }
 
-    @Test func `only a running group whose members the app invites has an invite button`() {
+    @Test func `only an active group whose members the app invites has an invite button`() {
         let rows: [(Perennial.SeatHost, Int, Bool)] = [
             (.developer, 7, true), (.developer, 0, false), (.apple, 7, false), (.other, 7, false),
         ]
@@ -95,7 +95,7 @@ import Testing
         #expect(row?.action == .included && row?.status == "Somebody else pays for you")
     }
 
-    @Test func `each failure about seats has a sentence of its own`() {
+    @Test func `each failure about seats has a separate sentence`() {
         let english = Locale(identifier: "en")
         let codes: [Perennial.Failure.Code] = [
             .seatsNotSold, .seatsUnchanged, .seatReductionNotAllowed, "seats_taken",

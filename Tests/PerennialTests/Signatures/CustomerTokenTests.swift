@@ -35,7 +35,7 @@ struct CustomerTokenTests {
             ])
     }
 
-    @Test func `whether a right may renew is read, and false without the member`() throws {
+    @Test func `whether a right may renew is read, and is false if the member is missing`() throws {
         let claim =
             #"{"pro":{"state":"paid","until":1798286400,"renews":true},"#
             + #""gift":{"state":"granted","until":null}}"#

@@ -14,7 +14,7 @@ struct SignedJSONTests {
                 .object(["a": .array([.integer(1), .object(["b": .null])])])
             ),
         ] as [(String, SignedJSON)])
-    func `a value is read`(text: String, value: SignedJSON) {
+    func `a valid JSON value is read`(text: String, value: SignedJSON) {
         #expect(SignedJSON(Array(text.utf8)) == value)
     }
 

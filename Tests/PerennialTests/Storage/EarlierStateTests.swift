@@ -5,7 +5,8 @@ import Testing
 @testable import Perennial
 @testable import PerennialContract
 
-/// Files of the version before this one: `Tables/EarlierState`, written by hand after its layout.
+/// Files of the version before this one: `Tables/EarlierState`. They were written manually, in that
+/// version's layout.
 @Suite struct EarlierStateTests {
     private let folder: TemporaryFolder
     private let file: StateFile

@@ -4,7 +4,7 @@ import PerennialTesting
 import Testing
 
 extension Stories {
-    /// The files on the disk.
+    /// Stories about the SDK's files.
     @Suite struct Files {
         @Test func `53: a file of another version is ignored, and closes nothing`() async throws {
             try await Stories.play { world in

@@ -72,7 +72,9 @@ extension Stories {
             return wasKilled
         }
 
-        @Test func `15: a dropped object ends its engine and frees the folder`() async throws {
+        @Test func `15: releasing the last instance ends its engine and frees the folder`()
+            async throws
+        {
             try await Stories.play { world in
                 let phone = try await world.device(of: "anna")
                 var perennial: Perennial? = phone.perennial()

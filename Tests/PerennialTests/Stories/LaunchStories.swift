@@ -27,7 +27,9 @@ extension Stories {
             }
         }
 
-        @Test func `4: an offline launch is open by the token from the first line`() async throws {
+        @Test func `4: an offline launch is open from the first line, because of the stored token`()
+            async throws
+        {
             try await Stories.play { world in
                 let phone = try await world.device(of: "anna")
                 let keys = try await world.trustedKeys()
@@ -41,7 +43,9 @@ extension Stories {
             }
         }
 
-        @Test func `5: an offline launch after days is open by the token`() async throws {
+        @Test func `5: an offline launch after days is open because of the stored token`()
+            async throws
+        {
             try await Stories.play { world in
                 let phone = try await world.device(of: "anna")
                 let keys = try await world.trustedKeys()

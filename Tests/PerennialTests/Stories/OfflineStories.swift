@@ -4,7 +4,8 @@ import Testing
 
 extension Stories {
     @Suite struct Offline {
-        @Test func `2: a buyer's first offline launch is open by the store, and nothing is lost`()
+        @Test
+        func `2: a buyer's first offline launch is open because of the store, and nothing is lost`()
             async throws
         {
             try await Stories.play { world in
@@ -135,7 +136,7 @@ extension Stories {
             }
         }
 
-        @Test func `12: a slow server delays nobody`() async throws {
+        @Test func `12: a slow server does not delay the app`() async throws {
             try await Stories.play { world in
                 let phone = try await world.device(of: "anna")
                 let perennial = phone.perennial { $0.patience = 1 }
@@ -153,7 +154,8 @@ extension Stories {
             }
         }
 
-        @Test func `14: if server and store are down at a period's end, access is held a week`()
+        @Test
+        func `14: if server and store are down at a period's end, access is held open for a week`()
             async throws
         {
             try await Stories.play { world in

@@ -111,7 +111,7 @@ extension Stories {
             }
         }
 
-        @Test func `an id that identifies nobody is refused, and the customer stays anonymous`()
+        @Test func `an id that identifies no person is refused, and the customer stays anonymous`()
             async throws
         {
             try await Stories.play { world in

@@ -7,7 +7,8 @@ import Testing
 /// Refusals of the server, and entries that could not be written.
 extension Stories {
     @Suite struct Refusals {
-        @Test func `beside another person's purchase, no unrecorded transaction is finished`()
+        @Test
+        func `if one purchase belongs to another person, no unrecorded transaction is finished`()
             async throws
         {
             try await Stories.play { world in
@@ -111,7 +112,7 @@ extension Stories {
             }
         }
 
-        @Test func `after a refused customer id, the anonymous customer has their coins`()
+        @Test func `after a refused customer id, the anonymous customer keeps their coins`()
             async throws
         {
             try await Stories.play { world in

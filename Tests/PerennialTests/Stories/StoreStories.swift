@@ -156,7 +156,8 @@ extension Stories {
             }
         }
 
-        @Test func `56: the sandbox is bought in, shown, and separate from production`()
+        @Test
+        func `56: sandbox purchases work, are shown as such, and are separate from production`()
             async throws
         {
             try await Stories.play { world in
@@ -192,7 +193,7 @@ extension Stories {
             }
         }
 
-        @Test func `66: a year that is paid by the month is bought by its plan`() async throws {
+        @Test func `66: a year that is paid by the month is bought with its plan`() async throws {
             try await Stories.playClub { world in
                 let phone = try await world.device(of: "anna")
                 let perennial = phone.perennial()

@@ -3,7 +3,7 @@ import FoundationNetworking
 import Synchronization
 import Testing
 
-/// `perennial dev` with the shop of In-App Rage, on free ports, in a folder of its own.
+/// `perennial dev` with the shop of In-App Rage, on free ports, in a separate folder.
 struct RageProgram: Sendable {
     /// The largest number of lines that the program prints before it is ready.
     static let linesMax = 50

@@ -30,7 +30,7 @@ package struct CompactJWS: Hashable, Sendable {
     /// Signs claims as a compact JWS with ES256, with the key id in the header. Tokens for Apple's
     /// APIs and customer tokens have this form.
     ///
-    /// - Parameter type: what is signed, the header's `typ` (RFC 8725 §3.11).
+    /// - Parameter type: the kind of the signed text, which is the header's `typ` (RFC 8725 §3.11).
     /// - Parameter sign: returns the signature of bytes: its two numbers, of 32 bytes each (RFC
     ///   7518 §3.4).
     /// - Throws: what `sign` throws.

@@ -4,7 +4,7 @@
 package struct NotificationPayload: WireObject {
     package var notificationType: NotificationType?
     package var subtype: NotificationSubtype?
-    /// The same in every retry of one notification.
+    /// The id is the same in every retry of one notification.
     package var notificationUUID: String?
     package var version: String?
     package var signedDate: AppStoreDate?

@@ -47,7 +47,7 @@ package struct FinancialRow: SalesReportRow {
         return isCountable ? nil : "Customer Price"
     }
 
-    /// Whether nothing was paid for the row's units: Apple lists free units, too.
+    /// Whether nothing was paid for the row's units: Apple also lists free units.
     package var isFree: Bool {
         customerPrice == 0 && partnerShare == 0 && extendedPartnerShare == 0
     }

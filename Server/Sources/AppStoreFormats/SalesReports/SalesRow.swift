@@ -10,7 +10,7 @@ package struct SalesRow: SalesReportRow {
     package var productType = SalesReportProductType(rawValue: "")
     /// Negative for refunds; 0 for a partial refund.
     package var units: Int64 = 0
-    /// The proceeds of one unit; positive for refunds, too.
+    /// The proceeds of one unit. Positive even for refunds.
     package var developerProceeds: Int64 = 0
     package var begin = CivilDate(year: 1970, month: 1, day: 1)
     package var end = CivilDate(year: 1970, month: 1, day: 1)

@@ -16,7 +16,7 @@ package struct SubscriberRow: SalesReportRow {
     /// Negative for refunds. For a partial refund, the amount that was paid back.
     package var customerPrice: Int64 = 0
     package var customerCurrency = ""
-    /// The proceeds of one unit; positive for refunds, too.
+    /// The proceeds of one unit. Positive even for refunds.
     package var developerProceeds: Int64 = 0
     package var proceedsCurrency = ""
     package var isPricePreserved = false

@@ -16,7 +16,7 @@ package struct TransactionPayload: WireObject {
     /// For a subscription, its number of seats. A member's transaction has the purchaser's number.
     package var quantity: Int64?
     package var type: ProductType?
-    /// A UUID that the app chooses, usually of its own account.
+    /// A UUID that the app chooses, usually that of the customer's account in the app.
     package var appAccountToken: String?
     package var inAppOwnershipType: OwnershipType?
     package var signedDate: AppStoreDate?

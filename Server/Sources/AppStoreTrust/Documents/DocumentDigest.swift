@@ -5,10 +5,10 @@ import Crypto
 ///
 /// No signature covers a whole document. Anyone with a receipt can add certificates to its file,
 /// and anyone with a JWS can replace its signature (r, s) by (r, n − s), which is also valid. So a
-/// document is identified by what is signed and by whose key: all its variants have the same
-/// digest.
+/// document is identified by its signed part and by the signer's key: all its variants have the
+/// same digest.
 package struct DocumentDigest: Hashable, Sendable {
-    /// The digest of what is signed, together with the signer's name. For a JWS, the bytes before
+    /// The digest of the signed part, together with the signer's name. For a JWS, the bytes before
     /// its last dot. For documents that are not signed, equal to `whole`.
     package let signed: [UInt8]
     /// The digest of the document as received.

@@ -17,7 +17,7 @@ struct ObservedDocument: Sendable, CustomStringConvertible {
     /// Whether it is an older document, which has no signing time for each of its statements.
     var isLegacy = false
 
-    /// Creates a part of an older document, which has no signed text of its own.
+    /// Creates a part of an older document, which has no separate signed text.
     init(
         legacy words: String, transaction: TransactionPayload? = nil,
         renewal: RenewalPayload? = nil

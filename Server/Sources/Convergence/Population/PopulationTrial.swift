@@ -168,7 +168,8 @@ package actor PopulationTrial {
         try await play(until: now + Int64(hours) * Self.hour, every: Self.hour)
     }
 
-    /// Lets time pass. The server does what is due at each step; a real one does so every second.
+    /// Lets time pass. At each step the server does the due work; a real server does so every
+    /// second.
     private func play(until end: Int64, every step: Int64) async throws {
         while now < end {
             try await simulator.advance(

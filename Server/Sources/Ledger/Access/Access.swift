@@ -329,7 +329,7 @@ extension Timeline.Period {
     /// yet.
     package var isUpgradedToUnknown: Bool { payment.isReplacedByUpgrade && !isReplaced }
 
-    /// How long the App Store tries to collect what is due at this period's end.
+    /// How long the App Store tries to collect the payment that is due at this period's end.
     var retryMax: Duration {
         payment.commitment == nil ? Timeline.retryMax : Timeline.committedRetryMax
     }

@@ -1,8 +1,8 @@
 /// What follows the end of the paid time, as far as the App Store has reported it.
 package enum Continuation: Hashable, Sendable {
-    /// It renews, as the same product or as the named one, and gives the same access.
+    /// The subscription renews, as the same product or as the named one, and gives the same access.
     case renews(as: ProductID?)
-    /// It renews as the named product, which does not give the same access.
+    /// The subscription renews as the named product, which does not give the same access.
     case changes(to: ProductID)
     case ends
     case unknown

@@ -1,13 +1,14 @@
 extension OwnershipClaim {
     /// What happens to a purchase that belongs to another customer.
     package enum RestorePolicy: String, Hashable, Sendable, CaseIterable {
-        /// It stays with its first owner.
+        /// The purchase stays with its first owner.
         case keep
-        /// It moves to the customer who presented it last.
+        /// The purchase moves to the customer who presented it last.
         case transfer
-        /// It moves to the customer who presents it if its owner has no access by it any more.
+        /// The purchase moves to the customer who presents it if it no longer gives its owner
+        /// access.
         case transferIfInactive = "transfer_if_inactive"
-        /// The owner and the claimant both have it.
+        /// The owner and the claimant both have the purchase.
         case share
     }
 

@@ -53,7 +53,7 @@ package struct OwnershipClaim: Hashable, Sendable {
         /// Whether all ids of the customer are anonymous.
         package var isAnonymous = false
         /// The age of the newest document that the owner's devices have presented. Nil if it is
-        /// unknown, or if the purchase belongs to the owner independent of documents.
+        /// unknown, or if the purchase belongs to the owner independently of documents.
         package var documentAge: Duration?
         /// How long the owner has had the purchase.
         package var heldFor: Duration = .zero
@@ -108,11 +108,11 @@ package struct OwnershipClaim: Hashable, Sendable {
 
     /// Why a purchase belongs to a customer.
     package enum Evidence: String, Hashable, Sendable, CaseIterable {
-        /// One of their devices posted it.
+        /// One of the customer's devices posted the purchase.
         case device
-        /// It contains an account token that is one of the customer's ids.
+        /// The purchase contains an account token that is one of the customer's ids.
         case token
-        /// Support decided it.
+        /// Support decided that the purchase belongs to the customer.
         case support
     }
 

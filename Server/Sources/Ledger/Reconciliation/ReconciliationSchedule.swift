@@ -158,8 +158,8 @@ extension Timeline {
         return nextCheckInSilence(since: end, of: period, after: asked)
     }
 
-    /// If the App Store has named a later end than that of the last known payment, check after that
-    /// end, too.
+    /// The check after a later end: the App Store may have named one that is later than the end of
+    /// the last known payment.
     private func nextCheckAfterLaterEnd(after asked: Instant) -> Instant? {
         guard let (period, end) = lastPeriod, let told = renewalInfo(about: period)?.value,
             told.ending == nil, let later = told.renewsAt, later > end
@@ -229,8 +229,8 @@ extension Timeline {
     private static let upgradeWait = Duration.hours(1)
 
     /// When another product replaced a paid period, if the App Store's list of transactions was not
-    /// read since: only that list contains the amount that the upgrade refunded. Returns nil if
-    /// there is nothing to read.
+    /// read since: only that list contains the amount that the upgrade refunded. Returns nil if the
+    /// list need not be read.
     package func unresolvedUpgrade(after asked: Instant) -> Instant? {
         let replaced = periods.last {
             $0.isReplaced && (!$0.payment.isUpgraded || $0.payment.isRefundShareUnknown)

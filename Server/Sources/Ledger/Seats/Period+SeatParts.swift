@@ -80,6 +80,6 @@ extension Payment {
 
     fileprivate var hasLength: Bool { until.map { from < $0 } ?? true }
 
-    /// Whether both have the same line item.
+    /// Whether both payments have the same line item.
     func hasLine(of other: Payment) -> Bool { line != nil && line == other.line }
 }

@@ -63,9 +63,9 @@ package struct TermRules: Hashable, Sendable {
 
     /// What happens to a term that is bought while another one of its chain runs.
     package enum Overlap: String, Hashable, Sendable, CaseIterable {
-        /// It begins at the end of the running term, as a separate term.
+        /// The new term begins at the end of the running one, as a separate term.
         case stack
-        /// It extends the running term: the customer sees one term.
+        /// The new term extends the running one, and the customer sees one term.
         case extend
         /// The app is advised against the purchase beforehand. If it is made nevertheless, it is
         /// stacked, so that no paid time is lost.

@@ -61,11 +61,11 @@ package struct SalesDifference: Hashable, Sendable {
         case notHeardOf = "not_heard_of"
         /// We know the sale, but the file of its day does not contain it.
         case notInFile = "not_in_file"
-        /// The same units at another price.
+        /// Both sides have the same units, at different prices.
         case price
-        /// The same price, but the App Store keeps another share.
+        /// Both sides have the same price, but the App Store keeps another share.
         case commission
-        /// The same price, but with another tax.
+        /// Both sides have the same price, but different taxes.
         case tax
 
         /// What the difference means, and what to do.

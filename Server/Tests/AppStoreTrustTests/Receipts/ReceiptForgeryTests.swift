@@ -198,7 +198,9 @@ import Testing
         #expect(try await outcome(file).verified?.environment == expected)
     }
 
-    @Test func `another Apple id of the app is refused in production only`() async throws {
+    @Test func `a receipt with another Apple id of the app is refused in production only`()
+        async throws
+    {
         typealias Field = AppReceipt.Field
         let maker = try ReceiptMaker.shared.get()
         for (type, expected) in [

@@ -40,7 +40,7 @@ struct ReceiptVectorTests {
         decoded["fields"]?.array?.first { $0["type"]?.integer == 2 }?["value"]?.string
     }
 
-    @Test func `there are eleven app receipts of Apple's, three of Xcode's, five of iOS 6`() {
+    @Test func `the test data has eleven receipts of Apple, three of Xcode, and five of iOS 6`() {
         #expect(Self.apples.count == 11 && Self.xcodes.count == 3 && Self.old.count == 5)
     }
 
@@ -127,7 +127,7 @@ struct ReceiptVectorTests {
     }
 
     @Test(arguments: xcodes)
-    func `in development, Xcode's certificate, signature and bundle are verified, too`(
+    func `in development, the certificate, signature and bundle of Xcode's receipts are verified`(
         name: String
     ) async throws {
         let expected = try decoded(name)
@@ -186,7 +186,7 @@ struct ReceiptVectorTests {
     }
 
     @Test(arguments: old)
-    func `a transaction receipt is verified under the authority of its time`(
+    func `a transaction receipt is verified by the certificate authority of its time`(
         name: String
     ) async throws {
         let bytes = try file("transaction-receipts", name)
@@ -226,7 +226,9 @@ struct ReceiptVectorTests {
 
     /// Some bytes are not signed: those around the list, and Base64's own.
     @Test(arguments: old)
-    func `a changed byte never changes a verified transaction receipt`(name: String) async throws {
+    func `a transaction receipt with a changed byte is refused, or its content is the same`(
+        name: String
+    ) async throws {
         let bytes = try file("transaction-receipts", name)
         let signed = try TransactionReceiptFile(parsing: bytes).signedBytes
         let receipt = try TransactionReceipt(signedBytes: signed)

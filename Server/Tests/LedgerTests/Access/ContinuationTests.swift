@@ -152,7 +152,7 @@ private struct Row {
     ]
 
     @Test(arguments: rows.indices)
-    func `access names what comes next for its entitlement`(number: Int) throws {
+    func `access says how the same entitlement continues`(number: Int) throws {
         let row = Self.rows[number]
         for facts in [row.facts, row.facts.reversed()] {
             let access = try #require(
@@ -196,8 +196,7 @@ private struct Row {
         #expect(EntitlementStatus.strongest(access, [grant, open], at: now)?.state == .granted)
     }
 
-    @Test func `once the next payment is known, the end of the earlier grace period is not`() throws
-    {
+    @Test func `a period that was paid after a grace period has no grace period itself`() throws {
         let timeline = Timeline(
             of: purchase, [period(), news(inGrace, on: end), news(inRetry, on: grace)])
         let failed = try #require(timeline.periods.last)

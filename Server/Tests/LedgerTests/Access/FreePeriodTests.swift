@@ -39,7 +39,8 @@ import Testing
         #expect(timeline.periods.map(timeline.number) == (1...timeline.periods.count).map { $0 })
     }
 
-    @Test func `a payment for another product is a conversion, too`() {
+    @Test func `the first payment after a free period is its conversion, even for another product`()
+    {
         let timeline = Self.timeline("fp") { $0 == 0 ? "pro" : "plus" }
         #expect(timeline.convertsFreePeriod(timeline.periods[1]))
     }

@@ -131,7 +131,9 @@ private func permutations(of facts: [Fact]) -> [[Fact]] {
     }
 
     @Test(arguments: [ProductKind.nonConsumable, .consumable, .nonRenewing, .unknown])
-    func `any one-time purchase is one purchase in old receipts, too`(kind: ProductKind) throws {
+    func `in old receipts, a one-time purchase of any kind is one purchase`(kind: ProductKind)
+        throws
+    {
         let told = try timeline([
             copy("3000002", restoredAfter: 1, signedAfter: 1, .legacy, kind),
             copy("3000003", restoredAfter: 2, signedAfter: 1.5, .legacy, .unknown),

@@ -136,7 +136,7 @@ private func claim(
         #expect(comparison([], ended, open, refunded: 1).missing == [open])
     }
 
-    @Test func `a claim that ended here but is listed by the App Store is left over`() {
+    @Test func `a claim that ended here but is listed by the App Store counts as left over`() {
         let ended = claim("a", report(.ended, "s1", since: Self.long), isOpen: false)
         let refused = claim("b", report(.refused, "s2", since: Self.long), isOpen: false)
         let silent = claim("c", report(.reported, "s3", since: Self.long), isOpen: false)

@@ -52,7 +52,7 @@ import Testing
     ]
 
     @Test(arguments: table)
-    func `each event leads to one state`(
+    func `in each state, each event leads to the expected state`(
         before: Identity.State, event: Event, result: Bool, after: Identity.State
     ) {
         var identity = Self.identity(in: before)

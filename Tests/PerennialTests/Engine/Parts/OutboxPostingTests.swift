@@ -165,7 +165,7 @@ import Testing
     ]
 
     @Test(arguments: failures)
-    func `each failure has one consequence`(
+    func `each failure of a batch has the expected consequence`(
         error: ServerError, batch: [OutboxEntry], consequence: OutboxPosting.Consequence
     ) {
         var posting = OutboxPosting()

@@ -30,7 +30,7 @@ import Testing
     ]
 
     @Test(arguments: starts)
-    func `a purchase joins an equal one, or waits for the last one`(
+    func `a purchase joins a running equal one, or waits for the purchase before it`(
         before: [PurchaseKey], key: PurchaseKey, start: Purchasing.Start, after: [PurchaseKey]
     ) {
         var purchasing = purchasing(before)
@@ -80,7 +80,7 @@ import Testing
         var expires: Int64? = 101
         var id = "2"
         var verdict: Verdict?
-        /// Nil: a failure.
+        /// Nil if the purchase failed.
         var outcome: Perennial.Purchase.Outcome?
     }
 

@@ -68,7 +68,7 @@ import Testing
     ]
 
     @Test(arguments: table)
-    func `each result of a request leads to one state`(
+    func `each result of a request leads to the expected state`(
         before: [Event], event: Event, after: ServerSession.State
     ) {
         var session = ServerSession()
