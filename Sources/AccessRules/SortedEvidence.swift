@@ -8,8 +8,8 @@ struct SortedEvidence {
     let purchases: [(id: String, documents: [StoreTransaction])]
     /// Purchases whose documents count for this customer.
     private let owned: Set<String>
-    /// The latest end of purchases that may give the entitlement although no evidence says so: the
-    /// offerings are not read or not current, and the server has not decided about the purchase.
+    /// The latest end of purchases that may give the entitlement although no evidence says so. For
+    /// such a purchase the offerings are not read or not current, and the server has not decided.
     /// Nil if there is no such purchase.
     let undecidedEnd: StorePurchase.End?
 

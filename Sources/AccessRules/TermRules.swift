@@ -56,9 +56,9 @@ extension TermRules {
     ///
     /// Each chain is computed from its first purchase. A term begins when it is bought, or at the
     /// end of the term before it. The ends of consecutive terms are counted from the start of the
-    /// first one, so that terms of a run that began on the last day of a month end on last days of
-    /// months. But no term is shorter than it would be alone. A refunded term ends at its refund,
-    /// and the terms after it move up. A term refunded before it began does not count.
+    /// first one. So if the first one began on the last day of a month, each of them ends on the
+    /// last day of a month. But no term is shorter than it would be alone. A refunded term ends at
+    /// its refund, and the terms after it move up. A term refunded before it began does not count.
     package func terms(of transactions: some Sequence<StoreTransaction>) -> [Term] {
         var chains: [String: [StoreTransaction]] = [:]
         for transaction in transactions where transaction.kind == .nonRenewing {

@@ -38,7 +38,7 @@ struct Situation: Sendable, CustomTestStringConvertible {
             }
     }
 
-    /// The evidence at the present moment, which is the moment 0.
+    /// The evidence. Its present moment is 0.
     func evidence() throws -> Evidence {
         var evidence = Evidence(
             person: nil, store: StoreEvidence(isTrusted: true), meanings: Self.meanings,

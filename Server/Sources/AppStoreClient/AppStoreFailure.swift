@@ -70,8 +70,8 @@ extension AppStoreFailure {
     }
 
     /// `Retry-After` is Unix time in milliseconds ("Identifying rate limits"). A proxy may send
-    /// other values: a number far too small for that is in seconds from now, and a date counts from
-    /// the date of the response (RFC 9110 §10.2.3).
+    /// other values. A number that is far too small for a time means seconds from now. A date
+    /// counts from the date of the response (RFC 9110 §10.2.3).
     static func moment(_ response: AppStoreResponse, now: AppStoreDate) -> AppStoreDate {
         let text = response.retryAfter
         let number = text.flatMap { Int64($0) }.flatMap { $0 > 0 ? $0 : nil }

@@ -3,8 +3,8 @@ import Ledger
 
 extension Intake {
     /// Occasionally a notification or a response reports a grace period whose end is missing from
-    /// its renewal info. Then two things are certain: the grace period has one of the lengths that
-    /// the App Store offers ("Set up billing grace period"), counted from when payment was due, and
+    /// its renewal info. Then two things are certain. The grace period has one of the lengths that
+    /// the App Store offers ("Set up billing grace period"), counted from when payment was due. And
     /// it was not over when the document was signed. The shortest of these lengths is used.
     /// Repeating the same information does not extend it; later information may, up to the longest.
     /// In the sandbox, where grace lasts minutes, the report that it is over ends it.

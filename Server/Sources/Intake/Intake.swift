@@ -160,8 +160,8 @@ extension Intake {
 
     /// Whether a fact contains everything that the App Store has said, including the unsigned
     /// status beside it. The fact is incomplete if that status is grace and the renewal info does
-    /// not contain the end of grace: such a fact alone says that the App Store tries to collect,
-    /// without grace.
+    /// not contain the end of grace. Such a fact alone would mean that the App Store tries to
+    /// collect without grace.
     package static func isComplete(_ fact: Fact, beside status: SubscriptionStatus) -> Bool {
         guard status == .gracePeriod, case .renewal(let renewal) = fact.statement else {
             return true

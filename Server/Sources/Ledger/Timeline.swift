@@ -281,10 +281,10 @@ extension Timeline.Period {
         isTold(by: other.payment, other.id, other.sources.grade) || isSeated(as: other.payment)
     }
 
-    /// Whether this period continues after another one that began within it. That is so if the App
-    /// Store has described this period again at a time when it must have known the next one, and
-    /// described it neither as upgraded nor as revoked. It happens when a refund is reversed after
-    /// the customer has bought again.
+    /// Whether this period continues after another one that began within it. It does if the App
+    /// Store described this period again when it must have known the next one, and called it
+    /// neither upgraded nor revoked. This happens when a refund is reversed after the customer has
+    /// bought again.
     fileprivate func outlives(_ next: Self) -> Bool {
         guard let spokenAt = lastDescribedAt(besides: next.product) else { return false }
         return spokenAt > next.from + Timeline.clockSkewMax && payment.revocation == nil

@@ -179,7 +179,7 @@ struct RevenueCatMembers {
 extension RevenueCatMembers {
     private var isGrant: Bool { event.grant != nil }
 
-    /// RevenueCat's name of the product. A manual grant gets a made-up one.
+    /// RevenueCat's name of the product. For a manual grant, the name of a promotional product.
     private var product: String? {
         if let grant = event.grant { return "rc_promo_\(grant.entitlement)_custom" }
         // An event about a change of product names the old product here.

@@ -57,7 +57,7 @@ import Testing
         #expect(packed.parts.count * 8 < Self.notificationBytes.count)
     }
 
-    @Test func `a posted body is packed as well as the document in it`() {
+    @Test func `a posted body is packed as compactly as the document in it`() {
         let body = Array(#"{"signedPayload":""#.utf8) + Self.notificationBytes + Array("\"}".utf8)
         let packed = PackedDocument(packing: body)
         #expect(packed.unpacked == body)

@@ -2,9 +2,9 @@ import Dice
 import Foundation
 import Ledger
 
-/// Facts about one purchase, as in a random life of a customer: renewals, some of them charged
-/// ahead of an upgrade, postponed ends, reversed refunds, the same period under two numbers. Every
-/// fact is attested several times, some of them in the same millisecond.
+/// Facts about one purchase in the random life of a customer. There are renewals, some of them
+/// charged ahead of an upgrade, postponed ends, reversed refunds, and periods that are reported
+/// under two numbers. Every fact is attested several times, some of them in the same millisecond.
 enum RandomLife {
     static let purchase = PurchaseID("1000", in: .production)
 

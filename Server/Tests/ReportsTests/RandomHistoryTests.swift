@@ -258,7 +258,7 @@ private struct RandomHistory {
             say(renewal, at: end)
             return end + .days(Int.random(in: 1..<100, using: &dice))
         case 4:
-            // Refunded, and charged again within the period or after it.
+            // The period is refunded, and charged again within the period or after it.
             let refunded = payment.from + .days(3)
             var then = payment
             then.revocation = Revocation(

@@ -76,8 +76,8 @@ import Testing
         #expect(report.rateDays == 5...5)
     }
 
-    /// One dollar is paid on day 5, which has the first rate. Two subscriptions begin: one ends on
-    /// day 8, and the other one on day 12, if it ends.
+    /// One dollar is paid on day 5, which has the first rate. Two subscriptions begin. One ends on
+    /// day 8. The other ends on day 12 if `ends` is true.
     private static func report(
         _ definition: ReportDefinition, on days: Range<Int64>, today: Int64, ends: Bool = false,
         rateDays: ClosedRange<Int64> = 5...5, opening: Int64? = nil,

@@ -5,8 +5,9 @@ internal import PerennialContract
 // MARK: - What the server says
 
 extension Engine {
-    /// An unsigned time counts only if it is later than the signed time by at most this, because a
-    /// token may have been signed a little before the answer that contains it. Milliseconds.
+    /// The largest amount by which an unsigned time may be later than the signed time and still
+    /// count. A token may have been signed a little before the answer that contains it.
+    /// Milliseconds.
     static let unsignedMax: Int64 = 60_000
     /// A smaller error of the clock is not logged. Seconds.
     static let clockErrorMin: Int64 = 60

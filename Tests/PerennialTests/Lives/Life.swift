@@ -6,8 +6,8 @@ import Testing
 
 /// The life of one customer. Nobody else uses this customer's Apple account.
 ///
-/// Reporting a right as closed for certain is wrong if the right was open in the books before and
-/// after the act in which it was reported, unless the app could not know: see
+/// An app may not report a right as closed for certain if the right was open in the books before
+/// and after the act in which it was reported. It is excused if it could not know: see
 /// ``LifePhone/isExcused(_:in:)``.
 struct Life {
     let seed: UInt64

@@ -13,7 +13,7 @@ final class LifePhone: Sendable {
         var isLaunched = false
         var isOnline = true
         var snapshots: [ShownSnapshot] = []
-        /// The last snapshot, also if it was looked at.
+        /// The last snapshot, even if it was already checked.
         var last: Perennial.Snapshot?
         var watching: Task<Void, Never>?
         var emptyReads = 0
@@ -124,9 +124,9 @@ final class LifePhone: Sendable {
         }
     }
 
-    /// Whether the app could not know that a right is open. Two things must be true: since the
-    /// right opened, the app has read neither the purchase nor the store's complete lists; and at
-    /// the last look, the server had not answered since then, or did not know the right of the
+    /// Whether the app could not know that a right is open. Two things must be true. Since the
+    /// right opened, the app has read neither the purchase nor the store's complete lists. And at
+    /// the last look, the server had not answered since then, or did not give the right to the
     /// app's customer.
     func isExcused(_ right: String, in shown: ShownSnapshot) -> Bool {
         state.withLock { state in

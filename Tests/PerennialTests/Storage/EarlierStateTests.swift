@@ -97,7 +97,7 @@ import Testing
         #expect(read() == nil, "The layout of version 4 under the name of version 5.")
         try file.delete()
         #expect(!exists("state-4") && !exists("state-5"))
-        // The files after a crash between the two writes.
+        // The files as a crash between the two writes leaves them.
         var state = DeviceState(keys: KeyRing(pinned: pinned))
         state.customerID = "ben"
         try file.write(state, code: code)

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Perennial
 
-/// The engine's own actions, each in its own world.
+/// Actions of the engine. Each story plays in a separate world.
 extension Stories {
     @Suite struct OfItself {
         @Test func `a grant shows at once while the app waits for changes`() async throws {

@@ -111,7 +111,8 @@ extension Stories {
             }
         }
 
-        @Test func `50: a purchase made beside the family's stays after leaving the family`()
+        @Test
+        func `50: a customer who also bought a shared product keeps it after leaving the family`()
             async throws
         {
             try await Stories.play { world in

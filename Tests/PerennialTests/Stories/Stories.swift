@@ -22,7 +22,7 @@ enum Stories {
     static let day = 86_400
 
     /// Plays a story in a new world. The world ends with the story, even if the story fails. At the
-    /// end, no password may have been requested, except by the customer.
+    /// end, the app must not have requested a password, except after an action of the customer.
     ///
     /// - Parameter passwords: the number of passwords that the story asks for by restoring.
     static func play(

@@ -74,8 +74,8 @@ package struct SalesReportRequest: Hashable, Sendable {
     package var earliest: AppStoreDate { PacificTime.moment(daysAfter: period.last, 1, hour: 0) }
 
     /// When Apple usually has the report ("Sales and Trends reports availability"): at 8:00 Pacific
-    /// time, for a day or week on the next day, for a month 5 days and for a year 6 days after its
-    /// end.
+    /// time. A daily or weekly report appears on the next day, a monthly report 5 days after the
+    /// month's end, and a yearly report 6 days after the year's end.
     package var expected: AppStoreDate {
         let days: Int64 =
             switch period {

@@ -1,8 +1,8 @@
 /// The contents of an Xcode `.storekit` file, of versions 1 to 6.
 ///
-/// Apple does not document the format. Unknown keys are ignored, and absent sections are empty. But
-/// a price that is not a plain number, and a recurring product outside a group, are errors, because
-/// ignoring them would sell a product for nothing, or with the wrong terms.
+/// Apple does not document the format. Unknown keys are ignored, and absent sections are empty. Two
+/// things are errors: a price that is not a plain number, and a recurring product outside a group.
+/// Ignoring them would sell a product for nothing, or with the wrong terms.
 package struct StoreKitFile: Hashable, Sendable {
     /// Consumables, non-consumables, and non-renewing subscriptions, in the order of the file.
     package var oneTimeProducts: [StoreKitProduct]

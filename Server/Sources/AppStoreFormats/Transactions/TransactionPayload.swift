@@ -36,8 +36,8 @@ package struct TransactionPayload: WireObject {
     package var storefront: String?
     package var storefrontId: String?
     package var transactionReason: TransactionReason?
-    /// The price in thousandths of the currency's unit, at the time of sale: of the whole quantity,
-    /// or, for the seats of a subscription, the rounded average of one.
+    /// The price in thousandths of the currency's unit, at the time of sale. It is for the whole
+    /// quantity. For the seats of a subscription it is the rounded average of one seat.
     package var price: Int64?
     /// ISO 4217.
     package var currency: String?

@@ -291,7 +291,7 @@ struct Evidence: Sendable {
         return told.expirationIntent == .billingError && signed < charged
     }
 
-    /// When the period of a payment began. The begin of added seats is left out, because they do
+    /// When the period of a payment began. Purchases of added seats are left out, because they do
     /// not begin a period.
     private func start(of last: TransactionPayload) -> Int64? {
         let from = last.purchaseDate?.milliseconds

@@ -9,8 +9,8 @@ package enum ClientEra: String, Hashable, Sendable, CaseIterable {
     case modern
     /// App receipts, version 1 notifications, and verifyReceipt with the shared secret; no API key.
     case legacy
-    /// The app is updated during the trial: before that as `legacy`, after it as `modern`, except
-    /// for customers who have not updated.
+    /// The app is updated during the trial. Before the update the world is like `legacy`, and after
+    /// it like `modern`, except for customers who have not updated.
     case mixed
 
     /// Describes the era in one sentence.

@@ -220,7 +220,7 @@ private struct LegacyContext {
     }
 }
 
-/// What only the other rows of a document reveal about a row.
+/// Facts about a row that only the other rows of its document reveal.
 private struct Neighbours {
     private let rows: [String: [VerifyReceiptRow]]
 

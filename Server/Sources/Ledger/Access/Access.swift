@@ -149,9 +149,9 @@ extension Timeline {
     /// period began applies only if it contains the period's end, as it does for periods charged
     /// ahead.
     ///
-    /// Renewal info that says that the App Store tries to collect is about the renewal before this
-    /// period, with two exceptions: this period's own end is near, or the grace period lasts beyond
-    /// the period. A payment recovered in grace begins where the period before ended.
+    /// If renewal info says that the App Store tries to collect, it is about the renewal before
+    /// this period. There are two exceptions: this period's own end is near, or the grace period
+    /// lasts beyond the period. A payment recovered in grace begins where the period before ended.
     package func renewalInfo(about period: Period) -> Attested<Renewal>? {
         guard let renewal else { return nil }
         if let end = period.payment.until, renewal.value.renewsAt == end { return renewal }

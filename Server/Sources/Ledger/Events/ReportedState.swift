@@ -45,10 +45,10 @@ package struct ReportedState: Hashable, Sendable {
     /// Returns what new facts have changed, preceded by what time alone has caused since the last
     /// report.
     ///
-    /// A transition that was not reported yet and that the new facts undo is omitted: a renewal
-    /// that arrives a moment after the period's end is reported only as a renewal. Changes that are
-    /// learned at once are reported in the order in which they happened. The status changes with
-    /// the most significant of them or, if nothing was known before, with the first.
+    /// A transition is omitted if it was not reported yet and the new facts undo it. For example, a
+    /// renewal that arrives a moment after the period's end is reported only as a renewal. Changes
+    /// that are learned at once are reported in the order in which they happened. The status
+    /// changes with the most significant of them or, if nothing was known before, with the first.
     package mutating func changes(
         from before: Timeline, to after: Timeline, at now: Instant,
         rules: AccessRules = AccessRules()

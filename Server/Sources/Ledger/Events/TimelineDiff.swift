@@ -261,7 +261,7 @@ struct TimelineDiff {
 }
 
 extension Payment {
-    /// The kind of change that reports the begin of a period that another person pays for.
+    /// The kind of change that reports that a period began that another person pays for.
     fileprivate var beginningOfOthers: Change.Kind {
         ownership == .assigned ? .seatAssigned : .familyShared
     }

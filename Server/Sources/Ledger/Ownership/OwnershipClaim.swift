@@ -68,8 +68,9 @@ package struct OwnershipClaim: Hashable, Sendable {
             self.isBlocked = isBlocked
         }
 
-        /// Whether someone with a copy of a document could have got the purchase in the same way:
-        /// the owner is a person whose only evidence is a document that was signed before.
+        /// Whether someone with a copy of a document could have got the purchase in the same way.
+        /// That is so if the owner is a person whose only evidence is a document that was signed
+        /// before the purchase became theirs.
         package var isProvisional: Bool { !isAnonymous && evidence == .device && !isConfirmed }
 
         /// A document younger than this was signed after the purchase became the owner's, by the

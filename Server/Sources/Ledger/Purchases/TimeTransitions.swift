@@ -11,8 +11,9 @@ extension Timeline {
         }
     }
 
-    /// All moments after the given one at which the status may change, sorted: when a period
-    /// begins, ends, or was revoked, and when each waiting time that may follow an end is over.
+    /// All moments after the given one at which the status may change, sorted. The status may
+    /// change when a period begins, ends, or was revoked, and when a waiting time after an end is
+    /// over.
     func boundaries(after moment: Instant, _ rules: AccessRules) -> [Instant] {
         var edges: [Instant] = []
         func add(_ edge: Instant) { if edge > moment { edges.append(edge) } }

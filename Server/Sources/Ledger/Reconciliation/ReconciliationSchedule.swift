@@ -228,9 +228,9 @@ extension Timeline {
     /// How long to wait after an upgrade before reading the App Store's list of transactions.
     private static let upgradeWait = Duration.hours(1)
 
-    /// When another product replaced a paid period, if the App Store's list of transactions was not
-    /// read since: only that list contains the amount that the upgrade refunded. Returns nil if the
-    /// list need not be read.
+    /// When another product replaced a paid period. Only the App Store's list of transactions
+    /// contains the amount that the upgrade refunded, so it must be read after that. Returns nil if
+    /// the list need not be read.
     package func unresolvedUpgrade(after asked: Instant) -> Instant? {
         let replaced = periods.last {
             $0.isReplaced && (!$0.payment.isUpgraded || $0.payment.isRefundShareUnknown)

@@ -121,8 +121,9 @@ extension Timeline {
     /// if it has been bought only once.
     ///
     /// A renewal continues a subscription, however late its payment is. Any other purchase before
-    /// the end, or soon after it, also continues it, unless the payment before was refunded: the
-    /// last renewal may be unknown yet, or the App Store may have been collecting.
+    /// the end, or soon after it, also continues the subscription, because the last renewal may be
+    /// unknown yet, or the App Store may have been collecting. It does not if the payment before
+    /// was refunded.
     package var seatsBegin: Instant? {
         var begin: Instant?
         var end: Instant?

@@ -28,9 +28,9 @@ extension StoreSeats {
 
 /// How our claims on one purchase differ from those that the App Store lists.
 package struct StoreSeatComparison: Hashable, Sendable {
-    /// Our open claims that the App Store has ended because seats were refunded, without our
-    /// knowing: the newest ones, and at most as many as seats were refunded that have not ended a
-    /// claim yet.
+    /// Our open claims that the App Store has probably ended because seats were refunded. For each
+    /// refunded seat that has not ended a claim yet there is at most one, and the newest claims
+    /// come first.
     package var missing: [SeatClaim] = []
     /// Our other open claims that the App Store does not list. Its list can be old, or the
     /// subscription had ended for a while. These claims stay open.
@@ -50,9 +50,9 @@ package struct StoreSeatComparison: Hashable, Sendable {
 
     /// - Parameters:
     ///   - listed: the ids that the App Store lists.
-    ///   - claims: the claims that the list can be about: those of the purchase that are open or
-    ///     may be known to the App Store, those that it has ended in the period in force, and all
-    ///     claims whose ids are listed.
+    ///   - claims: the claims that the list can contain. These are the purchase's claims that are
+    ///     open or may be known to the App Store, those that it has ended in the period in force,
+    ///     and all claims whose ids are listed.
     ///   - timeline: the timeline of the purchase.
     ///   - askedAt: when the request was sent.
     package init(

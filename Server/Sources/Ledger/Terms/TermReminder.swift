@@ -50,8 +50,9 @@ extension TermRules {
     /// The reminders for a customer's terms, sorted by due time: for each run of terms without a
     /// gap, and each of the reminder days of its last product.
     ///
-    /// Days are counted in local time. A reminder that would have been due before the last term was
-    /// bought is omitted: a customer who has just bought a term of one day knows that it ends soon.
+    /// Days are counted in local time. A reminder is omitted if it would have been due before the
+    /// last term was bought, because a customer who has just bought a short term knows that it ends
+    /// soon.
     ///
     /// - Parameter terms: all terms of a customer, the result of ``terms(of:)``.
     package func reminders(of terms: [Term]) -> [TermReminder] {

@@ -2,10 +2,10 @@ import Ledger
 
 // Refunds that were reversed. The movements of a purchase are computed from its present timeline,
 // which no longer shows such refunds. The movements that happened are those that were true at each
-// moment: between a refund and its reversal, the movements of the timeline with the refund; before
-// and after, those of the timeline without it; and at the reversal, the amounts that are charged
-// again. The difference between what happened and the present knowledge is added as movements with
-// `isMeanwhile`.
+// moment. Between a refund and its reversal, these are the movements of the timeline with the
+// refund. Before and after, they are those of the timeline without it. At the reversal, the
+// refunded amounts are charged again. The difference between what happened and the present
+// knowledge is added as movements with `isMeanwhile`.
 
 extension PurchaseBooks {
     /// The movements with `isMeanwhile`. None if no refund was reversed.

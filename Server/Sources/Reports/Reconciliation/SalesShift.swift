@@ -1,6 +1,5 @@
-/// A figure that the App Store counts on other days than we do, and why, according to our own
-/// documents: we have it on one day, the App Store on others. It explains a difference only if both
-/// sides differ by exactly this figure.
+/// A figure that the App Store counts on other days than we do, and the reason, according to our
+/// own documents. It explains a difference only if both sides differ by exactly this figure.
 package struct SalesShift: Hashable, Sendable {
     package var cause: SalesDifference.Cause
     /// The figure that we have on this day and the App Store does not.

@@ -7,8 +7,8 @@ import Testing
     private static let start = Instant(milliseconds: 1_767_225_600_000)
     private static let purchase = PurchaseID("1", in: .production)
 
-    /// Months of one subscription, a letter for each: `f` free, `o` reduced, `p` full price; `-` no
-    /// period.
+    /// Months of one subscription. Each month is a letter: `f` free, `o` reduced, `p` full price;
+    /// `-` no period.
     private static func timeline(_ months: String, product: (Int) -> ProductID = { _ in "pro" })
         -> Timeline
     {

@@ -17,7 +17,8 @@ import Testing
         case enterForeground, launch, lose, loseCustomer, answerAgain, answerLate, passTime
     }
 
-    /// Seed 475 found this: an answer was dropped after the purchase that brought it.
+    /// Seed 475 found a bug: an answer about the customer was dropped after the purchase that it
+    /// answered.
     @Test(arguments: [475] + Array(1...20))
     func `no interleaving leaves a part stuck`(seed: UInt64) async throws {
         var dice = SeededDice(seed: seed)
