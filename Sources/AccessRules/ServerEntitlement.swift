@@ -6,8 +6,8 @@ struct ServerEntitlement {
     var right: ServerEvidence.Right?
     /// Whether later evidence of the store revokes the purchase that gives the entitlement.
     private var isOverthrown = false
-    /// Whether later evidence of the store closes the time after the entitlement's end, in which it
-    /// would be held open.
+    /// Whether later evidence of the store says that the entitlement must not be held open after
+    /// its end.
     private var isOverthrownAtEnd = false
     /// What the store said about the entitlement's purchase after the server's answer.
     var status: StoreStatus?

@@ -99,7 +99,8 @@ struct TermTable {
 }
 
 extension WallClock {
-    /// The changes of the machine's time zone data, found hour by hour for the years of these rows.
+    /// The changes of the offset in the machine's time zone data, found by a check of every hour in
+    /// the years of these rows.
     static func of(_ place: String) -> WallClock {
         guard let zone = TimeZone(identifier: place), place != "UTC" else { return .utc }
         var changes: [Change] = []

@@ -1,5 +1,5 @@
 /// The response of `GET /v1/forwards`: notifications that were forwarded to other addresses, or
-/// that wait for it, newest first.
+/// that wait to be forwarded, newest first.
 public struct ForwardList: Hashable, Sendable, Codable {
     public var items: [Forward]
     /// The cursor of the page with older forwards. Nil on the last page.

@@ -6,10 +6,10 @@
 /// Packing is lossless: `unpacked` returns exactly the original bytes. Only text that ``Base64``
 /// decodes is replaced, and each value has only one such text; everything else is stored unchanged.
 ///
-/// Format: a list of parts, each a tag byte and its content. 0: a length and that many literal
-/// bytes. 1: the number of a header in `headers`. 2: a length and that many bytes, which are a list
-/// of parts themselves; its expansion appears here as base64url. Lengths and numbers are
-/// little-endian base 128.
+/// Format: a list of parts, each a tag byte and its content. Tag 0: a length and that many literal
+/// bytes. Tag 1: the number of a header in `headers`. Tag 2: a length and that many bytes, which
+/// are a list of parts themselves. The document contains the expansion of that list as base64url.
+/// Lengths and numbers are little-endian base 128.
 package struct PackedDocument: Hashable, Sendable {
     package var parts: [UInt8]
     /// The extracted header segments as received (base64url), in the order of their numbers.

@@ -1,9 +1,9 @@
 extension SalesReport {
     /// The file: Apple's spelling of days, amounts and blank cells, one LF after each line.
     ///
-    /// - Throws: if a value cannot be written unchanged: a cell of a file with tabs cannot contain
-    ///   a tab or a line break, a text of one space means blank, and the version of the report may
-    ///   have no column for a value.
+    /// - Throws: if a value cannot be written unchanged. For example, a cell of a file with tabs
+    ///   cannot contain a tab or a line break, a text of one space means blank, or the version of
+    ///   the report has no column for the value.
     package func bytes() throws(SalesReportFailure) -> [UInt8] {
         let last = try lastLines()
         var file: [UInt8] = []

@@ -52,9 +52,9 @@ extension _RSA.Signing.PublicKey {
 }
 
 extension ChainVerifier {
-    /// Finds a path over one of the other certificates. Tries one at a time, and only those that
-    /// can be between the leaf and a root. If the library got all of them at once, it would try
-    /// every order.
+    /// Finds a path over one of the other certificates. Tries one certificate at a time, and only
+    /// those that can be between the leaf and a root. If the library got all of them at once, it
+    /// would try every order.
     private func path(
         from leaf: Certificate, overOneOf others: [Certificate]
     ) async throws(Refusal) -> [Certificate] {

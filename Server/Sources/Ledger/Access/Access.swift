@@ -183,8 +183,8 @@ extension Timeline {
         }
     }
 
-    /// The end of paid access. Periods that follow without a gap count, because a renewal can be
-    /// charged early, including one that changes to another of the given products.
+    /// The end of paid access. Periods that follow without a gap also count, because a renewal can
+    /// be charged early. A following period may be for another of the given products.
     private func paidUntil(_ period: Period, _ products: Set<ProductID>) -> Instant? {
         guard var until = period.openUntil else { return nil }
         let products = products.union([period.product])
