@@ -60,7 +60,7 @@ final class AnsweredApp: Sendable {
         get throws { try #require(perennial.engine) }
     }
 
-    /// Waits until the store was read, and until the app only waits for requests.
+    /// Waits until the store was read.
     func untilStoreIsRead() async throws {
         let engine = try engine
         try await eventually("the store was read") { await engine.state.isStoreRead }

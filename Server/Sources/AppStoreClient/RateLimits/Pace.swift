@@ -10,7 +10,7 @@ import AppStoreFormats
 package struct Pace: Hashable, Sendable {
     package private(set) var fullAt: AppStoreDate
 
-    /// - Parameter fullAt: the stored number; nil if the bucket is full.
+    /// - Parameter fullAt: the stored number. By default, the bucket is full.
     package init(fullAt: AppStoreDate = AppStoreDate(milliseconds: 0)) { self.fullAt = fullAt }
 
     /// Takes one call from the bucket and returns nil, or takes nothing and returns when to try

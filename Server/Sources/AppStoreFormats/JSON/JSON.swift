@@ -126,8 +126,8 @@ extension JSON {
         out.append(UInt8(ascii: "\""))
     }
 
-    /// Copies all bytes up to the next one that must be escaped at once. In most texts that is the
-    /// whole text.
+    /// In one step, copies all bytes up to the next one that must be escaped. In most texts that is
+    /// the whole text.
     private static func write(_ text: UnsafeBufferPointer<UInt8>, to out: inout [UInt8]) {
         var written = 0
         while let index = firstToEscape(of: text, from: written) {

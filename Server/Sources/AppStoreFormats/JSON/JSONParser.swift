@@ -177,7 +177,8 @@ extension JSONParser {
 // MARK: - Strings
 
 extension JSONParser {
-    /// Parses a string in quotes. Most of Apple's strings have no escapes and are copied at once.
+    /// Parses a string in quotes. Most of Apple's strings have no escapes and are copied in one
+    /// step.
     private mutating func string() throws(JSONFailure) -> String {
         offset += 1
         let start = offset

@@ -10,7 +10,7 @@ struct MoneyStall: Sendable {
     static let names = ["birds", "fish"]
     /// The app that sells in seats. The other app sells without them.
     private static let seated: AppID = "fish"
-    /// A group of customers that is simulated together.
+    /// The maximum number of customers that are simulated as one population.
     private static let populationMax = 10_000
 
     let app: AppSettings
