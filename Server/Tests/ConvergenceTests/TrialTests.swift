@@ -94,7 +94,8 @@ import Testing
     /// seed once failed, because of a bug in the server, in the simulator, or in the oracle.
     @Test(
         arguments: [
-            367, 934, 1_137, 1_162, 3_558, 4_301, 20_181, 20_396, 20_901, 22_058, 22_077, 22_175,
+            367, 934, 1_137, 1_162, 3_558, 4_301, 7_946, 20_181, 20_396, 20_901, 22_058, 22_077,
+            22_175,
         ]
             as [UInt64])
     func `the server's answers about seats that are bought again and given back are true`(

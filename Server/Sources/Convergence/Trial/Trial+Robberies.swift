@@ -156,14 +156,16 @@ extension Trial {
         try await postBesideAgain(copy.account)
     }
 
-    /// Posts from the second device of the account what the store signs now. The device must then
-    /// have its purchases, however many copies were posted.
+    /// Posts from the second device of the account what the store signs now of the purchases that
+    /// the device has posted before. The device must then have them, however many copies were
+    /// posted. It posts no other purchase: it would own that purchase, and a person who signs in on
+    /// the first device would not get it back, because the app names no intent.
     private func postBesideAgain(_ name: String) async throws {
         guard let posted = besidePosted[name], !posted.isEmpty else { return }
         let signed = try await simulator.restore(on: name + "-1").signedTransactions
         let letters = signed.compactMap { ObservedDocument(transaction: $0) }
         let fresh = letters.compactMap { CopiedDocument($0, of: name) }
-            .filter { $0.signedAt.milliseconds == now }
+            .filter { $0.signedAt.milliseconds == now && posted.contains($0.purchase) }
         besidePosted[name] = nil
         guard !fresh.isEmpty else { return }
         for letter in letters { evidence.recordPossible(letter, at: now) }
