@@ -54,10 +54,10 @@ let package = Package(
 #if os(Linux)
     // Foundation has no elliptic curves here; Apple's systems have CryptoKit.
     package.dependencies.append(
-        .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"))
+        .package(url: "https://github.com/apple/swift-crypto", exact: "4.5.2"))
     // `swift package generate-documentation --target Perennial`. No target depends on it.
     package.dependencies.append(
-        .package(url: "https://github.com/swiftlang/swift-docc-plugin", from: "1.4.3"))
+        .package(url: "https://github.com/swiftlang/swift-docc-plugin", exact: "1.5.0"))
     // Apple's names over the simulator, to run StoreKit code on Linux. Never elsewhere: a module of
     // this name would hide Apple's.
     package.products.append(.library(name: "StoreKit", targets: ["StoreKit"]))
