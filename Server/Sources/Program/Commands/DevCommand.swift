@@ -12,6 +12,8 @@ struct DevCommand: AsyncParsableCommand {
 
     @Option(help: "The server's port.") var port = 8080
     @Option(help: "The simulator's port.") var simulatorPort = 8090
+    @Option(help: "The address that both listen on (PERENNIAL_HOST; 127.0.0.1).")
+    var host: String?
     @Option(help: "A name by which both are reached, such as that of a tunnel.")
     var hostName: [String] = []
     @Option(help: "The folder for the database and the simulator's root.") var data = ".perennial"
@@ -40,6 +42,8 @@ struct DevCommand: AsyncParsableCommand {
             let world = try shop.nextWorld()
             var settings = try shop.settings(app, world, logger: logger)
             (settings.port, settings.simulatorPort) = (port, simulatorPort)
+            settings.host = listenHost
+            warnIfOthersCanConnect(to: settings)
             settings.hostNames = hostName
             settings.databaseAddress = address
             settings.hasPhone = true
@@ -61,6 +65,17 @@ struct DevCommand: AsyncParsableCommand {
 }
 
 extension DevCommand {
+    private var listenHost: String {
+        host ?? ProcessInfo.processInfo.environment["PERENNIAL_HOST"] ?? Settings.hostDefault
+    }
+
+    private func warnIfOthersCanConnect(to settings: LocalStack.Settings) {
+        guard !ListenAddress(host: settings.host, port: settings.port).isLoopback else { return }
+        Outcome.printError(
+            "warning: Listens on \(settings.host), so other machines may connect, and need no "
+                + "secret: the keys are public. Publish the ports of a container on 127.0.0.1.")
+    }
+
     /// Only the database of the data folder may be deleted: any other may contain more than
     /// development data.
     private func requireOwnDatabaseToForget() throws {

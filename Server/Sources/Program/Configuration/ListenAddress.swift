@@ -40,6 +40,16 @@ package struct ListenAddress: Hashable, Sendable {
         }
     }
 
+    /// The URL at which programs on this machine reach the address, without a final slash. An
+    /// address that stands for all is reached at the loopback address.
+    var localURL: String {
+        if Self.anyHosts.contains(host) { return "http://127.0.0.1:\(port)" }
+        return "http://\(host.contains(":") ? "[\(host)]" : host):\(port)"
+    }
+
+    /// Whether only programs on this machine can reach it.
+    var isLoopback: Bool { host == "localhost" || host == "::1" || host.hasPrefix("127.") }
+
     private static func host(_ text: Substring) -> String? {
         var host = text
         if host.hasPrefix("["), host.hasSuffix("]") {

@@ -84,6 +84,11 @@ extension LocalServices {
         return server
     }
 
+    /// The URL at which the two reach each other.
+    fileprivate func url(_ port: Int) -> String {
+        ListenAddress(host: settings.host, port: port).localURL
+    }
+
     fileprivate func backend(serverURL: String, simulatorURL: String) -> PhoneBackend {
         func key(_ kind: KeyKind) -> String? { settings.keys.first { $0.kind == kind }?.key }
         return PhoneBackend(
@@ -103,7 +108,7 @@ private struct DeferredSimulator: Service {
 
     func run() async throws {
         for await port in ports.cancelOnGracefulShutdown() {
-            return try await run(serverURL: "http://127.0.0.1:\(port)")
+            return try await run(serverURL: parts.url(port))
         }
     }
 
@@ -130,7 +135,7 @@ private struct DeferredSimulator: Service {
             flag: "--simulator-port", logger: parts.settings.logger,
             names: LocalNames(others: parts.settings.hostNames)
         ) { port in
-            let url = "http://127.0.0.1:\(port)"
+            let url = parts.url(port)
             let appStore = AppStoreClient(
                 credentials, now: { simulator.clock.now },
                 send: httpSender(parts.client, hosts: .simulator(url)))

@@ -33,6 +33,7 @@ package struct LocalStack: Sendable {
         package var authority: SigningAuthority
         package var databaseAddress: String
         package var keys: [(key: String, kind: KeyKind)]
+        /// The address that both listen on.
         package var host = "127.0.0.1"
         /// The names by which both are reached, in addition to names of this machine.
         package var hostNames: [String] = []

@@ -1,0 +1,62 @@
+import ArgumentParser
+import AsyncHTTPClient
+import Foundation
+import NIOCore
+
+/// Asks the server on this machine whether it is alive. A container has no other program that
+/// could ask.
+struct HealthCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "health",
+        abstract: "Ask the server on this machine whether it is alive.",
+        discussion: "Ends with exit code 1 if the server does not answer, or answers that it is "
+            + "not. The configuration is not read.")
+
+    /// The time limit until the whole answer, in seconds.
+    private static let timeoutSeconds: Int64 = 5
+    /// The maximum size of an answer, in bytes.
+    private static let answerBytesMax = 65_536
+
+    @Flag(help: "Ask /ready instead of /health: whether its database can be used, too.")
+    var ready = false
+    @Option(help: "The address that the server listens on (PERENNIAL_HOST; 127.0.0.1).")
+    var host: String?
+    @Option(help: "The port that it listens on (PERENNIAL_PORT; 8080).") var port: String?
+
+    func run() async throws {
+        try await Outcome.reportingFailures {
+            let flags = ["host": host, "port": port].compactMapValues { $0 }
+            let settings = try Settings(
+                flags: flags, environment: ProcessInfo.processInfo.environment, file: [:])
+            let address = ListenAddress(host: settings.host, port: settings.port)
+            print(try await Self.answer(at: address.localURL + (ready ? "/ready" : "/health")))
+        }
+    }
+
+    /// Requests a URL.
+    ///
+    /// - Returns: the body of an answer with the status 200.
+    /// - Throws: ``StartFailure`` if there is no answer, or one with another status.
+    static func answer(at url: String) async throws -> String {
+        let (status, body): (UInt, String)
+        do {
+            (status, body) = try await HTTPClient.withHTTPClient { client in
+                let answer = try await client.execute(
+                    HTTPClientRequest(url: url), timeout: .seconds(timeoutSeconds))
+                let bytes = try await answer.body.collect(upTo: answerBytesMax)
+                return (answer.status.code, String(buffer: bytes))
+            }
+        } catch {
+            throw StartFailure(
+                "No server answers at \(url): \(NetworkTrouble.text(of: error)).",
+                remedy: "Start it with `perennial serve`, or name its address with --host and "
+                    + "--port.")
+        }
+        guard status == 200 else {
+            throw StartFailure(
+                "\(url) answered with status \(status): \(body)",
+                remedy: "Look into the server's log.")
+        }
+        return body
+    }
+}
