@@ -29,7 +29,8 @@ struct HealthCommand: AsyncParsableCommand {
             let settings = try Settings(
                 flags: flags, environment: ProcessInfo.processInfo.environment, file: [:])
             let address = ListenAddress(host: settings.host, port: settings.port)
-            print(try await Self.answer(at: address.localURL + (ready ? "/ready" : "/health")))
+            let url = address.localURL + (ready ? "/ready" : "/health")
+            print(try await Self.healthyBody(at: url), terminator: "")
         }
     }
 
@@ -37,7 +38,7 @@ struct HealthCommand: AsyncParsableCommand {
     ///
     /// - Returns: the body of an answer with the status 200.
     /// - Throws: ``StartFailure`` if there is no answer, or one with another status.
-    static func answer(at url: String) async throws -> String {
+    static func healthyBody(at url: String) async throws -> String {
         let (status, body): (UInt, String)
         do {
             (status, body) = try await HTTPClient.withHTTPClient { client in

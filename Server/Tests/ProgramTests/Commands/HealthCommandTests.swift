@@ -51,7 +51,7 @@ import Testing
                 try DevShop.birds, try shop.nextWorld(), logger: .quiet)
             let failure = try await LocalStack.run(settings) { store in
                 await #expect(throws: StartFailure.self) {
-                    _ = try await HealthCommand.answer(at: store.serverURL + "/nothing")
+                    _ = try await HealthCommand.healthyBody(at: store.serverURL + "/nothing")
                 }
             }
             let message = try #require(failure as? StartFailure).message
@@ -66,7 +66,7 @@ import Testing
     {
         let ask = """
             curl -s -o /dev/null "http://127.0.0.2:$port/health" && echo reached || echo refused
-            cut -c 1-28 warnings
+            cut -c 1-27 warnings
 
             """
         let alone = try await BuiltProgram.output(of: Self.start() + ask)
