@@ -11,7 +11,9 @@ import Testing
 
     private static func handler() -> ConnectionHandler {
         ConnectionHandler(bodySecondsMax: secondsMax) { _ in
-            (HTTPResponseHead(version: .http1_1, status: .badRequest), ByteBuffer())
+            ConnectionHandler.Refusal(
+                head: HTTPResponseHead(version: .http1_1, status: .badRequest),
+                body: ByteBuffer())
         }
     }
 

@@ -3,6 +3,7 @@ import AppStoreTrust
 import Engine
 import Eventually
 import Foundation
+import Hummingbird
 import Ledger
 import Logging
 import ServiceLifecycle
@@ -40,6 +41,7 @@ struct ListeningServer {
     let streams: EventStreams
     let waits: CustomerWait
     let keys: KeyCache
+    let connections: ConnectionCounts
     private let services: ServiceGroup
 
     static var birds: AppSettings {
@@ -53,11 +55,16 @@ struct ListeningServer {
     }
 
     /// - Parameter others: apps besides birds, which is the only one with a key.
+    /// - Parameter certificate: encrypts the connections. Nil for plain HTTP.
     static func run(
         _ birds: AppSettings = birds, beside others: [AppSettings] = [],
         bodies limits: BodyBudgetLimits = BodyBudgetLimits(),
         streams streamLimits: EventStreamLimits = EventStreamLimits(),
         waits waitLimits: WaitLimits = WaitLimits(),
+        connections connectionLimits: ConnectionLimits = ConnectionLimits(),
+        certificate: LiveCertificate? = nil,
+        dashboard: DashboardAccess? = nil,
+        additions: (@Sendable (Router<ServerContext>) -> Void)? = nil,
         _ body: @escaping @Sendable (ListeningServer) async throws -> Void
     ) async throws {
         var logger = Logger(label: "test")
@@ -72,10 +79,15 @@ struct ListeningServer {
         try await engine.prepare()
         try await engine.keys.add(key: "pk_test_birds", app: "birds", kind: .app, name: "test")
         let (ports, listening) = AsyncStream<Int>.makeStream()
-        let server = PerennialServer(
+        var configured = PerennialServer(
             engine: engine, logger: logger, bodyLimits: limits, waitLimits: waitLimits,
-            streamLimits: streamLimits)
-        let application = server.application(host: "127.0.0.1", port: 0) { listening.yield($0) }
+            connectionLimits: connectionLimits, streamLimits: streamLimits)
+        configured.dashboard = dashboard
+        configured.additions = additions
+        let server = configured
+        let application = LiveServer(server).application(
+            .only, host: "127.0.0.1", port: 0, certificate: certificate
+        ) { listening.yield($0) }
         let services = ServiceGroup(
             configuration: ServiceGroupConfiguration(services: [application], logger: logger))
         try await withThrowingTaskGroup { group in
@@ -84,7 +96,7 @@ struct ListeningServer {
                 Self(
                     port: try await ports.first("the port"), engine: engine, database: database,
                     bodies: server.bodies, streams: server.streams, waits: server.waits,
-                    keys: server.keys, services: services))
+                    keys: server.keys, connections: server.connections, services: services))
             group.cancelAll()
         }
     }

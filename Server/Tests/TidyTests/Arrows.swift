@@ -61,8 +61,10 @@ enum Arrows {
         "Dashboard": foundation.union(["PerennialContract", "Mustache"]),
         // NIOHTTP1 provides the HTTP version and the parser's errors; the framework does not.
         // ServiceLifecycle signals that the server stops, so that waiting requests end.
+        // It encrypts connections, speaks HTTP/2, and checks its own certificate.
         "HTTPServer": foundation.union(web).union(locks).union([
-            "NIOHTTP1", "ServiceLifecycle", "Engine", "Ledger", "PerennialContract", "Dashboard",
+            "NIOHTTP2", "NIOHTTPTypesHTTP2", "NIOSSL", "NIOTLS", "SwiftASN1", "X509", "NIOHTTP1",
+            "ServiceLifecycle", "Engine", "Ledger", "PerennialContract", "Dashboard",
             "Reports", "RevenueCatWebhooks", "Storage",
         ]),
         "Simulator": foundation.union(web).union(certificates).union(locks).union([
@@ -155,6 +157,8 @@ enum Arrows {
             "AppStoreTrust", "ServiceLifecycle", "Signing", "Eventually", "AsyncHTTPClient",
             // A clock that the test moves tests the time limits of a connection.
             "NIOEmbedded", "NIOHTTP1",
+            // A client with TLS that can send any bytes.
+            "NIOPosix", "NIOSSL", "NIOTLS",
         ]).union(web).union(certificates),
         "SimulatorTests": testing([
             "Simulator", "HummingbirdTesting", "AppStoreFormats", "AsyncHTTPClient",

@@ -14,28 +14,50 @@ struct ConnectionChannel: ServerChildChannel {
     static let readBytesMax = 16_384
     static let readsMax: UInt = 4
 
-    let http: HTTP1Channel
+    private let http: HTTP1Channel
     let server: PerennialServer
 
+    init(responder: @escaping HTTPChannelHandler.Responder, server: PerennialServer) {
+        http = HTTP1Channel(
+            responder: responder,
+            configuration: .init(
+                idleTimeout: .seconds(PerennialServer.idleSeconds),
+                httpDecoderConfiguration: .init(
+                    maxHeaderFieldSize: PerennialServer.headerBytesMax,
+                    maxHeaderListSize: PerennialServer.headerBytesMax)))
+        self.server = server
+    }
+
     func setup(channel: any Channel, logger: Logger) -> EventLoopFuture<HTTP1Channel.Value> {
+        addHandlers(to: channel, logger: logger).flatMapThrowing { value in
+            try limitReads(of: channel)
+            if !server.admits(channel) { channel.close(promise: nil) }
+            return value
+        }
+    }
+
+    /// Adds the parser, and what follows it, to the end of the pipeline.
+    func addHandlers(
+        to channel: any Channel, logger: Logger
+    ) -> EventLoopFuture<HTTP1Channel.Value> {
         http.setup(channel: channel, logger: logger).flatMapThrowing { value in
             let pipeline = channel.pipeline.syncOperations
             let parser = try pipeline.handler(type: ByteToMessageHandler<HTTPRequestDecoder>.self)
             try pipeline.addHandler(
                 ConnectionHandler(
-                    bodySecondsMax: server.bodies.limits.secondsMax, refusal: server.refusal(of:)),
+                    bodySecondsMax: server.bodies.limits.secondsMax,
+                    refusal: { ConnectionHandler.Refusal(server.refusal(of: $0)) }),
                 position: .after(parser))
-            let options = channel.syncOptions
-            let allocator = AdaptiveRecvByteBufferAllocator(
-                minimum: 1_024, initial: 2_048, maximum: Self.readBytesMax)
-            try options?.setOption(.recvAllocator, value: allocator)
-            try options?.setOption(.maxMessagesPerRead, value: Self.readsMax)
-            let proxies = server.dashboard?.proxy?.addresses ?? []
-            if !server.connections.admit(channel, exempt: proxies, server.logger) {
-                channel.close(promise: nil)
-            }
             return value
         }
+    }
+
+    func limitReads(of channel: any Channel) throws {
+        let options = channel.syncOptions
+        let allocator = AdaptiveRecvByteBufferAllocator(
+            minimum: 1_024, initial: 2_048, maximum: Self.readBytesMax)
+        try options?.setOption(.recvAllocator, value: allocator)
+        try options?.setOption(.maxMessagesPerRead, value: Self.readsMax)
     }
 
     func handle(value: HTTP1Channel.Value, logger: Logger) async {
@@ -44,8 +66,20 @@ struct ConnectionChannel: ServerChildChannel {
 }
 
 extension PerennialServer {
-    /// The response to bytes that are not an HTTP request. It is counted and logged like any other.
-    fileprivate func refusal(of error: any Error) -> ConnectionHandler.Refusal {
+    /// The response to a request that no route gets to see.
+    typealias Refusal = (head: HTTPResponse, body: ByteBuffer)
+
+    /// Counts a connection. Returns false if it must be closed at once: see ``ConnectionCounts``.
+    func admits(_ channel: any Channel) -> Bool {
+        connections.admit(channel, exempt: dashboard?.proxy?.addresses ?? [], logger)
+    }
+
+    /// Counts a stream of HTTP/2. Returns false if there is no place for it.
+    func admitsStream(_ stream: any Channel) -> Bool { connections.admitStream(stream) }
+
+    /// The response to bytes that are not an HTTP request, and to one that is not passed on. It is
+    /// counted and logged like any other.
+    func refusal(of error: any Error) -> Refusal {
         let began = ContinuousClock.now
         let refused = ProblemError.notParsed(error)
         let requestID = RequestMiddleware.requestID(asked: nil)
@@ -58,15 +92,24 @@ extension PerennialServer {
         requestMiddleware.addCommonHeaders(&fields, requestID: requestID)
         let status = HTTPResponse.Status(code: refused.problem.status)
         requestMiddleware.finish(nil, route: nil, status, requestID: requestID, began: began)
-        let head = HTTPResponseHead(
-            version: .http1_1, status: .init(statusCode: status.code),
-            headers: HTTPHeaders(fields.map { ($0.name.rawName, $0.value) }))
-        return (head, body)
+        return (HTTPResponse(status: status, headerFields: fields), body)
+    }
+}
+
+extension ConnectionHandler.Refusal {
+    fileprivate init(_ refusal: PerennialServer.Refusal) {
+        let (head, body) = refusal
+        self.init(
+            head: HTTPResponseHead(
+                version: .http1_1, status: .init(statusCode: head.status.code),
+                headers: HTTPHeaders(head.headerFields.map { ($0.name.rawName, $0.value) })),
+            body: body)
     }
 }
 
 extension ProblemError {
     fileprivate static func notParsed(_ error: any Error) -> ProblemError {
+        if let known = error as? ProblemError { return known }
         if let wrong = error as? WrongHost {
             return ProblemError(.requestNotHTTP, detail: wrong.detail)
         }

@@ -54,7 +54,11 @@ final class ConnectionHandler: ChannelDuplexHandler {
     /// client.
     static let lingerMax = TimeAmount.seconds(2)
 
-    typealias Refusal = (head: HTTPResponseHead, body: ByteBuffer)
+    /// The response to a request that cannot be parsed.
+    struct Refusal {
+        var head: HTTPResponseHead
+        var body: ByteBuffer
+    }
 
     /// A request that has begun, until its response has ended.
     private struct Exchange {
@@ -282,10 +286,10 @@ final class ConnectionHandler: ChannelDuplexHandler {
 
     /// Replaces the framework's empty response.
     private func refuse(_ context: ChannelHandlerContext, _ promise: EventLoopPromise<Void>?) {
-        var (head, body) = refusal(failure ?? HTTPParserError.unknown)
-        head.headers.replaceOrAdd(name: "connection", value: "close")
-        context.write(wrapOutboundOut(.head(head)), promise: promise)
-        context.write(wrapOutboundOut(.body(.byteBuffer(body))), promise: nil)
+        var answer = refusal(failure ?? HTTPParserError.unknown)
+        answer.head.headers.replaceOrAdd(name: "connection", value: "close")
+        context.write(wrapOutboundOut(.head(answer.head)), promise: promise)
+        context.write(wrapOutboundOut(.body(.byteBuffer(answer.body))), promise: nil)
     }
 
     private func close(

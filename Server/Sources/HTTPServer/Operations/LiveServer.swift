@@ -47,24 +47,21 @@ package final class LiveServer: Sendable {
     /// requests in progress.
     ///
     /// - Parameter listener: one of the listeners that the server was created with.
+    /// - Parameter certificate: encrypts the connections. Nil for plain HTTP.
     /// - Parameter onListening: called with the port, which is useful if `port` is 0.
     package func application(
-        _ listener: Listener, host: String, port: Int,
+        _ listener: Listener, host: String, port: Int, certificate: LiveCertificate? = nil,
         onListening: @escaping @Sendable (Int) async -> Void = { _ in }
     ) -> some ApplicationProtocol {
         let server = current
         return Application(
             responder: LiveResponder(server: self, listener: listener),
             server: HTTPServerBuilder { responder in
-                ConnectionChannel(
-                    http: HTTP1Channel(
-                        responder: responder,
-                        configuration: .init(
-                            idleTimeout: .seconds(PerennialServer.idleSeconds),
-                            httpDecoderConfiguration: .init(
-                                maxHeaderFieldSize: PerennialServer.headerBytesMax,
-                                maxHeaderListSize: PerennialServer.headerBytesMax))),
-                    server: server)
+                let http1 = ConnectionChannel(responder: responder, server: server)
+                guard let certificate else { return http1 }
+                return SecureChannel(
+                    http1: http1, http2: HTTP2Channel(http1: http1),
+                    certificate: certificate)
             },
             configuration: ApplicationConfiguration(
                 address: .hostname(host, port: port),

@@ -33,7 +33,9 @@ extension ConfigurationReader {
     private static let proxiesMax = 50
 
     /// Reads the dashboard. Returns nil if its URL is missing or invalid.
-    mutating func dashboard(_ node: Node) -> DashboardConfiguration? {
+    ///
+    /// - Parameter hasTLS: whether browsers can reach it without a proxy.
+    mutating func dashboard(_ node: Node, hasTLS: Bool) -> DashboardConfiguration? {
         let found = members(of: node, known: Self.dashboardKeys.map(\.name), in: "dashboard")
         guard let url = found["url"], let origin = origin(url) else {
             if found["url"] == nil {
@@ -45,7 +47,7 @@ extension ConfigurationReader {
         }
         var dashboard = DashboardConfiguration(origin: origin)
         read(node, Self.dashboardKeys, into: &dashboard, in: "dashboard")
-        if found["trusted_proxy"] == nil, origin.isSecure {
+        if found["trusted_proxy"] == nil, origin.isSecure, !hasTLS {
             warn(
                 node,
                 "The dashboard has no trusted_proxy, so all browsers seem to have one address.",

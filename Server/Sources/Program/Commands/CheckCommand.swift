@@ -37,6 +37,7 @@ struct CheckReport {
             lines.append("ok    configuration \(path): \(names)")
             let settings = try options.settings(file)
             reportServing(of: file)
+            reportTLS(of: file)
             try checkRoots(of: file)
             reportForwards(of: file)
             try await checkAppStores(of: file)
@@ -52,6 +53,22 @@ struct CheckReport {
     private mutating func reportServing(of file: ConfigurationFile) {
         do { try ServeRules.check(file.apps, clockFrom: nil) } catch {
             lines.append("note  `perennial serve` does not start with this configuration. \(error)")
+        }
+    }
+
+    /// Whether clients accept the certificate now, and how long they will.
+    private mutating func reportTLS(of file: ConfigurationFile) {
+        guard let tls = file.tls else { return }
+        let certificate = tls.certificate
+        if let problem = certificate.problem(at: .machine) {
+            return fail("TLS: \(CertificateRefusal(problem, in: tls.files).text)")
+        }
+        let names =
+            certificate.names.isEmpty
+            ? "no host name" : certificate.names.joined(separator: ", ")
+        lines.append("ok    TLS: a certificate for \(names), until \(certificate.end.minute)")
+        if certificate.end - .machine <= CertificateReload.warningBefore {
+            lines.append("note  \(tls.files.certificate) expires soon. Renew it.")
         }
     }
 

@@ -76,9 +76,11 @@ struct ServeCommand: AsyncParsableCommand {
             if let dashboard = file.dashboard {
                 try await FirstOperator.printLink(dashboard, assembly.engine)
             }
+            let certificate = certificate(of: file, now, logger)
             let reload = ConfigurationReload(
                 of: live, apps: file.apps, settings: settings, dashboard: file.dashboard,
-                stores: stores, clockFrom: clockFrom, roots: roots, logger: logger, read: readAgain)
+                certificate: certificate, stores: stores, clockFrom: clockFrom, roots: roots,
+                logger: logger, read: readAgain)
             var services = services(of: live, logger)
             services.append(ReloadOnSignal(reload: reload, signals: signals))
             if let places {
@@ -86,7 +88,9 @@ struct ServeCommand: AsyncParsableCommand {
                     LogPlaceWorker(
                         file: places, engine: { live.current.engine }, logger: logger))
             }
-            services.insert(contentsOf: addresses.services(of: live, logger), at: 0)
+            if let certificate { services.append(CertificateWatch(reload: certificate)) }
+            services.insert(
+                contentsOf: addresses.services(of: live, certificate?.live, logger), at: 0)
             if let clock { services.insert(clock, at: 0) }
             try await ServiceGroup(together: services, stopsOnSignals: true, logger: logger).run()
         }
@@ -101,6 +105,18 @@ struct ServeCommand: AsyncParsableCommand {
             engine: assembly.engine, logger: logger,
             logLinesDropped: { LineLog.standardError.droppedCount }, refreshClock: refreshClock,
             refusedKeys: DevelopmentKeys.all(of: assembly.apps.map(\.id)))
+    }
+
+    private func certificate(
+        of file: ConfigurationFile, _ now: @escaping @Sendable () -> Instant, _ logger: Logger
+    ) -> CertificateReload? {
+        file.tls.map { settings in
+            let reload = CertificateReload(
+                settings, in: ConfigurationFolder(of: options.configPath), now: now, logger: logger)
+            // Reports a certificate that has expired.
+            reload.look()
+            return reload
+        }
     }
 
     private func services(of live: LiveServer, _ logger: Logger) -> [any Service] {

@@ -13,6 +13,9 @@ struct ServerAddresses {
         let name: String
         /// The setting that chooses it.
         var setting: String?
+        /// Whether it has TLS, if the server has a certificate. Metrics are collected by their
+        /// address, for which no certificate is issued.
+        var hasTLS: Bool { listener != .metrics }
 
         var flag: String { setting ?? "--port" }
         var hostFlag: String { setting ?? "--host" }
@@ -66,22 +69,26 @@ struct ServerAddresses {
         }
     }
 
-    func services(of live: LiveServer, _ logger: Logger) -> [any Service] {
-        all.map { service(at: $0, of: live, logger) }
+    /// - Parameter certificate: nil if the server speaks plain HTTP.
+    func services(
+        of live: LiveServer, _ certificate: LiveCertificate?, _ logger: Logger
+    ) -> [any Service] {
+        all.map { service(at: $0, of: live, $0.hasTLS ? certificate : nil, logger) }
     }
 
     private func service(
-        at place: Place, of live: LiveServer, _ logger: Logger
+        at place: Place, of live: LiveServer, _ certificate: LiveCertificate?, _ logger: Logger
     ) -> any Service {
         let address = place.address
         let isAlone = all.count == 1
         let app = live.application(
-            place.listener, host: address.host, port: address.port
+            place.listener, host: address.host, port: address.port, certificate: certificate
         ) { port in
             var metadata: Logger.Metadata = [
                 "host": .string(address.host), "port": .stringConvertible(port),
             ]
             if !isAlone { metadata["for"] = .string(place.name) }
+            if certificate != nil { metadata["scheme"] = "https" }
             logger.notice("listening", metadata: metadata)
         }
         return HTTPListener(

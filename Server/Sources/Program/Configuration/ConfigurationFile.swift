@@ -11,6 +11,8 @@ package struct ConfigurationFile: Sendable {
     package var settings: [String: String]
     /// Nil if `perennial serve` has no dashboard.
     package var dashboard: DashboardConfiguration?
+    /// Nil if the server speaks plain HTTP.
+    package var tls: TLSSettings?
     /// Oddities that do not prevent a start.
     package var warnings: [ConfigurationProblem]
     /// Oddities that matter only to a server.
@@ -112,6 +114,8 @@ struct ConfigurationFolder {
     private let url: URL
 
     init(of file: URL) { url = file.deletingLastPathComponent() }
+
+    init(of path: String) { self.init(of: URL(fileURLWithPath: path)) }
 
     /// The full path of a folder. Returns nil if it does not exist.
     func folder(_ name: String) -> String? {

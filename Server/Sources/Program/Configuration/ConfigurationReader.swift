@@ -34,14 +34,17 @@ struct ConfigurationReader {
         var result = ConfigurationFile(apps: [], settings: [:], warnings: [])
         guard let root = node(of: text) else { return result }
         let members = members(
-            of: root, known: ["apps", "settings", "dashboard"], in: "the configuration")
+            of: root, known: ["apps", "settings", "dashboard", "tls"], in: "the configuration")
         if let apps = members["apps"] {
             result.apps = self.apps(apps)
         } else {
             complain(nil, "The configuration has no apps.", "Add `apps:` with at least one app.")
         }
         if let settings = members["settings"] { result.settings = self.settings(settings) }
-        if let dashboard = members["dashboard"] { result.dashboard = self.dashboard(dashboard) }
+        if let dashboard = members["dashboard"] {
+            result.dashboard = self.dashboard(dashboard, hasTLS: members["tls"] != nil)
+        }
+        if let tls = members["tls"] { result.tls = self.tls(tls) }
         result.warnings = warnings.inFileOrder
         result.servingWarnings = servingWarnings.inFileOrder
         return result

@@ -19,6 +19,8 @@ final class ConfigurationReload: Sendable {
     /// The settings that the process was started with.
     private let settings: Settings
     private let dashboard: DashboardConfiguration?
+    /// Nil if the process was started without a certificate.
+    private let certificate: CertificateReload?
     private let clockFrom: String?
     private let roots: SimulatorRoots
     private let logger: Logger
@@ -33,13 +35,15 @@ final class ConfigurationReload: Sendable {
     ///   - read: reads the configuration again, with the settings that follow from it.
     init(
         of live: LiveServer, apps: [AppConfiguration], settings: Settings,
-        dashboard: DashboardConfiguration? = nil, stores: AppStores, clockFrom: String? = nil,
+        dashboard: DashboardConfiguration? = nil, certificate: CertificateReload? = nil,
+        stores: AppStores, clockFrom: String? = nil,
         roots: SimulatorRoots = SimulatorRoots(), logger: Logger,
         read: @escaping @Sendable () throws -> (ConfigurationFile, Settings)
     ) {
         self.live = live
         self.settings = settings
         self.dashboard = dashboard
+        self.certificate = certificate
         self.clockFrom = clockFrom
         self.roots = roots
         self.logger = logger
@@ -89,6 +93,8 @@ final class ConfigurationReload: Sendable {
         self.stores.withLock { $0 = stores }
         var waiting = settings.names(differingFrom: new)
         if file.dashboard != dashboard { waiting.append("dashboard") }
+        if let certificate, let tls = file.tls { certificate.replace(tls) }
+        if (certificate == nil) != (file.tls == nil) { waiting.append("tls") }
         report(file.apps, waiting, file.warnings + file.servingWarnings)
     }
 

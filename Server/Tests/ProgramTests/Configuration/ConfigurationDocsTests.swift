@@ -17,6 +17,7 @@ import Testing
         ("settings.", "configuration.md", Settings.fileKeys),
         ("dashboard.", "configuration.md", ConfigurationReader.dashboardKeys.map(\.name)),
         ("dashboard.trusted_proxy.", "configuration.md", ConfigurationReader.proxyKeys),
+        ("tls.", "configuration.md", ConfigurationReader.tlsKeys),
         ("terms.", "terms.md", ConfigurationReader.termKeys.map(\.name)),
         ("wallets.….", "wallets.md", ConfigurationReader.walletKeys.map(\.name)),
         ("placements.….", "offerings.md", ConfigurationReader.placementKeys.map(\.name)),
@@ -51,6 +52,7 @@ import Testing
         Table(page: "configuration.md", head: "key", paths: ["", "products.…."]),
         Table(page: "configuration.md", head: "key of `app_store`", paths: ["app_store."]),
         Table(page: "configuration.md", head: "key of `dashboard`", paths: ["dashboard."]),
+        Table(page: "configuration.md", head: "key of `tls`", paths: ["tls."]),
         Table(
             page: "configuration.md", head: "key of `reports`", paths: ["app_store.reports."]),
         Table(page: "configuration.md", head: "flag", column: 2, paths: ["settings."]),

@@ -1,0 +1,140 @@
+import HTTPServer
+import Ledger
+import Logging
+import ServiceLifecycle
+import Synchronization
+
+/// Puts a renewed certificate in force while the server runs. Reads its files regularly, because
+/// not every program that renews certificates sends a signal.
+///
+/// A pair that cannot be used is refused, and the former certificate stays in force. While a
+/// program replaces both files, they do not fit for a moment. So a pair is only reported as refused
+/// if it was the same in two looks, one after the other.
+final class CertificateReload: Sendable {
+    private struct State {
+        var settings: TLSSettings
+        /// What the files contained at the last look.
+        var seen: [[UInt8]?]
+        /// Whether ``seen`` was reported as refused, or is in force.
+        var isJudged = true
+        /// When the log last warned that the certificate ends soon.
+        var warnedAt: Instant?
+    }
+
+    /// A certificate that ends within this time is reported, once a day. Programs renew earlier.
+    static let warningBefore = Duration.days(7)
+    static let warningPause = Duration.days(1)
+
+    let live: LiveCertificate
+    private let folder: ConfigurationFolder
+    private let now: @Sendable () -> Instant
+    private let logger: Logger
+    private let state: Mutex<State>
+
+    /// - Parameters:
+    ///   - settings: the certificate that is in force from the start.
+    ///   - folder: where the names of the files begin.
+    init(
+        _ settings: TLSSettings, in folder: ConfigurationFolder,
+        now: @escaping @Sendable () -> Instant, logger: Logger
+    ) {
+        live = LiveCertificate(settings.certificate)
+        self.folder = folder
+        self.now = now
+        self.logger = logger
+        state = Mutex(State(settings: settings, seen: Self.contents(settings.files, folder)))
+    }
+
+    /// Puts the certificate of a changed configuration in force. Its files are watched from now on.
+    func replace(_ settings: TLSSettings) {
+        let isOther = state.withLock { state in
+            defer {
+                state.settings = settings
+                state.seen = Self.contents(settings.files, folder)
+                state.isJudged = true
+            }
+            return state.settings.certificate != settings.certificate
+        }
+        if isOther { putInForce(settings) }
+    }
+
+    /// Looks at the files once, and puts them in force if they have changed and can be used.
+    func look() {
+        warnBeforeEnd()
+        let files = state.withLock { $0.settings.files }
+        let found = Self.contents(files, folder)
+        let isSame = state.withLock { state in
+            defer { state.seen = found }
+            guard state.seen != found else { return true }
+            state.isJudged = false
+            return false
+        }
+        guard !state.withLock({ $0.isJudged }) else { return }
+        do throws(CertificateRefusal) {
+            let settings = try TLSSettings(files) { name in
+                name == files.key ? found[1] : found[0]
+            }
+            if let problem = settings.certificate.problem(at: now()) {
+                throw CertificateRefusal(problem, in: files)
+            }
+            state.withLock { state in
+                state.settings = settings
+                state.isJudged = true
+            }
+            putInForce(settings)
+        } catch {
+            // It may be half of a change.
+            guard isSame else { return }
+            state.withLock { $0.isJudged = true }
+            logger.error(
+                "the changed certificate is refused; the former one stays in force",
+                metadata: ["problem": .string(error.text)])
+        }
+    }
+
+    private func putInForce(_ settings: TLSSettings) {
+        live.replace(settings.certificate)
+        logger.notice(
+            "a changed certificate is in force for new connections",
+            metadata: [
+                "names": .string(settings.certificate.names.joined(separator: ", ")),
+                "until": .string(settings.certificate.end.minute),
+            ])
+    }
+
+    private func warnBeforeEnd() {
+        let now = now()
+        let end = live.current.end
+        guard end - now <= Self.warningBefore else { return }
+        let isDue = state.withLock { state in
+            if let last = state.warnedAt, now - last < Self.warningPause { return false }
+            state.warnedAt = now
+            return true
+        }
+        guard isDue else { return }
+        logger.log(
+            level: end < now ? .error : .warning,
+            end < now ? "the certificate has expired" : "the certificate expires soon",
+            metadata: ["until": .string(end.minute)])
+    }
+
+    private static func contents(
+        _ files: TLSSettings.Files, _ folder: ConfigurationFolder
+    ) -> [[UInt8]?] {
+        [files.certificate, files.key].map(folder.contents)
+    }
+}
+
+/// Looks at the certificate's files while the server runs.
+struct CertificateWatch: Service {
+    /// The time between two looks.
+    static let pause = Duration.seconds(10)
+
+    let reload: CertificateReload
+
+    func run() async {
+        await cancelWhenGracefulShutdown {
+            while (try? await Task.sleep(for: Self.pause)) != nil { reload.look() }
+        }
+    }
+}
