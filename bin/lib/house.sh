@@ -167,8 +167,9 @@ install_without_starting() {
 # a message says that these tests are skipped.
 need_proxies() {
     local name missing=()
-    for name in nginx haproxy; do
-        has_command "$name" || [ -x "/usr/sbin/$name" ] || missing+=("$name")
+    for name in nginx haproxy caddy apache2 varnishd; do
+        # The package of the program varnishd has another name.
+        has_command "$name" || [ -x "/usr/sbin/$name" ] || missing+=("${name/varnishd/varnish}")
     done
     [ ${#missing[@]} -gt 0 ] || return 0
     if ! has_command apt-get; then

@@ -5,8 +5,8 @@ import Testing
 @testable import HTTPServer
 
 /// A proxy as Debian packages it, in front of a test's server.
-enum ProxyProgram: String, Sendable {
-    case nginx, haproxy, caddy
+enum ProxyProgram: String, Sendable, CaseIterable {
+    case nginx, haproxy, caddy, apache2, varnishd
 
     /// The path of the program. Nil if it is not installed.
     var path: String? {
@@ -22,39 +22,102 @@ enum ProxyProgram: String, Sendable {
 
     // MARK: - Configurations
 
-    /// The configuration in docs/operations.md, with the ports of a test.
-    func documented(_ port: Int, to backend: Int) throws -> String {
-        let page = URL(fileURLWithPath: #filePath)
-            .appendingPathComponent("../../../../../docs/operations.md").standardized
-        let text = try String(contentsOf: page, encoding: .utf8)
-        let start = try #require(text.range(of: "```\(rawValue)\n"), "\(rawValue) is shown")
-        let rest = text[start.upperBound...]
-        let end = try #require(rest.range(of: "```"))
-        let shown = rest[..<end.lowerBound].replacing(
-            "127.0.0.1:8080", with: "127.0.0.1:\(backend)")
-        return whole(String(shown), port)
-    }
-
-    /// Completes the part that the page shows to a whole file.
-    private func whole(_ shown: String, _ port: Int) -> String {
+    /// The name of the configuration in deploy/proxies.
+    private var fileName: String {
         switch self {
-        case .nginx: Self.nginx(shown, port)
-        case .haproxy:
-            shown + """
-
-                frontend test
-                    bind 127.0.0.1:\(port)
-                    default_backend perennial
-
-                """
-        case .caddy:
-            "{\n    admin off\n    auto_https off\n}\n"
-                + shown.replacing("store.example.com", with: "http://localhost:\(port)")
+        case .nginx: "nginx.conf"
+        case .haproxy: "haproxy.cfg"
+        case .caddy: "Caddyfile"
+        case .apache2: "apache.conf"
+        case .varnishd: "varnish.vcl"
         }
     }
 
-    /// - Parameter shown: the content of `server`.
-    static func nginx(_ shown: String, _ port: Int) -> String {
+    /// What the test changes in the configuration: the address of the proxy, which has no TLS here,
+    /// and that of the server.
+    private func changes(_ port: Int, _ backend: Int) -> [(String, String)] {
+        switch self {
+        case .nginx:
+            [
+                ("listen 443 ssl http2;", "listen 127.0.0.1:\(port);"),
+                ("    ssl_certificate /etc/ssl/store.example.com/fullchain.pem;\n", ""),
+                ("    ssl_certificate_key /etc/ssl/store.example.com/privkey.pem;\n", ""),
+                ("127.0.0.1:8080", "127.0.0.1:\(backend)"),
+            ]
+        case .haproxy:
+            [
+                (
+                    "bind :443 ssl crt /etc/ssl/store.example.com/all.pem alpn h2,http/1.1",
+                    "bind 127.0.0.1:\(port)"
+                ), ("127.0.0.1:8080", "127.0.0.1:\(backend)"),
+            ]
+        case .caddy:
+            [
+                ("store.example.com {", "http://localhost:\(port) {"),
+                ("127.0.0.1:8080", "127.0.0.1:\(backend)"),
+            ]
+        case .apache2:
+            [
+                ("*:443", "127.0.0.1:\(port)"), ("    SSLEngine on\n", ""),
+                ("    SSLCertificateFile /etc/ssl/store.example.com/fullchain.pem\n", ""),
+                ("    SSLCertificateKeyFile /etc/ssl/store.example.com/privkey.pem\n", ""),
+                ("127.0.0.1:8080", "127.0.0.1:\(backend)"),
+            ]
+        case .varnishd: [(".port = \"8080\"", ".port = \"\(backend)\"")]
+        }
+    }
+
+    /// The configuration in deploy/proxies, with the ports of a test.
+    func documented(_ port: Int, to backend: Int) throws -> String {
+        let file = URL(fileURLWithPath: #filePath)
+            .appendingPathComponent("../../../../../deploy/proxies/\(fileName)").standardized
+        var text = try String(contentsOf: file, encoding: .utf8)
+        for (shown, tested) in changes(port, backend) {
+            try #require(text.contains(shown), "\(fileName) contains \(shown)")
+            text = text.replacing(shown, with: tested)
+        }
+        return whole(text, port)
+    }
+
+    /// Completes the configuration of a site to that of a program.
+    private func whole(_ shown: String, _ port: Int) -> String {
+        switch self {
+        case .nginx: Self.nginx(file: shown)
+        case .haproxy, .varnishd: shown
+        case .caddy: "{\n    admin off\n    auto_https off\n}\n" + shown
+        case .apache2: Self.apache(shown, port)
+        }
+    }
+
+    private static let apacheModules = [
+        "mpm_event", "authz_core", "headers", "filter", "deflate", "proxy", "proxy_http",
+    ]
+
+    /// - Parameter site: the file of one site.
+    private static func apache(_ site: String, _ port: Int) -> String {
+        let modules = apacheModules.map {
+            "LoadModule \($0)_module /usr/lib/apache2/modules/mod_\($0).so"
+        }
+        return modules.joined(separator: "\n") + """
+
+            Listen 127.0.0.1:\(port)
+            ServerName localhost
+            PidFile apache.pid
+            DefaultRuntimeDir .
+            ErrorLog errors
+            User www-data
+            Group www-data
+
+            """ + site
+    }
+
+    /// - Parameter content: the content of `server`.
+    static func nginx(_ content: String, _ port: Int) -> String {
+        nginx(file: "server {\n    listen 127.0.0.1:\(port);\n    \(content)\n}\n")
+    }
+
+    /// - Parameter file: a file with one `server`.
+    private static func nginx(file: String) -> String {
         """
         error_log stderr;
         pid nginx.pid;
@@ -68,10 +131,7 @@ enum ProxyProgram: String, Sendable {
             fastcgi_temp_path fastcgi;
             uwsgi_temp_path uwsgi;
             scgi_temp_path scgi;
-            server {
-                listen 127.0.0.1:\(port);
-                \(shown)
-            }
+        \(file)
         }
         """
     }
@@ -97,7 +157,7 @@ enum ProxyProgram: String, Sendable {
         try Data(text.utf8).write(to: file)
         let process = Process()
         process.executableURL = URL(fileURLWithPath: try #require(path))
-        process.arguments = arguments(folder.path, file.path)
+        process.arguments = arguments(folder.path, file.path, port)
         process.environment = ["HOME": folder.path, "PATH": "/usr/bin:/bin"]
         process.currentDirectoryURL = folder
         process.standardError = FileHandle.nullDevice
@@ -129,11 +189,17 @@ enum ProxyProgram: String, Sendable {
         guardian.cancel()
     }
 
-    private func arguments(_ folder: String, _ file: String) -> [String] {
+    private func arguments(_ folder: String, _ file: String, _ port: Int) -> [String] {
         switch self {
         case .nginx: ["-p", folder, "-c", file]
         case .haproxy: ["-db", "-f", file]
         case .caddy: ["run", "--config", file, "--adapter", "caddyfile"]
+        case .apache2: ["-D", "FOREGROUND", "-d", folder, "-f", file]
+        case .varnishd:
+            [
+                "-F", "-f", file, "-a", "127.0.0.1:\(port)", "-n", folder + "/work", "-s",
+                "malloc,16m",
+            ]
         }
     }
 

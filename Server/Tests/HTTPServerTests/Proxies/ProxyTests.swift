@@ -57,14 +57,18 @@ import Testing
         }
     }
 
+    // MARK: - As documented
+
+    @Test(arguments: ProxyClaimTests.installed, ["", "accept-encoding: gzip"])
+    func `events pass immediately through each proxy as documented`(
+        proxy: ProxyProgram, field: String
+    ) async throws {
+        try await expectStream(through: proxy, nil, field.isEmpty ? "" : field + "\r\n")
+    }
+
     // MARK: - nginx
 
     private static let hasNginx = ProxyProgram.nginx.path != nil
-
-    @Test(.enabled(if: hasNginx, ProxyProgram.absence))
-    func `events pass immediately through nginx as documented`() async throws {
-        try await expectStream(through: .nginx)
-    }
 
     /// By default, nginx uses HTTP/1.0 and buffers, unless the response forbids it.
     @Test(.enabled(if: hasNginx, ProxyProgram.absence))
@@ -111,11 +115,6 @@ import Testing
     private static let hasHAProxy = ProxyProgram.haproxy.path != nil
 
     @Test(.enabled(if: hasHAProxy, ProxyProgram.absence))
-    func `events pass immediately through HAProxy as documented`() async throws {
-        try await expectStream(through: .haproxy)
-    }
-
-    @Test(.enabled(if: hasHAProxy, ProxyProgram.absence))
     func `a wait ends before the time limit of HAProxy`() async throws {
         try await expectWait(through: .haproxy) { port, backend in
             """
@@ -129,30 +128,6 @@ import Testing
                 server one 127.0.0.1:\(backend)
 
             """
-        }
-    }
-
-    // MARK: - Caddy
-
-    private static let hasCaddy = ProxyProgram.caddy.path != nil
-
-    @Test(
-        .enabled(if: hasCaddy, ProxyProgram.absence),
-        arguments: ["", "accept-encoding: gzip\r\n"])
-    func `events pass immediately through Caddy as documented`(fields: String) async throws {
-        try await expectStream(through: .caddy, nil, fields)
-    }
-
-    @Test(.enabled(if: hasCaddy, ProxyProgram.absence))
-    func `Caddy as documented compresses other answers`() async throws {
-        try await Self.run { server in
-            try await ProxyProgram.caddy.run(before: server) { port in
-                let connection = try Connection(to: port)
-                try connection.sendAll(
-                    Self.get(Paths.openAPI, "accept-encoding: gzip\r\nconnection: close\r\n"))
-                let head = try await connection.received(until: "\r\n\r\n")
-                #expect(head.lowercased().contains("content-encoding: gzip"), "\(head)")
-            }
         }
     }
 }
