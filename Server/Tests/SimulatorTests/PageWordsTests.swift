@@ -3,24 +3,36 @@ import Testing
 
 @testable import Simulator
 
-/// The tables of docs/simulator.md list all the words of the code, and no others.
+/// The tables of the simulator's pages list all the words of the code, and no others.
 @Suite struct PageWordsTests {
-    private static let page = URL(filePath: #filePath).deletingLastPathComponent()
-        .appending(path: "../../../docs/simulator.md")
+    private static let docs = URL(filePath: #filePath).deletingLastPathComponent()
+        .appending(path: "../../../docs")
 
-    private func text() throws -> String { try String(contentsOf: Self.page, encoding: .utf8) }
+    private func text(of page: String = "simulator.md") throws -> String {
+        try String(contentsOf: Self.docs.appending(path: page), encoding: .utf8)
+    }
+
+    private func lines(of page: String) throws -> [String] {
+        try text(of: page).split(separator: "\n", omittingEmptySubsequences: false)
+            .map(String.init)
+    }
 
     /// The words in the first column of the first table under a heading.
-    private func words(under heading: String) throws -> [String] {
-        let lines = try text().split(separator: "\n", omittingEmptySubsequences: false)
-            .map(String.init)
+    private func words(
+        under heading: String, of page: String = "simulator.md"
+    ) throws -> [String] {
+        let lines = try lines(of: page)
         let section = lines.drop { $0 != heading }.dropFirst().prefix { !$0.hasPrefix("#") }
         let table = section.drop { !$0.hasPrefix("|") }.prefix { $0.hasPrefix("|") }
         // Skips the two lines of the table's head.
-        return table.dropFirst(2).flatMap { row in
-            let cell = String(row.dropFirst().prefix { $0 != "|" })
-            return cell.matches(of: #/`([^`]+)`/#).map { String($0.1) }
-        }
+        return table.dropFirst(2).flatMap { Self.words(inColumn: 0, of: $0) }
+    }
+
+    /// The words in one column of a row of a table.
+    private static func words(inColumn column: Int, of row: String) -> [String] {
+        let cells = row.split(separator: "|").map(String.init)
+        guard cells.indices.contains(column) else { return [] }
+        return cells[column].matches(of: #/`([^`]+)`/#).map { String($0.1) }
     }
 
     @Test(arguments: [
@@ -46,5 +58,46 @@ import Testing
             NotificationFault.allCases.map(\.rawValue) + APIFault.allCases.map(\.rawValue)
             + DeviceFault.allCases.map(\.rawValue)
         for fault in faults { #expect(text.contains("`\(fault)`"), "\(fault)") }
+    }
+
+    // MARK: - Verbs
+
+    private func names(_ subject: Verb.Subject) -> [String] {
+        Verb.all.filter { $0.subject == subject }.map(\.name).sorted()
+    }
+
+    /// The row of the table of routes whose first column contains a path.
+    private func row(of path: String) throws -> String {
+        try require(
+            try lines(of: "simulator.md").first {
+                $0.hasPrefix("|") && $0.split(separator: "|").first?.contains(path) == true
+            }, "simulator.md has no row of \(path)")
+    }
+
+    @Test func `the pages have every verb of a subscription, and no other`() throws {
+        let listed = try words(
+            under: "## Verbs of a subscription", of: "simulator-purchases.md")
+        #expect(listed.sorted() == names(.subscriptions))
+    }
+
+    @Test func `the pages have every verb of a transaction, and no other`() throws {
+        let row = try row(of: "/_sim/transactions/{id}/{verb}")
+        #expect(Self.words(inColumn: 1, of: row).sorted() == names(.transactions))
+    }
+
+    @Test(arguments: [Verb.Subject.families, .organizations])
+    func `the pages have every verb of a family and an organization, and no other`(
+        subject: Verb.Subject
+    ) throws {
+        let path = "/_sim/\(subject.rawValue)/"
+        // The paths of one row are listed as: the first in full, of the others the last part.
+        let paths = Self.words(inColumn: 0, of: try row(of: path)).drop { !$0.contains(path) }
+        let listed = paths.compactMap { $0.split(separator: "/").last.map(String.init) }
+        #expect(listed.sorted() == names(subject))
+    }
+
+    @Test func `no two verbs of one subject have the same name`() {
+        let paths = Verb.all.map(\.route.path)
+        #expect(Set(paths).count == paths.count)
     }
 }

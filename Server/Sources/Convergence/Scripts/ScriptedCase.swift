@@ -4,7 +4,7 @@ import Simulator
 /// What one customer of a trial does to cover a row of the lifecycle table that random customers
 /// reach too rarely.
 struct ScriptedCase: Sendable {
-    enum Step: Hashable, Sendable {
+    enum Step: Sendable {
         case buy(PurchaseOrder)
         /// Applied to the most recently bought subscription.
         case act(SubscriptionAct)
@@ -17,7 +17,7 @@ struct ScriptedCase: Sendable {
     }
 
     /// A step, and the hours since the previous one.
-    struct Stage: Hashable, Sendable {
+    struct Stage: Sendable {
         let hours: Int
         let step: Step
     }

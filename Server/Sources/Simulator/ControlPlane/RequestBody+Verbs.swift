@@ -16,6 +16,15 @@ extension RequestBody {
         return amount
     }
 
+    /// The field `environment`. Production if it is absent.
+    func environment() throws(SimulatorProblem) -> SimulatedEnvironment {
+        let word = try string("environment") ?? SimulatedEnvironment.production.rawValue
+        guard let environment = SimulatedEnvironment(rawValue: word) else {
+            throw Self.invalidField("environment", "production or sandbox")
+        }
+        return environment
+    }
+
     /// One of the words of an enumeration.
     func word<Word: RawRepresentable & CaseIterable>(
         _ field: String, _ type: Word.Type

@@ -88,8 +88,8 @@ struct SimulatorRoute: Sendable {
     /// All routes of the control plane.
     static let all =
         worldRoutes + faultRoutes + scenarioRoutes + productRoutes + deviceRoutes + phoneRoutes
-        + purchaseRoutes + deviceLifeRoutes + deviceSheetRoutes
-        + subscriptionRoutes + groundTruthRoutes + announcementRoutes + serverAPIRoutes + ocspRoutes
+        + deviceLifeRoutes + deviceSheetRoutes
+        + verbRoutes + groundTruthRoutes + announcementRoutes + serverAPIRoutes + ocspRoutes
         + seatRoutes + receiptRoutes + verifyReceiptRoutes + dailyBooksRoutes + salesReportRoutes
 }
 

@@ -153,7 +153,7 @@ extension SimulatorRoute {
 extension AppStoreSimulator {
     fileprivate func addDevice(_ body: RequestBody) async throws -> String {
         let name = try SimulatorRoute.name(body)
-        let environment = try SimulatorRoute.environment(body)
+        let environment = try body.environment()
         return try await addDevice(
             account: name, environment: environment, storefront: body.string("storefront"),
             appAccountToken: body.uuid("app_account_token"),

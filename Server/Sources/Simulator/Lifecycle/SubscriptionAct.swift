@@ -1,43 +1,22 @@
 import AppStoreFormats
 
-/// Something done to a subscription from outside, with all its parameters.
-package enum SubscriptionAct: Hashable, Sendable {
-    case cancel
-    case resume
-    /// The product to change to.
-    case changeProduct(String)
-    case failBilling
-    case recoverBilling
-    /// `of` is a transaction id. Without it, the latest transaction for which the act is possible.
-    /// The same applies to the cases below.
-    case refund(RefundOrder = RefundOrder(), of: String? = nil)
-    case reverseRefund(of: String? = nil)
-    case requestRefund(
-        ConsumptionRequestReason = .unintendedPurchase, RefundRequest.Decision? = nil,
-        of: String? = nil)
-    case raisePrice(PriceRise.Order)
-    case consent
-    case decline
-    case extend(ExtensionOrder)
-    case removeFromSale
-    case expire
-    case renewNow
-    case advancedCommerce(AdvancedCommerceChange)
-    /// The number of seats of the next period.
-    case changeSeats(Int64)
-    /// The number of seats to refund.
-    case refundSeats(Int64, reason: RevocationReason = .other, of: String? = nil)
-    /// The account that gets a seat.
-    case joinGroup(String)
-    case leaveGroup(String)
-}
+/// Something done to a subscription from outside, with its parameters: one change of the world.
+/// Simulated customers, scenarios and tests use the same acts as the routes.
+package struct SubscriptionAct: Sendable, CustomStringConvertible {
+    /// The verb and its chief parameter, for a person.
+    package let description: String
+    fileprivate let change: Change
 
-/// Something done to one transaction.
-package enum TransactionAct: Hashable, Sendable {
-    case refund(RefundOrder = RefundOrder())
-    case reverseRefund
-    case requestRefund(
-        ConsumptionRequestReason = .unintendedPurchase, RefundRequest.Decision? = nil)
+    /// Changes a world. Takes the original transaction id and the time, and returns the
+    /// notifications of the change.
+    typealias Change =
+        @Sendable (inout World, String, AppStoreDate) throws(SimulatorProblem) ->
+        [NotificationDraft]
+
+    init(_ description: String, _ change: @escaping Change) {
+        self.description = description
+        self.change = change
+    }
 }
 
 extension World {
@@ -45,51 +24,120 @@ extension World {
     mutating func apply(
         _ act: SubscriptionAct, to id: String, at now: AppStoreDate
     ) throws(SimulatorProblem) -> [NotificationDraft] {
-        switch act {
-        case .cancel: return try cancel(id, at: now)
-        case .resume: return try resume(id, at: now)
-        case .changeProduct(let productID): return try changeProduct(id, to: productID, at: now)
-        case .failBilling: return try failBilling(id)
-        case .recoverBilling: return try recoverBilling(id, at: now)
-        case .refund(let order, let transactionID):
-            let chosen = try target(transactionID, of: id, isRefunded: false)
-            return try refund(chosen, order, at: now)
-        case .reverseRefund(let transactionID):
-            return try reverseRefund(target(transactionID, of: id, isRefunded: true), at: now)
-        case .requestRefund(let reason, let decision, let transactionID):
-            let chosen = try target(transactionID, of: id, isRefunded: false)
-            return try requestRefund(chosen, reason: reason, decision: decision, at: now)
-        case .raisePrice(let order): return try raisePrice(id, order, at: now)
-        case .consent: return try consent(id, at: now)
-        case .decline: return try decline(id, at: now)
-        case .extend(let order): return try extend(id, by: order, at: now).notices
-        case .removeFromSale: return try removeFromSale(id)
-        case .expire: return try expire(id, at: now)
-        case .renewNow: return try renewNow(id, at: now)
-        case .advancedCommerce(let change):
-            return [try changeAdvancedCommerce(id, change, at: now)]
-        case .changeSeats(let seats): return try changeSeats(id, to: seats, at: now)
-        case .refundSeats(let count, let reason, let transactionID):
-            return try refundSeats(id, count, reason: reason, of: transactionID, at: now)
-        case .joinGroup(let account): return try joinGroup(id, account, at: now)
-        case .leaveGroup(let account): return try leaveGroup(id, account)
+        try act.change(&self, id, now)
+    }
+}
+
+// MARK: - The customer decides
+
+extension SubscriptionAct {
+    package static let cancel = Self("cancel") { world, id, now throws(SimulatorProblem) in
+        try world.cancel(id, at: now)
+    }
+
+    package static let resume = Self("resume") { world, id, now throws(SimulatorProblem) in
+        try world.resume(id, at: now)
+    }
+
+    package static func changeProduct(_ productID: String) -> Self {
+        Self("change-product \(productID)") { world, id, now throws(SimulatorProblem) in
+            try world.changeProduct(id, to: productID, at: now)
         }
     }
 
-    /// Applies an act to one transaction, of a subscription or not.
-    mutating func apply(
-        _ act: TransactionAct, toTransaction id: String, at now: AppStoreDate
-    ) throws(SimulatorProblem) -> [NotificationDraft] {
-        let id = canonicalID(of: id)
-        switch act {
-        case .refund(let order): return try refund(id, order, at: now)
-        case .reverseRefund: return try reverseRefund(id, at: now)
-        case .requestRefund(let reason, let decision):
-            return try requestRefund(id, reason: reason, decision: decision, at: now)
+    package static let consent = Self("consent") { world, id, now throws(SimulatorProblem) in
+        try world.consent(id, at: now)
+    }
+
+    package static let decline = Self("decline") { world, id, now throws(SimulatorProblem) in
+        try world.decline(id, at: now)
+    }
+
+    /// Redeems a code for a subscription that is active or over.
+    ///
+    /// - Parameters:
+    ///   - offer: the code's reference name.
+    ///   - productID: nil for the product that the subscription would renew as.
+    package static func redeemCode(offer: String, productID: String? = nil) -> Self {
+        Self("redeem-code \(offer)") { world, id, now throws(SimulatorProblem) in
+            try world.redeemCode(id, offerID: offer, productID: productID, at: now)
         }
     }
 
-    private func target(
+    /// Accepts a win-back offer for a subscription that is over.
+    ///
+    /// - Parameters:
+    ///   - offer: nil for the first offer.
+    ///   - productID: nil for the product that the subscription would renew as.
+    package static func winBack(offer: String? = nil, productID: String? = nil) -> Self {
+        Self("win-back") { world, id, now throws(SimulatorProblem) in
+            try world.winBack(id, offerID: offer, productID: productID, at: now)
+        }
+    }
+}
+
+// MARK: - Payments
+
+extension SubscriptionAct {
+    package static let failBilling = Self("fail-billing") { world, id, _ throws(SimulatorProblem) in
+        try world.failBilling(id)
+    }
+
+    package static let recoverBilling = Self("recover-billing") {
+        world, id, now throws(SimulatorProblem) in
+        try world.recoverBilling(id, at: now)
+    }
+
+    package static let renewNow = Self("renew-now") { world, id, now throws(SimulatorProblem) in
+        try world.renewNow(id, at: now)
+    }
+
+    /// - Parameter transactionID: nil for the latest transaction that is not refunded.
+    package static func refund(
+        _ order: RefundOrder = RefundOrder(), of transactionID: String? = nil
+    ) -> Self {
+        Self("refund") { world, id, now throws(SimulatorProblem) in
+            let chosen = try world.target(transactionID, of: id, isRefunded: false)
+            return try world.refund(chosen, order, at: now)
+        }
+    }
+
+    /// - Parameters:
+    ///   - count: how many seats.
+    ///   - transactionID: nil for the latest transaction that is not refunded.
+    package static func refundSeats(
+        _ count: Int64, reason: RevocationReason = .other, of transactionID: String? = nil
+    ) -> Self {
+        Self("refund of \(count) seats") { world, id, now throws(SimulatorProblem) in
+            try world.refundSeats(id, count, reason: reason, of: transactionID, at: now)
+        }
+    }
+
+    /// - Parameter transactionID: nil for the latest transaction that is refunded.
+    package static func reverseRefund(of transactionID: String? = nil) -> Self {
+        Self("reverse-refund") { world, id, now throws(SimulatorProblem) in
+            try world.reverseRefund(
+                world.target(transactionID, of: id, isRefunded: true), at: now)
+        }
+    }
+
+    /// - Parameters:
+    ///   - decision: nil if the App Store decides later.
+    ///   - transactionID: nil for the latest transaction that is not refunded.
+    package static func requestRefund(
+        _ reason: ConsumptionRequestReason = .unintendedPurchase,
+        _ decision: RefundRequest.Decision? = nil, of transactionID: String? = nil
+    ) -> Self {
+        let text = decision.map { "request-refund, \($0.rawValue)" } ?? "request-refund"
+        return Self(text) { world, id, now throws(SimulatorProblem) in
+            let chosen = try world.target(transactionID, of: id, isRefunded: false)
+            return try world.requestRefund(chosen, reason: reason, decision: decision, at: now)
+        }
+    }
+}
+
+extension World {
+    fileprivate func target(
         _ transactionID: String?, of id: String, isRefunded: Bool
     ) throws(SimulatorProblem) -> String {
         guard let transactionID else { return try refundable(id, isRefunded: isRefunded) }
@@ -97,5 +145,62 @@ extension World {
             throw .unknownTransaction(transactionID)
         }
         return canonicalID(of: transactionID)
+    }
+}
+
+// MARK: - The developer and the App Store decide
+
+extension SubscriptionAct {
+    package static func raisePrice(_ order: PriceRise.Order) -> Self {
+        Self("raise-price to \(order.price) thousandths") {
+            world, id, now throws(SimulatorProblem) in
+            try world.raisePrice(id, order, at: now)
+        }
+    }
+
+    package static func extend(_ order: ExtensionOrder) -> Self {
+        Self("extend") { world, id, now throws(SimulatorProblem) in
+            try world.extend(id, by: order, at: now).notices
+        }
+    }
+
+    package static let removeFromSale = Self("remove-from-sale") {
+        world, id, _ throws(SimulatorProblem) in
+        try world.removeFromSale(id)
+    }
+
+    package static let expire = Self("expire") { world, id, now throws(SimulatorProblem) in
+        try world.expire(id, at: now)
+    }
+
+    package static func advancedCommerce(_ change: AdvancedCommerceChange) -> Self {
+        Self("advanced-commerce") { world, id, now throws(SimulatorProblem) in
+            [try world.changeAdvancedCommerce(id, change, at: now)]
+        }
+    }
+}
+
+// MARK: - Seats
+
+extension SubscriptionAct {
+    /// - Parameter seats: how many the next period has.
+    package static func changeSeats(_ seats: Int64) -> Self {
+        Self("change-seats to \(seats)") { world, id, now throws(SimulatorProblem) in
+            try world.changeSeats(id, to: seats, at: now)
+        }
+    }
+
+    /// - Parameter account: gets a seat.
+    package static func joinGroup(_ account: String) -> Self {
+        Self("join-group \(account)") { world, id, now throws(SimulatorProblem) in
+            try world.joinGroup(id, account, at: now)
+        }
+    }
+
+    /// - Parameter account: loses its seat.
+    package static func leaveGroup(_ account: String) -> Self {
+        Self("leave-group \(account)") { world, id, _ throws(SimulatorProblem) in
+            try world.leaveGroup(id, account)
+        }
     }
 }

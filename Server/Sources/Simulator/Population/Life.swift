@@ -7,7 +7,7 @@ struct Life: Sendable {
     static let actsMax = 400
 
     /// What is done at a moment.
-    enum Intent: Hashable, Sendable {
+    enum Intent: Sendable {
         /// Gets a device and buys for the first time.
         case arrive
         /// Checks the subscription again.
@@ -32,7 +32,7 @@ struct Life: Sendable {
         case group(GroupWhim)
     }
 
-    struct Plan: Hashable, Sendable {
+    struct Plan: Sendable {
         let intent: Intent
         let at: AppStoreDate
     }

@@ -65,27 +65,6 @@ extension AppStoreSimulator {
         }
     }
 
-    /// Redeems a code for a subscription that is active or over.
-    @discardableResult
-    package func redeemCode(
-        _ originalTransactionID: String, offer: String, productID: String? = nil
-    ) async throws -> VerbOutcome {
-        try await performVerb(originalTransactionID) { world, now throws(SimulatorProblem) in
-            try world.redeemCode(
-                originalTransactionID, offerID: offer, productID: productID, at: now)
-        }
-    }
-
-    /// Accepts a win-back offer for a subscription that is over: the one named, or the first.
-    @discardableResult
-    package func winBack(
-        _ originalTransactionID: String, offer: String? = nil, productID: String? = nil
-    ) async throws -> VerbOutcome {
-        try await performVerb(originalTransactionID) { world, now throws(SimulatorProblem) in
-            try world.winBack(originalTransactionID, offerID: offer, productID: productID, at: now)
-        }
-    }
-
     /// Stops sharing a purchase with the family, or with the member whose share is named.
     package func stopSharing(_ id: String) async throws {
         _ = try await perform { world, _ throws(SimulatorProblem) in

@@ -69,7 +69,7 @@ extension AppStoreSimulator {
     private func perform(_ act: SubscriptionAct, for account: String) async throws -> String {
         let chain = try chain(of: account)
         try await change(chain, act)
-        return act.name
+        return act.description
     }
 
     // These functions are separate from the async ones, because the compiler cannot optimise an
@@ -159,34 +159,5 @@ extension [StoreKitProduct] {
             contains { $0.isAbove(one) } && contains { one.isAbove($0) }
         }
         return isBetween(product) || !contains(where: isBetween)
-    }
-}
-
-extension SubscriptionAct {
-    /// The name in the routes.
-    fileprivate var name: String {
-        switch self {
-        case .cancel: "cancel"
-        case .resume: "resume"
-        case .changeProduct(let product): "change-product \(product)"
-        case .failBilling: "fail-billing"
-        case .recoverBilling: "recover-billing"
-        case .refund: "refund"
-        case .reverseRefund: "reverse-refund"
-        case .requestRefund(_, let decision, _):
-            decision.map { "request-refund, \($0.rawValue)" } ?? "request-refund"
-        case .raisePrice(let rise): "raise-price to \(rise.price) thousandths"
-        case .consent: "consent"
-        case .decline: "decline"
-        case .extend: "extend"
-        case .removeFromSale: "remove-from-sale"
-        case .expire: "expire"
-        case .renewNow: "renew-now"
-        case .advancedCommerce: "advanced-commerce"
-        case .changeSeats(let seats): "change-seats to \(seats)"
-        case .refundSeats(let seats, _, _): "refund of \(seats) seats"
-        case .joinGroup(let account): "join-group \(account)"
-        case .leaveGroup(let account): "leave-group \(account)"
-        }
     }
 }

@@ -8,7 +8,7 @@ package struct Scenario: Sendable {
     package let summary: String
     let steps: [Step]
 
-    enum Step: Hashable, Sendable {
+    enum Step: Sendable {
         case buy(ProductKind)
         case act(SubscriptionAct)
         case change(ProductKind)

@@ -2,93 +2,25 @@ import AppStoreFormats
 
 // The control plane's routes about seats and groups, besides purchases and refunds.
 
-/// Who gets a seat or loses it.
-enum SeatVerb: String, Hashable, Sendable, CaseIterable {
-    case join = "join-group"
-    case leave = "leave-group"
-
-    fileprivate var summary: String {
-        switch self {
-        case .join: "An account accepts the purchaser's invitation by Apple's link."
-        case .leave: "A member leaves the group, or the purchaser removes them."
-        }
-    }
-}
-
 /// What an organization does with a seat.
 package enum OrganizationVerb: String, Hashable, Sendable, CaseIterable {
     case assign
     case unassign
-
-    fileprivate var summary: String {
-        switch self {
-        case .assign: "An organization assigns a seat to an account; it buys seats first if needed."
-        case .unassign: "An organization takes a seat back."
-        }
-    }
 }
 
 extension SimulatorRoute {
-    static let seatRoutes =
-        [
-            post(
-                "/_sim/seats", "What App Store Connect says about seats from now on.",
-                [
-                    Field("invitations", "string", "For groups that begin: apple or developer."),
-                    Field("sold", "object", "{product: false}: whether more seats are sold."),
-                ], gives: .json("SeatSettings")
-            ) { simulator, call in
-                try await simulator.changeSeats(call.body)
-                return .json(await simulator.seatSettings)
-            },
-            post(
-                "/_sim/subscriptions/{id}/change-seats",
-                "The purchaser plans the seats of the next period.",
-                [Field("seats", "integer", "How many; not more than now.")],
-                gives: .json("VerbAnswer")
-            ) { simulator, call in
-                guard let seats = try call.body.integer("seats") else {
-                    throw RequestBody.invalidField("seats", "a number")
-                }
-                let id = try await simulator.originalTransactionID(named: call.parameter("id"))
-                return .json(try await simulator.change(id, .changeSeats(seats)).json)
-            },
-        ] + SeatVerb.allCases.map(groupRoute) + OrganizationVerb.allCases.map(organizationRoute)
-
-    private static let accountField = Field("account", "string", "The Apple account's name.")
-
-    private static func groupRoute(_ verb: SeatVerb) -> Self {
+    static let seatRoutes = [
         post(
-            "/_sim/subscriptions/{id}/\(verb.rawValue)", verb.summary, [accountField],
-            gives: .json("VerbAnswer")
-        ) { simulator, call in
-            let id = try await simulator.originalTransactionID(named: call.parameter("id"))
-            let account = try call.body.requiredString("account")
-            let act: SubscriptionAct =
-                switch verb {
-                case .join: .joinGroup(account)
-                case .leave: .leaveGroup(account)
-                }
-            return .json(try await simulator.change(id, act).json)
-        }
-    }
-
-    private static func organizationRoute(_ verb: OrganizationVerb) -> Self {
-        post(
-            "/_sim/organizations/{id}/\(verb.rawValue)", verb.summary,
+            "/_sim/seats", "What App Store Connect says about seats from now on.",
             [
-                accountField, Field("product_id", "string", "Which subscription."),
-                Field("seats", "integer", "How many it buys first; 100 by default."),
-                Field("environment", "string", "production (default) or sandbox."),
-            ], gives: .json("Clock")
+                Field("invitations", "string", "For groups that begin: apple or developer."),
+                Field("sold", "object", "{product: false}: whether more seats are sold."),
+            ], gives: .json("SeatSettings")
         ) { simulator, call in
-            try await simulator.changeOrganization(
-                call.parameter("id"), verb, call.body.requiredString("product_id"),
-                account: call.body.requiredString("account"), in: environment(call.body),
-                seats: call.body.integer("seats"))
-            return .json(await simulator.clockJSON)
+            try await simulator.changeSeats(call.body)
+            return .json(await simulator.seatSettings)
         }
-    }
+    ]
 }
 
 extension AppStoreSimulator {

@@ -197,9 +197,9 @@ import Testing
             intent.map { String(describing: $0).contains(name) } ?? false
         }
         let whims: [(String, Double)] = [
-            ("refund(Simulator.RefundOrder", 0.025), ("requestRefund", 0.010),
+            ("act(refund)", 0.025), ("act(request-refund", 0.010),
             ("changeProduct(isRepeated: false", 0.040), ("changeProduct(isRepeated: true", 0.020),
-            ("act(Simulator.SubscriptionAct.cancel)", 0.015), ("raisePrice", 0.010),
+            ("act(cancel)", 0.015), ("act(raise-price", 0.010),
             ("redeemOffer", 0.006), ("refundPastPeriod", 0.020), ("buyOnce", 0.007),
             ("leaveFamily", 0.010), ("stopSharing", 0.010), ("extend", 0.006),
         ]

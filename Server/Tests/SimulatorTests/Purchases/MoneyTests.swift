@@ -120,7 +120,7 @@ import Testing
         try await stage.simulator.change(id, .raisePrice(rise))
         try await stage.simulator.change(id, .cancel)
         try await stage.advance("P2M")
-        try await stage.simulator.winBack(id)
+        try await stage.simulator.change(id, .winBack())
         let truth = try await stage.truth()
         #expect(truth.priceRise == nil && truth.nextPrice == 12_990)
         try await stage.advance("P1M")

@@ -184,10 +184,11 @@ import Testing
         case .buy(let product, let offer): try await stage.buy(product, offer: offer)
         case .redeem(let offer, let product):
             let id = try await stage.truth().originalTransactionID
-            try await stage.simulator.redeemCode(id, offer: offer, productID: product)
+            try await stage.simulator.change(
+                id, .redeemCode(offer: offer, productID: product))
         case .winBack(let offer):
             let id = try await stage.truth().originalTransactionID
-            try await stage.simulator.winBack(id, offer: offer)
+            try await stage.simulator.change(id, .winBack(offer: offer))
         case .does(let act):
             let id = try await stage.truth().originalTransactionID
             try await stage.simulator.change(id, act)
