@@ -21,9 +21,6 @@ struct ReportCall: Sendable {
 }
 
 extension AppStoreSimulator {
-    /// Maximum seconds from `iat` to `exp` of a token for App Store Connect.
-    static let connectTokenSecondsMax: Int64 = 1200
-
     nonisolated func addSalesReports(to router: Router<SimulatorContext>) {
         for endpoint in ReportCall.Endpoint.allCases {
             router.get(RouterPath("/\(endpoint.rawValue)")) { request, _ in
@@ -44,93 +41,113 @@ extension AppStoreSimulator {
     /// The response to a request: the compressed report, or Apple's error.
     func report(_ call: ReportCall) -> Result<[UInt8], ConnectError> {
         let answer: Result<[UInt8], ConnectError>
-        do throws(ConnectError) { answer = .success(Gzip.file(of: try file(call))) } catch {
+        do throws(ConnectError) {
+            answer = .success(Gzip.file(of: try call.file(in: self)))
+        } catch {
             answer = .failure(error)
         }
-        logReport(call, answer)
+        call.log(answer, in: self)
         return answer
     }
+}
 
-    private func file(_ call: ReportCall) throws(ConnectError) -> [UInt8] {
-        if let outage = faults.apiOutage, outage.includes(clock.now) { throw .outage }
-        try authorize(call)
+extension ReportCall {
+    /// Maximum seconds from `iat` to `exp` of a token for App Store Connect.
+    static let tokenSecondsMax: Int64 = 1200
+
+    fileprivate func file(
+        in simulator: isolated AppStoreSimulator
+    ) throws(ConnectError) -> [UInt8] {
+        if let outage = simulator.faults.apiOutage, outage.includes(simulator.clock.now) {
+            throw .outage
+        }
+        try authorize(in: simulator)
         let wildcards = ["a-gzip", "gzip", "*/*", "application/*"]
-        if let accept = call.accept, !wildcards.contains(where: accept.contains) {
+        if let accept, !wildcards.contains(where: accept.contains) {
             throw .notAcceptable
         }
-        switch call.endpoint {
-        case .sales: return try salesFile(call.query)
-        case .finance: return try financeFile(call.query)
+        switch endpoint {
+        case .sales: return try salesFile(in: simulator)
+        case .finance: return try financeFile(in: simulator)
         }
     }
 
-    private func authorize(_ call: ReportCall) throws(ConnectError) {
+    private func authorize(in simulator: isolated AppStoreSimulator) throws(ConnectError) {
         do throws(BearerToken.Refusal) {
             let token = try BearerToken(
-                call.authorization, keys: settings.apiKeys, bundleID: nil)
+                authorization, keys: simulator.settings.apiKeys, bundleID: nil)
             try token.requireCurrent(
-                at: [call.arrived, clock.now], secondsMax: Self.connectTokenSecondsMax)
+                at: [arrived, simulator.clock.now], secondsMax: Self.tokenSecondsMax)
         } catch {
-            appendToLog(.refusedToken, [("reason", .string(error.reason))])
+            simulator.appendToLog(.refusedToken, [("reason", .string(error.reason))])
             throw .unauthorized
         }
     }
 
-    private func salesFile(_ query: [(name: String, value: String)]) throws(ConnectError)
-        -> [UInt8]
-    {
-        let availability = ReportAvailability(calendar: settings.reports.calendar)
+    private func salesFile(
+        in simulator: isolated AppStoreSimulator
+    ) throws(ConnectError) -> [UInt8] {
+        let availability = ReportAvailability(calendar: simulator.settings.reports.calendar)
         let request = try SalesReportQuery(query, known: SalesReportQuery.salesFilters)
-            .salesRequest(settings.reports, latest: availability.latestDay(at: clock.now))
+            .salesRequest(
+                simulator.settings.reports, latest: availability.latestDay(at: simulator.clock.now))
         let (first, last) = (request.period.first, request.period.last)
-        try availability.check(request.period, at: clock.now)
-        let books = ReportBooks(world)
+        try availability.check(request.period, at: simulator.clock.now)
+        let books = ReportBooks(simulator.world)
         switch request.kind {
         case .sales:
-            return try bytes(books.salesRows(from: first, to: last), request.version)
-        case .subscription: return try bytes(books.subscriptionRows(at: last), request.version)
-        case .subscriptionEvent: return try bytes(books.eventRows(on: last), request.version)
-        case .subscriber: return try bytes(books.subscriberRows(on: last), request.version)
+            return try bytes(
+                books.salesRows(from: first, to: last), request.version, in: simulator)
+        case .subscription:
+            return try bytes(books.subscriptionRows(at: last), request.version, in: simulator)
+        case .subscriptionEvent:
+            return try bytes(books.eventRows(on: last), request.version, in: simulator)
+        case .subscriber:
+            return try bytes(books.subscriberRows(on: last), request.version, in: simulator)
         case .offerCodeRedemption, .preOrder, .financial: throw .noSales
         }
     }
 
-    private func financeFile(_ query: [(name: String, value: String)]) throws(ConnectError)
-        -> [UInt8]
-    {
+    private func financeFile(
+        in simulator: isolated AppStoreSimulator
+    ) throws(ConnectError) -> [UInt8] {
         let request = try SalesReportQuery(query, known: SalesReportQuery.financeFilters)
-            .financeRequest(settings.reports)
-        let availability = ReportAvailability(calendar: settings.reports.calendar)
-        try availability.check(request.month, at: clock.now)
-        let rows = ReportBooks(world)
+            .financeRequest(simulator.settings.reports)
+        let availability = ReportAvailability(calendar: simulator.settings.reports.calendar)
+        try availability.check(request.month, at: simulator.clock.now)
+        let rows = ReportBooks(simulator.world)
             .financialRows(of: request.month, region: request.regionCode)
         let isOfAllRegions = request.regionCode == FinanceReportRequest.allRegions
-        return try bytes(rows, nil, ending: isOfAllRegions ? .countries : .totals)
+        return try bytes(
+            rows, nil, ending: isOfAllRegions ? .countries : .totals, in: simulator)
     }
 
     private func bytes<Row: SalesReportRow>(
-        _ rows: [Row], _ version: SalesReportVersion?, ending: SalesReportEnding = .totals
+        _ rows: [Row], _ version: SalesReportVersion?, ending: SalesReportEnding = .totals,
+        in simulator: isolated AppStoreSimulator
     ) throws(ConnectError) -> [UInt8] {
         guard !rows.isEmpty else { throw .noSales }
         do throws(SalesReportFailure) {
             return try SalesReport(version: version, rows: rows, ending: ending).bytes()
         } catch {
-            appendToLog(.trouble, [("error", .string("\(error)"))])
+            simulator.appendToLog(.trouble, [("error", .string("\(error)"))])
             throw .internalError
         }
     }
 
-    private func logReport(_ call: ReportCall, _ answer: Result<[UInt8], ConnectError>) {
-        let query = call.query.map { JSON.string("\($0.name)=\($0.value)") }
+    fileprivate func log(
+        _ answer: Result<[UInt8], ConnectError>, in simulator: isolated AppStoreSimulator
+    ) {
+        let query = query.map { JSON.string("\($0.name)=\($0.value)") }
         let error: ConnectError? =
             switch answer {
             case .success: nil
             case .failure(let error): error
             }
-        appendToLog(
+        simulator.appendToLog(
             .call,
             [
-                ("endpoint", .string("GET \(call.endpoint.rawValue)")),
+                ("endpoint", .string("GET \(endpoint.rawValue)")),
                 ("environment", .string(SimulatedEnvironment.production.rawValue)),
                 ("query", .array(query)),
                 ("status", .integer(Int64(error?.status ?? 200))),
@@ -166,7 +183,7 @@ extension SimulatorRoute {
             gives: .json("APIToken")
         ) { simulator, _ in
             let token = try APIKey.wellKnownToken(
-                for: nil, at: .machineNow, seconds: AppStoreSimulator.connectTokenSecondsMax)
+                for: nil, at: .machineNow, seconds: ReportCall.tokenSecondsMax)
             return .json(["token": .string(token)])
         }
     ]

@@ -27,8 +27,9 @@ extension AppStoreSimulator {
         var run = ScenarioRun(
             scenario: scenario, account: account, deviceID: device,
             groundTruth: try groundTruth(of: account))
+        let play = ScenarioPlay(account: account, deviceID: device)
         for step in scenario.steps {
-            let what = try await perform(step, account, device)
+            let what = try await play.perform(step, in: self)
             run.steps.append((clock.now, what))
             appendToLog(
                 .scenario, [("account", .string(account)), ("step", .string(what))])
@@ -37,38 +38,47 @@ extension AppStoreSimulator {
         run.groundTruth = try groundTruth(of: account)
         return run
     }
+}
+
+/// A scenario being played: whom its steps concern.
+private struct ScenarioPlay {
+    let account: String
+    let deviceID: String
 
     /// Performs one step, and returns its description.
-    private func perform(
-        _ step: Scenario.Step, _ account: String, _ device: String
+    func perform(
+        _ step: Scenario.Step, in simulator: isolated AppStoreSimulator
     ) async throws -> String {
         switch step {
         case .buy(let wish):
-            let order = try order(wish, account)
-            _ = try await purchase(order, on: device)
+            let order = try order(wish, in: simulator)
+            _ = try await simulator.purchase(order, on: deviceID)
             return "buys \(order.productID)"
-        case .act(let act): return try await perform(act, for: account)
+        case .act(let act): return try await perform(act, in: simulator)
         case .change(let wish):
-            return try await perform(changeOfProduct(wish, account), for: account)
+            return try await perform(changeOfProduct(wish, in: simulator), in: simulator)
         case .raisePrice(let needsConsent):
-            return try await perform(priceRise(needsConsent, account), for: account)
+            return try await perform(priceRise(needsConsent, in: simulator), in: simulator)
         case .wait(let text):
-            try await advance(by: duration(text))
+            try await simulator.advance(by: duration(text))
             return "\(text) pass"
         case .outage(let days):
-            let until = world.calendar.moment(clock.now, plus: .days(Int(days)))
-            let outage = Outage(from: clock.now, until: until)
-            setFaults { $0.notificationOutage = outage }
+            let until = simulator.world.calendar.moment(
+                simulator.clock.now, plus: .days(Int(days)))
+            let outage = Outage(from: simulator.clock.now, until: until)
+            simulator.setFaults { $0.notificationOutage = outage }
             return "no notifications for \(days) days"
         case .strike(let fault):
-            try strike(next: fault)
+            try strike(next: fault, in: simulator)
             return "the next notification meets \(fault.rawValue)"
         }
     }
 
-    private func perform(_ act: SubscriptionAct, for account: String) async throws -> String {
-        let chain = try chain(of: account)
-        try await change(chain, act)
+    private func perform(
+        _ act: SubscriptionAct, in simulator: isolated AppStoreSimulator
+    ) async throws -> String {
+        let chain = try chain(in: simulator.world)
+        try await simulator.change(chain, act)
         return act.description
     }
 
@@ -76,23 +86,24 @@ extension AppStoreSimulator {
     // async function with both typed and untyped errors.
 
     private func order(
-        _ wish: Scenario.ProductKind, _ account: String
+        _ wish: Scenario.ProductKind, in simulator: isolated AppStoreSimulator
     ) throws(SimulatorProblem) -> PurchaseOrder {
         // A trial is used only if the scenario is about one.
         let offer = wish == .withTrial ? nil : PurchaseOrder.noOffer
-        return PurchaseOrder(try product(wish, account).id, offerID: offer)
+        return PurchaseOrder(try product(wish, in: simulator).id, offerID: offer)
     }
 
     private func changeOfProduct(
-        _ wish: Scenario.ProductKind, _ account: String
+        _ wish: Scenario.ProductKind, in simulator: isolated AppStoreSimulator
     ) throws(SimulatorProblem) -> SubscriptionAct {
-        .changeProduct(try product(wish, account).id)
+        .changeProduct(try product(wish, in: simulator).id)
     }
 
     private func priceRise(
-        _ needsConsent: Bool, _ account: String
+        _ needsConsent: Bool, in simulator: isolated AppStoreSimulator
     ) throws(SimulatorProblem) -> SubscriptionAct {
-        let price = try world.subscription(chain(of: account)).nextProduct.price
+        let chain = try chain(in: simulator.world)
+        let price = try simulator.world.subscription(chain).nextProduct.price
         return .raisePrice(.init(price: price * 2, needsConsent: needsConsent))
     }
 
@@ -103,11 +114,15 @@ extension AppStoreSimulator {
         return duration
     }
 
-    private func strike(next fault: NotificationFault) throws(SimulatorProblem) {
-        try setFaults { faults throws(SimulatorProblem) in try faults.notifications.order([fault]) }
+    private func strike(
+        next fault: NotificationFault, in simulator: isolated AppStoreSimulator
+    ) throws(SimulatorProblem) {
+        try simulator.setFaults { faults throws(SimulatorProblem) in
+            try faults.notifications.order([fault])
+        }
     }
 
-    private func chain(of account: String) throws(SimulatorProblem) -> String {
+    private func chain(in world: World) throws(SimulatorProblem) -> String {
         let key = Account.Key(name: account, environment: .production)
         guard let chain = world.accounts[key]?.chains.values.max() else {
             throw .unknownSubscription(account)
@@ -117,16 +132,17 @@ extension AppStoreSimulator {
 
     /// The first product of the shop that matches a scenario's requirement.
     private func product(
-        _ wish: Scenario.ProductKind, _ account: String
+        _ wish: Scenario.ProductKind, in simulator: isolated AppStoreSimulator
     ) throws(SimulatorProblem) -> StoreKitProduct {
-        let products = settings.shop.groups.flatMap(\.subscriptions)
+        let products = simulator.settings.shop.groups.flatMap(\.subscriptions)
         let found: StoreKitProduct?
         switch wish {
         case .monthly: found = products.first { $0.isMonthly && products.hasNeighbours(of: $0) }
         case .withTrial:
             found = products.first { $0.subscription?.introductoryOffer?.discount == .freeTrial }
         case .higher, .lower:
-            let present = try world.subscription(chain(of: account)).latest.product
+            let chain = try chain(in: simulator.world)
+            let present = try simulator.world.subscription(chain).latest.product
             found = products.first { wish == .higher ? $0.isAbove(present) : present.isAbove($0) }
         }
         guard let found else {

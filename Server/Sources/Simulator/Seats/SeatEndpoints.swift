@@ -7,21 +7,23 @@ import HTTPTypes
 enum SeatEndpoints {
     static let all = [
         endpoint(.post, "v1/transactions/{id}/seats") { simulator, call in
-            try simulator.claimSeat(call)
+            try claimSeat(call, in: simulator)
         },
         endpoint(.get, "v1/transactions/{id}/seats") { simulator, call in
-            try simulator.seatInfo(call)
+            try seatInfo(call, in: simulator)
         },
         endpoint(.delete, "v1/transactions/{id}/seats/{claim}") { simulator, call in
-            try simulator.unclaimSeat(call)
+            try unclaimSeat(call, in: simulator)
         },
         endpoint(.post, "v1/transactions/{id}/seats/{claim}/associate") { simulator, call in
-            try simulator.associateSeat(call)
+            try associateSeat(call, in: simulator)
         },
         endpoint(.get, "v1/currentGroups/{id}") { simulator, call in
-            try simulator.customerGroups(call)
+            try customerGroups(call, in: simulator)
         },
-        endpoint(.get, "v1/group/{id}") { simulator, call in try simulator.groupMembers(call) },
+        endpoint(.get, "v1/group/{id}") { simulator, call in
+            try groupMembers(call, in: simulator)
+        },
     ]
 
     private static func endpoint(
@@ -63,52 +65,63 @@ extension APIError {
         4_030_028, "Forbidden - assigned subscriptions are extended with their purchaser's.")
 }
 
-extension AppStoreSimulator {
+extension SeatEndpoints {
     // None of these waits for a turn: a backend may call while a notification is posted to it.
 
-    fileprivate func claimSeat(_ call: APICall) throws -> APIResponse {
+    private static func claimSeat(
+        _ call: APICall, in simulator: isolated AppStoreSimulator
+    ) throws -> APIResponse {
         let body = try call.body()
         guard let request = body["requestIdentifier"]?.string.flatMap(UUID.init(uuidString:))
         else { throw APIError.invalidRequestIdentifier }
-        let claim = try world.claimSeat(
+        let claim = try simulator.world.claimSeat(
             request.uuidString.lowercased(), for: body["appTransactionId"]?.string,
-            of: call.parameter("id"), in: call.environment, at: clock.now)
+            of: call.parameter("id"), in: call.environment, at: simulator.clock.now)
         return .ok([.init("seatClaimId", .string(claim.id))])
     }
 
-    fileprivate func seatInfo(_ call: APICall) throws -> APIResponse {
-        let chain = try world.claimedChain(
-            call.parameter("id"), in: call.environment, at: clock.now)
+    private static func seatInfo(
+        _ call: APICall, in simulator: isolated AppStoreSimulator
+    ) throws -> APIResponse {
+        let chain = try simulator.world.claimedChain(
+            call.parameter("id"), in: call.environment, at: simulator.clock.now)
         let open = chain.group?.openClaims ?? []
-        let free = world.claimableSeats(of: chain, at: clock.now) - Int64(open.count)
+        let free =
+            simulator.world.claimableSeats(of: chain, at: simulator.clock.now) - Int64(open.count)
         return .ok([
-            .init("totalSeatCount", .integer(chain.seats(at: clock.now))),
+            .init("totalSeatCount", .integer(chain.seats(at: simulator.clock.now))),
             .init("availableSeatCount", .integer(max(0, free))),
             .init("assignedSeatClaimIds", .array(open.map { .string($0.id) })),
         ])
     }
 
-    fileprivate func unclaimSeat(_ call: APICall) throws -> APIResponse {
-        try world.unclaimSeat(
+    private static func unclaimSeat(
+        _ call: APICall, in simulator: isolated AppStoreSimulator
+    ) throws -> APIResponse {
+        try simulator.world.unclaimSeat(
             call.uuid("claim", else: .seatClaimIDNotFound), of: call.parameter("id"),
-            in: call.environment, at: clock.now)
+            in: call.environment, at: simulator.clock.now)
         return APIResponse(200)
     }
 
-    fileprivate func associateSeat(_ call: APICall) throws -> APIResponse {
+    private static func associateSeat(
+        _ call: APICall, in simulator: isolated AppStoreSimulator
+    ) throws -> APIResponse {
         let app = try call.body()["appTransactionId"]?.string
         guard let app else { throw APIError.appTransactionIDNotFound }
-        try world.associateSeat(
+        try simulator.world.associateSeat(
             call.uuid("claim", else: .seatClaimIDNotFound), with: app, of: call.parameter("id"),
-            in: call.environment, at: clock.now)
+            in: call.environment, at: simulator.clock.now)
         return APIResponse(200)
     }
 
     // MARK: - Groups
 
-    fileprivate func customerGroups(_ call: APICall) throws -> APIResponse {
-        let account = try world.account(ofAny: call.parameter("id"), in: call.environment)
-        let chains = world.groups(of: account, at: clock.now)
+    private static func customerGroups(
+        _ call: APICall, in simulator: isolated AppStoreSimulator
+    ) throws -> APIResponse {
+        let account = try simulator.world.account(ofAny: call.parameter("id"), in: call.environment)
+        let chains = simulator.world.groups(of: account, at: simulator.clock.now)
         var groups = chains.map { chain -> JSON in
             var members = [JSON.Member("groupId", .string(chain.group?.id ?? ""))]
             let isOrganization = chain.group?.isOrganization == true
@@ -130,7 +143,9 @@ extension AppStoreSimulator {
         return .ok([.init("groups", .array(groups))])
     }
 
-    fileprivate func groupMembers(_ call: APICall) throws -> APIResponse {
+    private static func groupMembers(
+        _ call: APICall, in simulator: isolated AppStoreSimulator
+    ) throws -> APIResponse {
         let id = call.parameter("id")
         guard World.isID(id) else { throw APIError.invalidGroupID }
         let limit = call.value("limit").map { Int($0) ?? 0 } ?? SeatEndpoints.membersMax
@@ -139,7 +154,8 @@ extension AppStoreSimulator {
         let all =
             id == SeatEndpoints.placeholderGroup
             ? [SeatEndpoints.placeholderMember]
-            : try world.members(ofGroup: id, in: call.environment, at: clock.now)
+            : try simulator.world.members(
+                ofGroup: id, in: call.environment, at: simulator.clock.now)
         guard (0...all.count).contains(start) else { throw APIError.invalidPaginationToken }
         let page = all[start...].prefix(limit)
         let hasMore = page.endIndex < all.count

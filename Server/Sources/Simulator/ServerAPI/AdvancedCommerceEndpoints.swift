@@ -10,27 +10,27 @@ enum AdvancedCommerceEndpoints {
         endpoint("subscription/migrate/{id}") { simulator, call, body in
             let change = AdvancedCommerceChange(
                 .migration, displayName: try body.displayName(), description: try body.text())
-            return try await simulator.change(call, .advancedCommerce(change))
+            return try await apply(call, .advancedCommerce(change), in: simulator)
         },
         endpoint("subscription/changeMetadata/{id}") { simulator, call, body in
             let change = AdvancedCommerceChange(
                 .metadataUpdate, displayName: try body.displayName(),
                 description: try body.text())
-            return try await simulator.change(call, .advancedCommerce(change))
+            return try await apply(call, .advancedCommerce(change), in: simulator)
         },
         endpoint("subscription/changePrice/{id}") { simulator, call, body in
             let change = AdvancedCommerceChange(.priceChange, price: try body.price())
-            return try await simulator.change(call, .advancedCommerce(change))
+            return try await apply(call, .advancedCommerce(change), in: simulator)
         },
         endpoint("subscription/cancel/{id}") { simulator, call, _ in
-            try await simulator.change(call, .cancel)
+            try await apply(call, .cancel, in: simulator)
         },
         endpoint("subscription/revoke/{id}") { simulator, call, body in
             let order = RefundOrder(try body.share(of: body.json["refundType"]))
-            return try await simulator.change(call, .refund(order))
+            return try await apply(call, .refund(order), in: simulator)
         },
         endpoint("transaction/requestRefund/{id}") { simulator, call, body in
-            try await simulator.requestRefund(call, body)
+            try await requestRefund(call, body, in: simulator)
         },
     ]
 
@@ -43,7 +43,7 @@ enum AdvancedCommerceEndpoints {
     ) -> APIEndpoint {
         // Apple publishes no rate limit for these.
         var endpoint = APIEndpoint(.post, "v1/" + path, perSecond: nil) { simulator, call in
-            try await answer(simulator, call, simulator.body(of: call))
+            try await answer(simulator, call, body(of: call, in: simulator))
         }
         endpoint.root = root
         return endpoint
@@ -116,36 +116,44 @@ struct AdvancedCommerceBody: Sendable {
     var isToBeDeclined: Bool { part?["refundReason"] == "SIMULATE_REFUND_DECLINE" }
 }
 
-extension AppStoreSimulator {
-    fileprivate func body(of call: APICall) throws(APIError) -> AdvancedCommerceBody {
+extension AdvancedCommerceEndpoints {
+    private static func body(
+        of call: APICall, in simulator: isolated AppStoreSimulator
+    ) throws(APIError) -> AdvancedCommerceBody {
         let body = try AdvancedCommerceBody(call.body())
-        guard !api.references.contains(body.reference) else { throw .repeatedRequestReferenceID }
-        _ = try world.transaction(call.parameter("id"), in: call.environment)
-        guard api.references.count < AdvancedCommerceBody.referencesMax else {
+        guard !simulator.api.references.contains(body.reference) else {
+            throw .repeatedRequestReferenceID
+        }
+        _ = try simulator.world.transaction(call.parameter("id"), in: call.environment)
+        guard simulator.api.references.count < AdvancedCommerceBody.referencesMax else {
             throw .generalInternal
         }
-        api.references.insert(body.reference)
+        simulator.api.references.insert(body.reference)
         return body
     }
 
-    fileprivate func change(_ call: APICall, _ act: SubscriptionAct) async throws -> APIResponse {
-        let id = try world.transaction(call.parameter("id"), in: call.environment).originalID
-        guard world.subscriptions[id] != nil else { throw APIError.invalidTransactionID }
+    private static func apply(
+        _ call: APICall, _ act: SubscriptionAct, in simulator: isolated AppStoreSimulator
+    ) async throws -> APIResponse {
+        let id = try simulator.world.transaction(call.parameter("id"), in: call.environment)
+            .originalID
+        guard simulator.world.subscriptions[id] != nil else { throw APIError.invalidTransactionID }
         do {
-            _ = try await perform { world, now throws(SimulatorProblem) in
+            _ = try await simulator.perform { world, now throws(SimulatorProblem) in
                 ((), try world.apply(act, to: id, at: now))
             }
         } catch let problem as SimulatorProblem where problem.status < 500 {
-            appendToLog(.refusedChange, [("reason", .string(problem.description))])
+            simulator.appendToLog(.refusedChange, [("reason", .string(problem.description))])
             throw APIError.badRequest
         }
-        return try documents(of: id)
+        return try documents(of: id, in: simulator)
     }
 
-    fileprivate func requestRefund(
-        _ call: APICall, _ body: AdvancedCommerceBody
+    private static func requestRefund(
+        _ call: APICall, _ body: AdvancedCommerceBody, in simulator: isolated AppStoreSimulator
     ) async throws -> APIResponse {
-        let transaction = try world.transaction(call.parameter("id"), in: call.environment)
+        let transaction = try simulator.world.transaction(
+            call.parameter("id"), in: call.environment)
         let act: TransactionAct
         if body.isToBeDeclined {
             act = .requestRefund(.other, .declined)
@@ -153,25 +161,27 @@ extension AppStoreSimulator {
             act = .refund(RefundOrder(try body.share(of: transaction.price)))
         }
         do {
-            _ = try await perform { world, now throws(SimulatorProblem) in
+            _ = try await simulator.perform { world, now throws(SimulatorProblem) in
                 ((), try world.apply(act, toTransaction: transaction.id, at: now))
             }
         } catch let problem as SimulatorProblem where problem.status < 500 {
-            appendToLog(.refusedChange, [("reason", .string(problem.description))])
+            simulator.appendToLog(.refusedChange, [("reason", .string(problem.description))])
             throw APIError.badRequest
         }
-        let after = try world.transaction(transaction.id, in: call.environment)
-        let payload = world.payload(of: after, at: clock.now)
-        return .ok([.init("signedTransactionInfo", try sign(payload))])
+        let after = try simulator.world.transaction(transaction.id, in: call.environment)
+        let payload = simulator.world.payload(of: after, at: simulator.clock.now)
+        return .ok([.init("signedTransactionInfo", try simulator.sign(payload))])
     }
 
-    private func documents(of id: String) throws -> APIResponse {
-        let subscription = try world.subscription(id)
-        let renewal = world.renewalPayload(of: subscription, at: clock.now)
-        let transaction = world.payload(of: subscription.latest, at: clock.now)
+    private static func documents(
+        of id: String, in simulator: isolated AppStoreSimulator
+    ) throws -> APIResponse {
+        let subscription = try simulator.world.subscription(id)
+        let renewal = simulator.world.renewalPayload(of: subscription, at: simulator.clock.now)
+        let transaction = simulator.world.payload(of: subscription.latest, at: simulator.clock.now)
         return try .ok([
-            .init("signedRenewalInfo", sign(renewal)),
-            .init("signedTransactionInfo", sign(transaction)),
+            .init("signedRenewalInfo", simulator.sign(renewal)),
+            .init("signedTransactionInfo", simulator.sign(transaction)),
         ])
     }
 }

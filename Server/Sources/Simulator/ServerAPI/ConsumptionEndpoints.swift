@@ -7,12 +7,12 @@ enum ConsumptionEndpoints {
         APIEndpoint(
             .put, "v2/transactions/consumption/{id}", perSecond: 50
         ) { simulator, call in
-            try await simulator.receiveConsumption(call)
+            try await receiveConsumption(call, in: simulator)
         },
         APIEndpoint(
             .put, "v1/transactions/consumption/{id}", perSecond: 50
         ) { simulator, call in
-            try await simulator.receiveConsumptionV1(call)
+            try await receiveConsumptionV1(call, in: simulator)
         },
     ]
 }
@@ -106,30 +106,37 @@ struct ConsumptionBody: Hashable, Sendable {
     ]
 }
 
-extension AppStoreSimulator {
-    fileprivate func receiveConsumption(_ call: APICall) async throws -> APIResponse {
-        let transaction = try world.transaction(call.parameter("id"), in: call.environment)
-        try requirePurchased(transaction)
+extension ConsumptionEndpoints {
+    private static func receiveConsumption(
+        _ call: APICall, in simulator: isolated AppStoreSimulator
+    ) async throws -> APIResponse {
+        let transaction = try simulator.world.transaction(
+            call.parameter("id"), in: call.environment)
+        try TransactionEndpoints.requirePurchased(transaction, in: simulator)
         let body = try ConsumptionBody(call.body(), for: transaction.product.type)
-        return try recordConsumptionBody(body, call.body(), of: transaction)
+        return try recordConsumptionBody(body, call.body(), of: transaction, in: simulator)
     }
 
     /// Version 1 is for consumables and subscriptions only.
-    fileprivate func receiveConsumptionV1(_ call: APICall) async throws -> APIResponse {
-        let transaction = try world.transaction(call.parameter("id"), in: call.environment)
+    private static func receiveConsumptionV1(
+        _ call: APICall, in simulator: isolated AppStoreSimulator
+    ) async throws -> APIResponse {
+        let transaction = try simulator.world.transaction(
+            call.parameter("id"), in: call.environment)
         guard [.consumable, .autoRenewable].contains(transaction.product.type) else {
             throw APIError.invalidTransactionTypeNotSupported
         }
-        try requirePurchased(transaction)
+        try TransactionEndpoints.requirePurchased(transaction, in: simulator)
         return try recordConsumptionBody(
-            ConsumptionBody(first: call.body()), call.body(), of: transaction)
+            ConsumptionBody(first: call.body()), call.body(), of: transaction, in: simulator)
     }
 
     /// Of several responses the last one counts.
-    private func recordConsumptionBody(
-        _ body: ConsumptionBody, _ json: JSON, of transaction: StoreTransaction
+    private static func recordConsumptionBody(
+        _ body: ConsumptionBody, _ json: JSON, of transaction: StoreTransaction,
+        in simulator: isolated AppStoreSimulator
     ) throws -> APIResponse {
-        try record { world, now throws(SimulatorProblem) in
+        try simulator.record { world, now throws(SimulatorProblem) in
             try world.recordConsumption(body.response, of: transaction.id, body: json, at: now)
         }
         return APIResponse(202)

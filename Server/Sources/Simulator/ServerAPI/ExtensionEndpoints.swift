@@ -5,15 +5,15 @@ import Foundation
 enum ExtensionEndpoints {
     static let all = [
         APIEndpoint(.post, "v1/subscriptions/extend/mass", perSecond: 1) { simulator, call in
-            try await simulator.extendAll(call)
+            try await extendAll(call, in: simulator)
         },
         APIEndpoint(
             .get, "v1/subscriptions/extend/mass/{product}/{request}", perSecond: nil
         ) { simulator, call in
-            try simulator.extensionStatus(call)
+            try extensionStatus(call, in: simulator)
         },
         APIEndpoint(.put, "v1/subscriptions/extend/{id}", perSecond: 20) { simulator, call in
-            try await simulator.extendOne(call)
+            try await extendOne(call, in: simulator)
         },
     ]
 }
@@ -36,12 +36,16 @@ extension ExtensionOrder {
     }
 }
 
-extension AppStoreSimulator {
-    fileprivate func extendOne(_ call: APICall) async throws -> APIResponse {
+extension ExtensionEndpoints {
+    private static func extendOne(
+        _ call: APICall, in simulator: isolated AppStoreSimulator
+    ) async throws -> APIResponse {
         let order = try ExtensionOrder(call.body())
-        let original = try world.original(call.parameter("id"), in: call.environment)
-        guard world.subscriptions[original.id] != nil else { throw APIError.extensionIneligible }
-        let (answer, _) = try await performForAPI { world, now throws(SimulatorProblem) in
+        let original = try simulator.world.original(call.parameter("id"), in: call.environment)
+        guard simulator.world.subscriptions[original.id] != nil else {
+            throw APIError.extensionIneligible
+        }
+        let (answer, _) = try await performForAPI(in: simulator) { world, now throws(SimulatorProblem) in
             try world.extend(original.id, by: order, at: now)
         }
         let line = answer.webOrderLineItemID.map {
@@ -55,20 +59,22 @@ extension AppStoreSimulator {
     }
 
     /// Idempotent: a repeated request gets the same response and does nothing.
-    fileprivate func extendAll(_ call: APICall) async throws -> APIResponse {
+    private static func extendAll(
+        _ call: APICall, in simulator: isolated AppStoreSimulator
+    ) async throws -> APIResponse {
         let body = try call.body()
         let order = try ExtensionOrder(body)
         guard UUID(uuidString: order.requestID) != nil else {
             throw APIError.invalidRequestIdentifier
         }
         let product = body["productId"]?.string ?? ""
-        guard (try? world.product(product))?.subscription != nil else {
+        guard (try? simulator.world.product(product))?.subscription != nil else {
             throw APIError.invalidProductID
         }
         let wish = MassExtension(
             order, productID: product, storefronts: try Self.storefronts(body),
             environment: call.environment)
-        _ = try await performForAPI { world, now throws(SimulatorProblem) in
+        _ = try await performForAPI(in: simulator) { world, now throws(SimulatorProblem) in
             try world.massExtend(wish, at: now)
             return ((), [])
         }
@@ -88,11 +94,14 @@ extension AppStoreSimulator {
         return storefronts
     }
 
-    fileprivate func extensionStatus(_ call: APICall) throws -> APIResponse {
+    private static func extensionStatus(
+        _ call: APICall, in simulator: isolated AppStoreSimulator
+    ) throws -> APIResponse {
         let id = call.parameter("request")
         guard UUID(uuidString: id) != nil else { throw APIError.invalidRequestIdentifier }
         let key = MassExtension.Key(requestID: id, environment: call.environment)
-        guard let wish = world.massExtensions[key], wish.productID == call.parameter("product")
+        guard let wish = simulator.world.massExtensions[key],
+            wish.productID == call.parameter("product")
         else { throw APIError.statusRequestNotFound }
         let identifier = JSON.Member("requestIdentifier", .string(id))
         guard let completed = wish.completed else {
@@ -106,12 +115,13 @@ extension AppStoreSimulator {
     }
 
     /// Performs a change of the world and turns its refusals into Apple's errors.
-    private func performForAPI<Value: Sendable>(
+    private static func performForAPI<Value: Sendable>(
+        in simulator: isolated AppStoreSimulator,
         _ change: (inout World, AppStoreDate) throws(SimulatorProblem) -> (
             Value, [NotificationDraft]
         )
     ) async throws -> (Value, [NotificationDraft]) {
-        do { return try await perform(change) } catch let problem as SimulatorProblem {
+        do { return try await simulator.perform(change) } catch let problem as SimulatorProblem {
             switch problem.code {
             case "extension_limit": throw APIError.extensionsUsedUp
             case "extension_of_seat": throw APIError.assignedExtensionIneligible

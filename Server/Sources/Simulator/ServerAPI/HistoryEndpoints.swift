@@ -7,69 +7,80 @@ enum HistoryEndpoints {
 
     static let all = [
         APIEndpoint(.get, "v2/history/{id}", perSecond: 50) { simulator, call in
-            try simulator.history(call, withFinishedConsumables: true)
+            try history(call, withFinishedConsumables: true, in: simulator)
         },
         APIEndpoint(.get, "v1/history/{id}", perSecond: 50) { simulator, call in
-            try simulator.history(call, withFinishedConsumables: false)
+            try history(call, withFinishedConsumables: false, in: simulator)
         },
         APIEndpoint(.get, "v2/refund/lookup/{id}", perSecond: 10) { simulator, call in
-            try simulator.refunds(call)
+            try refunds(call, in: simulator)
         },
         APIEndpoint(.get, "v1/refund/lookup/{id}", perSecond: 10) { simulator, call in
-            try simulator.refundsV1(call)
+            try refundsV1(call, in: simulator)
         },
         APIEndpoint(
             .get, "v1/lookup/{id}", perSecond: 10, place: .productionOnly
         ) { simulator, call in
-            try simulator.order(call)
+            try order(call, in: simulator)
         },
     ]
 }
 
-extension AppStoreSimulator {
-    fileprivate func history(
-        _ call: APICall, withFinishedConsumables: Bool
+extension HistoryEndpoints {
+    private static func history(
+        _ call: APICall, withFinishedConsumables: Bool, in simulator: isolated AppStoreSimulator
     ) throws -> APIResponse {
         let query = try HistoryQuery(call)
-        let account = try world.account(ofAny: call.parameter("id"), in: call.environment)
-        let placed = positioned(transactionsOf: account).filter { transaction in
+        let account = try simulator.world.account(ofAny: call.parameter("id"), in: call.environment)
+        let placed = positioned(transactionsOf: account, in: simulator).filter { transaction in
             let payload = transaction.payload
             return query.includes(payload)
-                && (withFinishedConsumables || !isFinishedConsumable(payload))
+                && (withFinishedConsumables || !isFinishedConsumable(payload, in: simulator))
         }
         let page = TransactionPage(
             placed, after: query.revision, isDescending: query.isDescending,
-            length: Self.pageLength)
+            length: AppStoreSimulator.pageLength)
         return try .ok(
-            paging(page) + appMembers(call.environment) + [signedTransactions(page.transactions)])
+            paging(page) + simulator.appMembers(call.environment) + [
+                signedTransactions(page.transactions, in: simulator)
+            ])
     }
 
     /// Version 1 lists consumables only until the app has finished them.
-    private func isFinishedConsumable(_ payload: TransactionPayload) -> Bool {
+    private static func isFinishedConsumable(
+        _ payload: TransactionPayload, in simulator: isolated AppStoreSimulator
+    ) -> Bool {
         payload.type == .consumable && payload.revocationDate == nil
-            && payload.transactionId.map(world.finished.contains) ?? false
+            && payload.transactionId.map(simulator.world.finished.contains) ?? false
     }
 
-    fileprivate func refunds(_ call: APICall) throws -> APIResponse {
+    private static func refunds(
+        _ call: APICall, in simulator: isolated AppStoreSimulator
+    ) throws -> APIResponse {
         let revision = try call.revision()
-        let account = try world.account(ofAny: call.parameter("id"), in: call.environment)
+        let account = try simulator.world.account(ofAny: call.parameter("id"), in: call.environment)
         let page = TransactionPage(
-            refunds(of: account), after: revision, isDescending: false, length: Self.pageLength)
-        return try .ok([signedTransactions(page.transactions)] + paging(page))
+            refunds(of: account, in: simulator), after: revision, isDescending: false,
+            length: AppStoreSimulator.pageLength)
+        return try .ok([signedTransactions(page.transactions, in: simulator)] + paging(page))
     }
 
-    fileprivate func refundsV1(_ call: APICall) throws -> APIResponse {
-        let original = try world.original(call.parameter("id"), in: call.environment)
+    private static func refundsV1(
+        _ call: APICall, in simulator: isolated AppStoreSimulator
+    ) throws -> APIResponse {
+        let original = try simulator.world.original(call.parameter("id"), in: call.environment)
         let page = TransactionPage(
-            refunds(of: original.account), after: nil, isDescending: false,
+            refunds(of: original.account, in: simulator), after: nil, isDescending: false,
             length: HistoryEndpoints.refundsV1Max)
-        return try .ok([signedTransactions(page.transactions)])
+        return try .ok([signedTransactions(page.transactions, in: simulator)])
     }
 
     /// Refunds, in order of refund. Periods replaced by an upgrade, and purchases that a family no
     /// longer shares, were not refunded to the customer.
-    private func refunds(of account: Account.Key) -> [PositionedTransaction] {
-        positioned(transactionsOf: account).compactMap { transaction in
+    private static func refunds(
+        of account: Account.Key, in simulator: isolated AppStoreSimulator
+    ) -> [PositionedTransaction] {
+        positioned(transactionsOf: account, in: simulator).compactMap { transaction in
             let payload = transaction.payload
             guard let refunded = payload.revocationDate, payload.isUpgraded != true,
                 ![.familyRevoke, .assignmentRevoke].contains(payload.revocationType)
@@ -80,32 +91,37 @@ extension AppStoreSimulator {
         }
     }
 
-    fileprivate func order(_ call: APICall) throws -> APIResponse {
+    private static func order(
+        _ call: APICall, in simulator: isolated AppStoreSimulator
+    ) throws -> APIResponse {
         guard let id = OrderID.transactionID(call.parameter("id")) else {
             throw APIError.badRequest
         }
-        guard let transaction = try? world.transaction(id, in: call.environment) else {
+        guard let transaction = try? simulator.world.transaction(id, in: call.environment) else {
             return .ok([.init("status", 1)])
         }
-        let payload = world.payload(of: transaction, at: clock.now)
-        return try .ok([.init("status", 0), signedTransactions([payload])])
+        let payload = simulator.world.payload(of: transaction, at: simulator.clock.now)
+        return try .ok([.init("status", 0), signedTransactions([payload], in: simulator)])
     }
 
-    private func positioned(transactionsOf account: Account.Key) -> [PositionedTransaction] {
-        api.changes.positioned(world.payloads(of: account, at: clock.now), of: account)
+    private static func positioned(
+        transactionsOf account: Account.Key, in simulator: isolated AppStoreSimulator
+    ) -> [PositionedTransaction] {
+        simulator.api.changes.positioned(
+            simulator.world.payloads(of: account, at: simulator.clock.now), of: account)
     }
 
-    private func paging(_ page: TransactionPage) -> [JSON.Member] {
+    private static func paging(_ page: TransactionPage) -> [JSON.Member] {
         [
             .init("revision", .string(page.revision.text)), .init("hasMore", .bool(page.hasMore)),
         ]
     }
 
-    private func signedTransactions(
-        _ payloads: [TransactionPayload]
+    private static func signedTransactions(
+        _ payloads: [TransactionPayload], in simulator: isolated AppStoreSimulator
     ) throws(SigningFailure) -> JSON.Member {
         var signed: [JSON] = []
-        for payload in payloads { signed.append(try sign(payload)) }
+        for payload in payloads { signed.append(try simulator.sign(payload)) }
         return JSON.Member("signedTransactions", .array(signed))
     }
 }

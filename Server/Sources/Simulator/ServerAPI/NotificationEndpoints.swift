@@ -4,13 +4,13 @@ import AppStoreFormats
 enum NotificationEndpoints {
     static let all = [
         APIEndpoint(.post, "v1/notifications/history", perSecond: 50) { simulator, call in
-            try simulator.notificationHistory(call)
+            try notificationHistory(call, in: simulator)
         },
         APIEndpoint(.post, "v1/notifications/test", perSecond: 1) { simulator, call in
-            try await simulator.requestTest(call)
+            try await requestTest(call, in: simulator)
         },
         APIEndpoint(.get, "v1/notifications/test/{token}", perSecond: 1) { simulator, call in
-            try simulator.testStatus(call)
+            try testStatus(call, in: simulator)
         },
     ]
 }
@@ -35,25 +35,30 @@ struct TestNotification: Hashable, Sendable {
     }
 }
 
-extension AppStoreSimulator {
-    fileprivate func notificationHistory(_ call: APICall) throws -> APIResponse {
+extension NotificationEndpoints {
+    private static func notificationHistory(
+        _ call: APICall, in simulator: isolated AppStoreSimulator
+    ) throws -> APIResponse {
         let query = try NotificationHistoryQuery(
-            call.body(), in: call.environment, at: clock.now)
+            call.body(), in: call.environment, at: simulator.clock.now)
         var account: Account.Key?
         if let id = query.transactionID {
-            account = try world.account(ofAny: id, in: call.environment)
+            account = try simulator.world.account(ofAny: id, in: call.environment)
         }
-        let found = try unread(by: call, query).filter { query.includes($0, account: account) }
+        let found = try unread(by: call, query, in: simulator).filter {
+            query.includes($0, account: account)
+        }
         return .ok(page(of: found, query))
     }
 
     /// The notifications after the one that the page token names, or all without a token. That
     /// notification need not match the query any more: if only failures are requested, it may have
     /// been delivered since.
-    private func unread(
-        by call: APICall, _ query: NotificationHistoryQuery
+    private static func unread(
+        by call: APICall, _ query: NotificationHistoryQuery,
+        in simulator: isolated AppStoreSimulator
     ) throws(APIError) -> ArraySlice<SentNotification> {
-        let all = notifications.filter { $0.draft.environment == call.environment }
+        let all = simulator.notifications.filter { $0.draft.environment == call.environment }
         guard let token = call.value("paginationToken") else { return all[...] }
         let uuid = try query.uuid(in: token)
         guard let last = all.firstIndex(where: { $0.draft.uuid == uuid }) else {
@@ -62,10 +67,10 @@ extension AppStoreSimulator {
         return all[(last + 1)...]
     }
 
-    private func page(
+    private static func page(
         of found: [SentNotification], _ query: NotificationHistoryQuery
     ) -> [JSON.Member] {
-        let page = found.prefix(Self.pageLength)
+        let page = found.prefix(AppStoreSimulator.pageLength)
         let history = page.map { sent -> JSON in
             ["sendAttempts": sent.sendAttempts, "signedPayload": .string(sent.signedPayload)]
         }
@@ -79,22 +84,29 @@ extension AppStoreSimulator {
         ]
     }
 
-    fileprivate func requestTest(_ call: APICall) async throws -> APIResponse {
-        guard settings.notificationURL != nil else { throw APIError.notificationURLNotFound }
-        let (test, _) = try await perform { world, now in
+    private static func requestTest(
+        _ call: APICall, in simulator: isolated AppStoreSimulator
+    ) async throws -> APIResponse {
+        guard simulator.settings.notificationURL != nil else {
+            throw APIError.notificationURLNotFound
+        }
+        let (test, _) = try await simulator.perform { world, now in
             let notice = world.testNotification(in: call.environment, at: now)
             return (TestNotification(uuid: notice.uuid, at: now), [notice])
         }
-        api.record(test)
+        simulator.api.record(test)
         return .ok([.init("testNotificationToken", .string(test.token))])
     }
 
-    fileprivate func testStatus(_ call: APICall) throws -> APIResponse {
+    private static func testStatus(
+        _ call: APICall, in simulator: isolated AppStoreSimulator
+    ) throws -> APIResponse {
         let token = call.parameter("token")
         guard TestNotification.isToken(token) else { throw APIError.invalidTestNotificationToken }
-        guard let test = api.testNotifications[token],
-            clock.milliseconds - test.at.milliseconds <= TestNotification.retentionMilliseconds,
-            let sent = notifications.last(where: { $0.draft.uuid == test.uuid }),
+        guard let test = simulator.api.testNotifications[token],
+            simulator.clock.milliseconds - test.at.milliseconds
+                <= TestNotification.retentionMilliseconds,
+            let sent = simulator.notifications.last(where: { $0.draft.uuid == test.uuid }),
             sent.draft.environment == call.environment
         else { throw APIError.testNotificationNotFound }
         var members: [JSON.Member] = [.init("signedPayload", .string(sent.signedPayload))]

@@ -7,51 +7,62 @@ enum TransactionEndpoints {
         APIEndpoint(
             .get, "v1/transactions/appTransactions/{id}", perSecond: 50
         ) { simulator, call in
-            try simulator.appTransactionInfo(call)
+            try appTransactionInfo(call, in: simulator)
         },
         APIEndpoint(.get, "v1/transactions/{id}", perSecond: 50) { simulator, call in
-            try simulator.transactionInfo(call)
+            try transactionInfo(call, in: simulator)
         },
         APIEndpoint(.post, "v1/transactions/{id}/finish", perSecond: 50) { simulator, call in
-            try simulator.finish(call)
+            try finish(call, in: simulator)
         },
         APIEndpoint(
             .put, "v1/transactions/{id}/appAccountToken", perSecond: 20
         ) { simulator, call in
-            try simulator.setAppAccountToken(call)
+            try setAppAccountToken(call, in: simulator)
         },
         APIEndpoint(.get, "v1/subscriptions/{id}", perSecond: 50) { simulator, call in
-            try simulator.subscriptionStatuses(call)
+            try subscriptionStatuses(call, in: simulator)
         },
     ]
 }
 
-extension AppStoreSimulator {
-    fileprivate func transactionInfo(_ call: APICall) throws -> APIResponse {
-        let transaction = try world.transaction(call.parameter("id"), in: call.environment)
-        let payload = world.payload(of: transaction, at: clock.now)
-        return .ok([.init("signedTransactionInfo", try sign(payload))])
+extension TransactionEndpoints {
+    private static func transactionInfo(
+        _ call: APICall, in simulator: isolated AppStoreSimulator
+    ) throws -> APIResponse {
+        let transaction = try simulator.world.transaction(
+            call.parameter("id"), in: call.environment)
+        let payload = simulator.world.payload(of: transaction, at: simulator.clock.now)
+        return .ok([.init("signedTransactionInfo", try simulator.sign(payload))])
     }
 
-    fileprivate func appTransactionInfo(_ call: APICall) throws -> APIResponse {
-        let account = try world.account(ofAny: call.parameter("id"), in: call.environment)
-        let payload = try world.appTransaction(of: account, at: clock.now)
-        return .ok([.init("signedAppTransactionInfo", try sign(payload))])
+    private static func appTransactionInfo(
+        _ call: APICall, in simulator: isolated AppStoreSimulator
+    ) throws -> APIResponse {
+        let account = try simulator.world.account(ofAny: call.parameter("id"), in: call.environment)
+        let payload = try simulator.world.appTransaction(of: account, at: simulator.clock.now)
+        return .ok([.init("signedAppTransactionInfo", try simulator.sign(payload))])
     }
 
     /// Idempotent.
-    fileprivate func finish(_ call: APICall) throws -> APIResponse {
-        let transaction = try world.transaction(call.parameter("id"), in: call.environment)
-        world.finished.insert(transaction.id)
+    private static func finish(
+        _ call: APICall, in simulator: isolated AppStoreSimulator
+    ) throws -> APIResponse {
+        let transaction = try simulator.world.transaction(
+            call.parameter("id"), in: call.environment)
+        simulator.world.finished.insert(transaction.id)
         return APIResponse(200)
     }
 
     /// Does not wait for a turn: a backend may call it while a notification of the purchase is
     /// being posted to it.
-    fileprivate func setAppAccountToken(_ call: APICall) throws -> APIResponse {
+    private static func setAppAccountToken(
+        _ call: APICall, in simulator: isolated AppStoreSimulator
+    ) throws -> APIResponse {
         let transaction: StoreTransaction
         do throws(APIError) {
-            transaction = try world.transaction(call.parameter("id"), in: call.environment)
+            transaction = try simulator.world.transaction(
+                call.parameter("id"), in: call.environment)
         } catch {
             // Apple's documentation requires an original transaction id in this path.
             throw error == .transactionIDNotFound ? APIError.originalTransactionIDNotFound : error
@@ -59,19 +70,21 @@ extension AppStoreSimulator {
         guard transaction.originalID == transaction.id else {
             throw APIError.notOriginalTransactionID
         }
-        try requirePurchased(transaction)
+        try requirePurchased(transaction, in: simulator)
         let text = try call.body()["appAccountToken"]?.string
         guard let text, let token = UUID(uuidString: text) else {
             throw APIError.invalidAppAccountTokenUUID
         }
         let lowercased = token.uuidString.lowercased()
-        try record { world, _ in world.setAppAccountToken(lowercased, of: transaction) }
+        try simulator.record { world, _ in world.setAppAccountToken(lowercased, of: transaction) }
         return APIResponse(200)
     }
 
     /// Throws if the transaction was purchased by another family member.
-    func requirePurchased(_ transaction: StoreTransaction) throws(APIError) {
-        let payload = world.payload(of: transaction, at: clock.now)
+    static func requirePurchased(
+        _ transaction: StoreTransaction, in simulator: isolated AppStoreSimulator
+    ) throws(APIError) {
+        let payload = simulator.world.payload(of: transaction, at: simulator.clock.now)
         guard payload.inAppOwnershipType != .assigned else {
             throw .assignedTransactionNotSupported
         }
@@ -80,25 +93,28 @@ extension AppStoreSimulator {
         }
     }
 
-    fileprivate func subscriptionStatuses(_ call: APICall) throws -> APIResponse {
-        let account = try world.account(ofAny: call.parameter("id"), in: call.environment)
+    private static func subscriptionStatuses(
+        _ call: APICall, in simulator: isolated AppStoreSimulator
+    ) throws -> APIResponse {
+        let account = try simulator.world.account(ofAny: call.parameter("id"), in: call.environment)
         let wanted = try Self.statuses(call.values("status"))
         var groups: [String: [JSON]] = [:]
-        for subscription in world.chains(of: account) {
-            let status = subscription.status(at: clock.now)
+        for subscription in simulator.world.chains(of: account) {
+            let status = subscription.status(at: simulator.clock.now)
             guard wanted.isEmpty || wanted.contains(status) else { continue }
             var json: JSON = [
                 "status": status.json, "originalTransactionId": .string(subscription.id),
-                "signedTransactionInfo": try sign(
-                    world.payload(
-                        of: subscription.lastPaid ?? subscription.latest, at: clock.now)),
+                "signedTransactionInfo": try simulator.sign(
+                    simulator.world.payload(
+                        of: subscription.lastPaid ?? subscription.latest, at: simulator.clock.now)),
             ]
             if subscription.latest.ownership != .assigned
-                || !settings.has(.membersHaveNoRenewalInfo)
+                || !simulator.settings.has(.membersHaveNoRenewalInfo)
             {
                 json = json.adding(
                     "signedRenewalInfo",
-                    try sign(world.renewalPayload(of: subscription, at: clock.now)))
+                    try simulator.sign(
+                        simulator.world.renewalPayload(of: subscription, at: simulator.clock.now)))
             }
             groups[subscription.groupID, default: []].append(json)
         }
@@ -108,7 +124,7 @@ extension AppStoreSimulator {
                 "lastTransactions": .array(groups[group] ?? []),
             ]
         }
-        return .ok(appMembers(call.environment) + [.init("data", .array(lists))])
+        return .ok(simulator.appMembers(call.environment) + [.init("data", .array(lists))])
     }
 
     private static func statuses(_ texts: [String]) throws(APIError) -> Set<SubscriptionStatus> {
