@@ -102,7 +102,7 @@ extension AppStoreSimulator {
     ) async throws -> VerbOutcome {
         let ((purchase, now), notices) = try await perform { world, now throws(SimulatorProblem) in
             let notices = try verb(&world, now)
-            return ((try world.truePurchase(id, at: now), now), notices)
+            return ((try TrueBooks(world).truePurchase(id, at: now), now), notices)
         }
         return VerbOutcome(now: now, purchase: purchase, notifications: notices)
     }
@@ -131,6 +131,6 @@ extension AppStoreSimulator {
 
     /// The ground truth: what an account may use now.
     package func groundTruth(of account: String) throws(SimulatorProblem) -> GroundTruth {
-        try world.groundTruth(of: account, at: clock.now)
+        try TrueBooks(world).groundTruth(of: account, at: clock.now)
     }
 }

@@ -37,12 +37,12 @@ extension AppStoreSimulator {
     /// exist yet.
     package func groundTruths(of accounts: [String]) -> [[TruePurchase]] {
         let now = clock.now
-        return accounts.map { (try? world.groundTruth(of: $0, at: now).purchases) ?? [] }
+        return accounts.map { (try? TrueBooks(world).groundTruth(of: $0, at: now).purchases) ?? [] }
     }
 
     /// The true state of one purchase, by its original transaction id.
     package func truePurchase(_ purchase: String) -> TruePurchase? {
-        try? world.truePurchase(purchase, at: clock.now)
+        try? TrueBooks(world).truePurchase(purchase, at: clock.now)
     }
 
     /// The app account token that a device's purchases carry if the order names none. Returns nil

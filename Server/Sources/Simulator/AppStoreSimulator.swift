@@ -278,7 +278,7 @@ extension AppStoreSimulator {
             if fate.faults.contains(.otherTransactionID),
                 let id = notice.transaction?.transactionId
             {
-                world.recordAlias(id, as: Alteration.other(id))
+                world.transactionIDs.recordAlias(id, as: Alteration.other(id))
             }
             try notifyListeners(of: notice)
             deliveries.add(

@@ -86,6 +86,20 @@ extension SimulatorProblem {
         Self("wrong_state", message, remedy: remedy)
     }
 
+    /// - Parameter what: `refund` or `reverse`.
+    static func nothingTo(_ what: String, _ id: String) -> Self {
+        wrongState(
+            "There is nothing to \(what) for \(id).",
+            remedy: "GET /_sim/truth/{account} shows what is refunded.")
+    }
+
+    /// - Parameter id: of a subscription without seats.
+    static func noGroup(_ id: String) -> Self {
+        wrongState(
+            "The subscription \(id) has one seat.",
+            remedy: "Buy more: POST /_sim/devices/{id}/purchases {\"seats\": 5, …}.")
+    }
+
     static func badRequest(_ message: String, remedy: String) -> Self {
         Self("bad_request", status: 400, message, remedy: remedy)
     }

@@ -24,9 +24,8 @@ struct World: Sendable {
 
     let boxedSettings: Box<SimulatorSettings>
     let calendar = StoreCalendar()
-    private(set) var random: SplitMix64
-    private var counter: Int64 = 0
-    private var lastSigned: [String: Int64] = [:]
+    var numbers: WorldNumbers
+    var signingDates = SigningDates()
     /// How often each row of the lifecycle table occurred; see ``LifecycleRow``.
     private(set) var rowCounts = [Int](repeating: 0, count: LifecycleRow.allCases.count + 1)
     var accounts: [Account.Key: Account] = [:]
@@ -34,10 +33,7 @@ struct World: Sendable {
     private(set) var subscriptions = SubscriptionChains()
     /// One-time purchases by transaction id.
     var oneTimePurchases: [String: StoreTransaction] = [:]
-    /// The original transaction id of each transaction of a subscription.
-    var chainOfTransaction: [String: String] = [:]
-    /// Alternative transaction ids under which a renewal was reported, each with the canonical id.
-    private var canonicalIDs: [String: String] = [:]
+    var transactionIDs = TransactionIDs()
     var families: [Family.Key: Family] = [:]
     /// By what was bought: the id of a chain, or of a one-time transaction.
     var sharings: [String: Sharing] = [:]
@@ -81,8 +77,7 @@ struct World: Sendable {
     /// - Parameter district: distinguishes worlds of the same seed, so that they share no ids.
     init(_ settings: SimulatorSettings, district: Int = 0) {
         boxedSettings = Box(settings)
-        random = SplitMix64(seed: settings.seed ^ UInt64(district) &* 0x9E6C_63D0_876A_3F35)
-        counter = Int64(district) * Self.idsPerDistrict
+        numbers = WorldNumbers(seed: settings.seed, district: district)
         seatInvitations = settings.rules.seatInvitations
         offersKey = settings.shop.offersKey.flatMap(OfferSignature.Key.init)
         products = Dictionary(
@@ -187,60 +182,6 @@ struct World: Sendable {
     }
 }
 
-// MARK: - Numbers
-
-extension World {
-    // Blocks of a thousand million numbers, one for each seed. Worlds of different seeds (below
-    // 700,000) never share an id, so a database that outlives a reset never sees an id twice. All
-    // ids have 15 digits.
-    private static let idsPerSeed: Int64 = 1_000_000_000
-    private static let idsPerDistrict: Int64 = 1_000_000
-    private static let firstID: Int64 = 200_000_000_000_000
-    private static let seedsMax: UInt64 = 700_000
-
-    mutating func newID() -> String {
-        counter += 1
-        return lastID
-    }
-
-    /// The newest id. All ids have the same length, so ids that are newer compare as greater.
-    var lastID: String {
-        let block = Int64(settings.seed % Self.seedsMax)
-        return String(Self.firstID + block * Self.idsPerSeed + counter)
-    }
-
-    mutating func newUUID() -> String { random.uuid() }
-
-    mutating func randomIndex(below count: Int) -> Int { Int(random.next() % UInt64(count)) }
-
-    /// Records that a transaction of a subscription was reported under another id. Requests with
-    /// that id refer to the same purchase.
-    mutating func recordAlias(_ id: String, as other: String) {
-        let own = canonicalID(of: id)
-        canonicalIDs[other] = own
-        chainOfTransaction[other] = chainOfTransaction[own]
-    }
-
-    /// The id under which a transaction is stored, given that id or another one it was reported
-    /// under.
-    func canonicalID(of id: String) -> String { canonicalIDs[id] ?? id }
-
-    /// Reserves signing dates, a millisecond apart, for documents about one purchase, and returns
-    /// the first. It is now, or later than all earlier ones, so that of two documents the later
-    /// signed is the newer.
-    mutating func signatureDate(
-        of originalTransactionID: String, count: Int64 = 1, at now: AppStoreDate
-    ) -> AppStoreDate {
-        func next(after last: inout Int64) -> Int64 {
-            let first = max(now.milliseconds, last &+ 1)
-            last = first + count - 1
-            return first
-        }
-        return AppStoreDate(
-            milliseconds: next(after: &lastSigned[originalTransactionID, default: .min]))
-    }
-}
-
 // MARK: - Accounts and devices
 
 extension World {
@@ -265,7 +206,7 @@ extension World {
         while devices["\(name)-\(number)"] != nil { number += 1 }
         let device = Device(
             id: "\(name)-\(number)", account: key, storefront: storefront,
-            appAccountToken: appAccountToken, joined: lastID,
+            appAccountToken: appAccountToken, joined: numbers.lastID,
             pace: pace ?? settings.pace(in: environment))
         devices[device.id] = device
         return device
@@ -279,7 +220,7 @@ extension World {
         guard accounts.count < Self.devicesMax else { throw .full }
         device.account = Account.Key(name: name, environment: device.account.environment)
         device.storefront = storefront ?? device.storefront
-        device.joined = lastID
+        device.joined = numbers.lastID
         try ensureAccount(device.account, family: nil, at: now)
         devices[deviceID] = device
         return device
@@ -297,7 +238,7 @@ extension World {
         _ key: Account.Key, family: String?, at now: AppStoreDate
     ) throws(SimulatorProblem) {
         if accounts[key] == nil {
-            accounts[key] = Account(key: key, appTransactionID: newID(), downloaded: now)
+            accounts[key] = Account(key: key, appTransactionID: numbers.newID(), downloaded: now)
         }
         if let family = family ?? settings.rules.family(of: key.name) { try join(family, key) }
     }

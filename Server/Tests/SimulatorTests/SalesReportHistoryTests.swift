@@ -38,7 +38,7 @@ import Testing
         random.advance(to: random.end)
         let last = CivilDate(daysSince1970: first.daysSince1970 + Int64(truths.count) - 1)
         var books = try DailyBooks(from: first, to: last, at: random.end)
-        for history in random.world.purchaseHistories { books.add(history) }
+        for history in TrueBooks(random.world).purchaseHistories { books.add(history) }
         for (place, day) in books.days.enumerated() {
             #expect(Self.counts(of: day.counts) == truths[place], "seed \(seed), \(day.date)")
         }
@@ -52,7 +52,7 @@ import Testing
         var books = try DailyBooks(
             from: CivilDate(year: 2026, month: 1, day: 1),
             to: CivilDate(year: 2027, month: 3, day: 5), at: random.end)
-        for history in random.world.purchaseHistories { books.add(history) }
+        for history in TrueBooks(random.world).purchaseHistories { books.add(history) }
         let charges = random.purchases(at: random.end).flatMap(\.charges)
         let money = books.days.compactMap { $0.money["USD"] }
         // A period that was charged early may begin after the end.
@@ -105,7 +105,7 @@ import Testing
         while books.calendar.moment(CivilDate(daysSince1970: day + 1)) <= random.end {
             let date = CivilDate(daysSince1970: day)
             let end = books.calendar.span(from: date, to: date).upperBound.milliseconds - 1
-            let standings = random.world.purchaseHistories.compactMap {
+            let standings = TrueBooks(random.world).purchaseHistories.compactMap {
                 $0.steps.isEmpty ? nil : $0.standing(at: AppStoreDate(milliseconds: end))
             }
             let rows = books.subscriptionRows(at: date)
@@ -129,7 +129,7 @@ import Testing
             }
         }
         // Each chain starts once.
-        let chains = random.world.purchaseHistories.filter { !$0.steps.isEmpty }
+        let chains = TrueBooks(random.world).purchaseHistories.filter { !$0.steps.isEmpty }
         #expect(families[.start] == Int64(chains.count))
         for family in [
             SalesReportEvent.Family.renewal, .conversion, .cancellation, .billingRetry,

@@ -72,7 +72,7 @@ struct RandomWorld {
     /// The books of all customers, without the purchases that the App Store does not report.
     func purchases(at now: AppStoreDate) -> [TruePurchase] {
         population.names.flatMap { name in
-            let books = try? world.groundTruth(of: name, at: now)
+            let books = try? TrueBooks(world).groundTruth(of: name, at: now)
             return (books?.purchases ?? []).filter {
                 $0.environment == .production && $0.ownership == .purchased
             }

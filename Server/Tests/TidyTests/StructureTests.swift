@@ -10,8 +10,8 @@ import Testing
     private static let ceilings = [
         "functions of Storage.DatabaseSession": 40,
         "functions of Engine.Engine": 40,
-        "functions of Simulator.AppStoreSimulator": 259,
-        "functions of Simulator.World": 240,
+        "functions of Simulator.AppStoreSimulator": 193,
+        "functions of Simulator.World": 204,
         "functions of HTTPServer.PerennialServer": 40,
         "functions of Perennial.Engine": 164,
         "functions of Convergence.Trial": 145,

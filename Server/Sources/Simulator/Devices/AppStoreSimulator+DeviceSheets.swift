@@ -20,7 +20,7 @@ extension AppStoreSimulator {
         try await check(.refund, on: deviceID)
         let (result, _) = try await perform { world, now throws(SimulatorProblem) in
             let account = try world.device(deviceID).account
-            let id = world.canonicalID(of: transactionID)
+            let id = world.transactionIDs.canonicalID(of: transactionID)
             guard let transaction = world.transactions(of: account).first(where: { $0.id == id })
             else { throw .unknownTransaction(transactionID) }
             if isCancelled { return (RefundSheetResult.userCancelled, []) }

@@ -70,7 +70,8 @@ extension AppStoreSimulator {
         if notice.type.changesTransaction(notice.subtype) || addsSeats(notice, transaction) {
             let announcement = transaction.transactionId.map {
                 ServerSentEvent.Announcement(
-                    transactionID: world.canonicalID(of: $0), state: AnnouncedState(transaction))
+                    transactionID: world.transactionIDs.canonicalID(of: $0),
+                    state: AnnouncedState(transaction))
             }
             try send(to: account, except: silentDevice(for: transaction)) {
                 deviceID throws(SigningFailure) in

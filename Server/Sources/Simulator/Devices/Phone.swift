@@ -69,7 +69,7 @@ extension AppStoreSimulator {
         let isCut = phones[deviceID]?.cache != nil
         let (id, _) = try await perform { world, _ throws(SimulatorProblem) in
             let account = try world.device(deviceID).account
-            let id = world.canonicalID(of: transactionID)
+            let id = world.transactionIDs.canonicalID(of: transactionID)
             guard world.transactions(of: account).contains(where: { $0.id == id }) else {
                 throw .unknownTransaction(transactionID)
             }

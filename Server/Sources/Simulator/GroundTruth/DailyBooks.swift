@@ -205,7 +205,7 @@ extension AppStoreSimulator {
     ) throws(SimulatorProblem) -> DailyBooks {
         var books = try DailyBooks(
             from: first, to: last, at: clock.now, settings.reports, world.calendar)
-        for history in world.purchaseHistories { books.add(shown(history)) }
+        for history in TrueBooks(world).purchaseHistories { books.add(shown(history)) }
         return books
     }
 }

@@ -94,30 +94,40 @@ package struct TruePurchase: Hashable, Sendable {
     }
 }
 
-extension World {
+/// What is true in a world, whatever its documents say.
+struct TrueBooks: Sendable {
+    let world: World
+
+    init(_ world: World) { self.world = world }
+}
+
+extension TrueBooks {
     /// Everything an account has bought: production first, then sandbox, each oldest first.
     func groundTruth(of name: String, at now: AppStoreDate) throws(SimulatorProblem) -> GroundTruth
     {
         let known = [SimulatedEnvironment.production, .sandbox].compactMap {
-            accounts[Account.Key(name: name, environment: $0)]
+            world.accounts[Account.Key(name: name, environment: $0)]
         }
         guard !known.isEmpty else { throw .unknownAccount(name) }
         let purchases = known.flatMap { account in
-            let chains = chains(of: account.key).sorted { $0.id < $1.id }
-            let rest = account.oneTimePurchases.compactMap { oneTimePurchases[$0] }
+            let chains = world.chains(of: account.key).sorted { $0.id < $1.id }
+            let rest = account.oneTimePurchases.compactMap { world.oneTimePurchases[$0] }
             return chains.map { truePurchase($0, at: now) } + rest.map { truePurchase($0) }
         }
         return GroundTruth(
             account: name, now: now, purchases: purchases,
             pending: known.flatMap { pendingOrders(of: $0.key) },
-            family: known.compactMap { $0.family.flatMap { families[$0]?.trueFamily } }.first,
+            family: known.compactMap { $0.family.flatMap { world.families[$0]?.trueFamily } }.first,
             claimedSeats: known.flatMap { claimedSeats(of: $0, at: now) })
     }
 
     /// The true state of one purchase, by its original transaction id or any transaction id.
     func truePurchase(_ id: String, at now: AppStoreDate) throws(SimulatorProblem) -> TruePurchase {
-        if let once = oneTimePurchases[canonicalID(of: id)] { return truePurchase(once) }
-        return truePurchase(try subscription(chainOfTransaction[id] ?? id), at: now)
+        if let once = world.oneTimePurchases[world.transactionIDs.canonicalID(of: id)] {
+            return truePurchase(once)
+        }
+        return truePurchase(
+            try world.subscription(world.transactionIDs.chain(of: id) ?? id), at: now)
     }
 
     private func truePurchase(_ transaction: StoreTransaction) -> TruePurchase {
@@ -152,7 +162,7 @@ extension World {
             ownership: shown.ownership, commitment: subscription.trueCommitment,
             priceRise: subscription.isOver ? nil : subscription.announcedRise,
             nextPrice: subscription.willRenew
-                ? subscription.nextTotal(settings.rules.seats) : nil,
+                ? subscription.nextTotal(world.settings.rules.seats) : nil,
             extensionCount: subscription.extensions.count,
             // Sorted by id, because a reversed refund may have reordered the transactions.
             charges: subscription.transactions.flatMap(\.charges)

@@ -138,19 +138,19 @@ extension PurchaseHistory.Charge {
     }
 }
 
-extension World {
+extension TrueBooks {
     /// All production purchases of accounts whose purchases the App Store reports, without
     /// purchases shared by Family Sharing: subscriptions, then one-time purchases.
     var purchaseHistories: [PurchaseHistory] {
-        let chains = subscriptions.all.filter { $0.sharedBy == nil && isReported($0.account) }
-        let once = oneTimePurchases.values
+        let chains = world.subscriptions.all.filter { $0.sharedBy == nil && isReported($0.account) }
+        let once = world.oneTimePurchases.values
             .filter { $0.ownership == .purchased && isReported($0.account) }
             .sorted { $0.id < $1.id }
         return chains.map(history) + once.map(history)
     }
 
     private func isReported(_ account: Account.Key) -> Bool {
-        account.environment == .production && !unreportedAccounts.contains(account.name)
+        account.environment == .production && !world.unreportedAccounts.contains(account.name)
     }
 
     private func history(of chain: Subscription) -> PurchaseHistory {
@@ -168,14 +168,14 @@ extension World {
 
     /// Whether a transaction stands only for time that the developer has given for free.
     private func isExtension(_ transaction: StoreTransaction) -> Bool {
-        settings.has(.extensionMakesTransaction) && transaction.reason == .renewal
+        world.settings.has(.extensionMakesTransaction) && transaction.reason == .renewal
             && transaction.price == 0 && transaction.offer == nil
     }
 
     private func charge(
         _ transaction: StoreTransaction, at moment: AppStoreDate
     ) -> PurchaseHistory.Charge {
-        let reversed = (reversedRefunds[transaction.id] ?? []).map {
+        let reversed = (world.reversedRefunds[transaction.id] ?? []).map {
             transaction.refund($0.revocation, reversed: $0.reversed, of: moment)
         }
         let present = transaction.revocation.map {

@@ -28,9 +28,9 @@ package struct TrueFamily: Hashable, Sendable {
     }
 }
 
-extension World {
+extension TrueBooks {
     func pendingOrders(of account: Account.Key) -> [TruePendingOrder] {
-        let waiting = pendingPurchases.values.filter { $0.account == account }
+        let waiting = world.pendingPurchases.values.filter { $0.account == account }
         return waiting.sorted { $0.id < $1.id }.map { order in
             TruePendingOrder(
                 id: order.id, productID: order.order.productID, reason: order.reason.rawValue,

@@ -119,7 +119,7 @@ struct StoreTransaction: Hashable, Sendable {
 
     /// What a refund of the whole transaction gives back.
     func amount(of revocation: Revocation) -> Int64 {
-        World.part(revocation.percentage, of: price - revocation.earlier)
+        RefundPercentage.part(revocation.percentage, of: price - revocation.earlier)
     }
 
     /// The same charge under another transaction id, with the same order.

@@ -141,10 +141,10 @@ extension World {
         _ transactionID: String?, of id: String, isRefunded: Bool
     ) throws(SimulatorProblem) -> String {
         guard let transactionID else { return try refundable(id, isRefunded: isRefunded) }
-        guard chainOfTransaction[transactionID] == id else {
+        guard transactionIDs.chain(of: transactionID) == id else {
             throw .unknownTransaction(transactionID)
         }
-        return canonicalID(of: transactionID)
+        return transactionIDs.canonicalID(of: transactionID)
     }
 }
 

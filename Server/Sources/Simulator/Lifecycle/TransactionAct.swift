@@ -17,7 +17,7 @@ extension World {
     mutating func apply(
         _ act: TransactionAct, toTransaction id: String, at now: AppStoreDate
     ) throws(SimulatorProblem) -> [NotificationDraft] {
-        try act.change(&self, canonicalID(of: id), now)
+        try act.change(&self, transactionIDs.canonicalID(of: id), now)
     }
 }
 

@@ -186,9 +186,10 @@ extension World {
     ) -> NotificationDraft {
         countRow(row)
         return NotificationDraft(
-            uuid: newUUID(), type: type, subtype: subtype, account: account.name,
+            uuid: numbers.newUUID(), type: type, subtype: subtype, account: account.name,
             environment: account.environment, at: now, row: row, content: content, status: status,
-            firstSigned: signatureDate(of: chain, count: NotificationDraft.signaturesMax, at: now))
+            firstSigned: signingDates.reserve(
+                NotificationDraft.signaturesMax, for: chain, at: now))
     }
 
     /// Makes a notification that is not about a purchase.
@@ -200,7 +201,7 @@ extension World {
     ) -> NotificationDraft {
         countRow(row)
         return NotificationDraft(
-            uuid: newUUID(), type: type, subtype: subtype, account: account,
+            uuid: numbers.newUUID(), type: type, subtype: subtype, account: account,
             environment: environment, at: now, row: row, content: content, status: nil,
             firstSigned: now)
     }

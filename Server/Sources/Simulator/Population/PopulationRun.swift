@@ -71,7 +71,7 @@ package struct PopulationRun: Sendable {
         }
         tally.add(population, world)
         for name in population.names where world.has(account: name) {
-            let account = try world.groundTruth(of: name, at: end)
+            let account = try TrueBooks(world).groundTruth(of: name, at: end)
             tally.add(account)
             try books(account)
         }

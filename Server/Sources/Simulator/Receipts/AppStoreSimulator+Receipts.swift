@@ -8,13 +8,15 @@ extension AppStoreSimulator {
     /// - Parameter guid: the device identifier used for the receipt's hash. If nil, the device's
     ///   own.
     package func receipt(on deviceID: String, guid: [UInt8]? = nil) throws -> String {
-        let receipt = try world.receipt(on: deviceID, guid: guid, at: clock.now)
+        let receipt = try ReceiptBooks(world).receipt(on: deviceID, guid: guid, at: clock.now)
         return try authority.receipts.text(receipt, digest: settings.receiptDigest)
     }
 
     /// The content of a device's receipt, created now: rows of its purchases, oldest first.
     package func receiptRows(on deviceID: String) throws -> [VerifyReceiptRow] {
-        try world.receipt(on: deviceID, at: clock.now).purchases.map { VerifyReceiptRow($0) }
+        try ReceiptBooks(world).receipt(on: deviceID, at: clock.now).purchases.map {
+            VerifyReceiptRow($0)
+        }
     }
 
     /// The device identifier used for the hash of a device's receipts.
@@ -25,21 +27,15 @@ extension AppStoreSimulator {
 
     /// One transaction in Base64, as an app received it before iOS 7.
     package func transactionReceipt(of transactionID: String) throws -> String {
-        let id = world.canonicalID(of: transactionID)
+        let id = world.transactionIDs.canonicalID(of: transactionID)
         guard let owner = world.owner(of: id),
-            let transaction = world.legacyTransactions(of: owner, at: clock.now).first(where: {
-                $0.payload.transactionId == id
-            })
+            let transaction = ReceiptBooks(world).legacyTransactions(of: owner, at: clock.now)
+                .first(where: {
+                    $0.payload.transactionId == id
+                })
         else { throw SimulatorProblem.unknownTransaction(transactionID) }
         let receipt = transaction.receipt(
-            appAppleID: settings.appAppleID, device: world.hardware(of: owner))
+            appAppleID: settings.appAppleID, device: ReceiptBooks(world).hardware(of: owner))
         return try authority.receipts.text(receipt, in: owner.environment)
-    }
-}
-
-extension World {
-    /// The hardware identifiers of an account, if it does not matter which device is used.
-    func hardware(of key: Account.Key) -> LegacyDevice {
-        LegacyDevice(seed: settings.seed, name: "\(key.name)-1")
     }
 }

@@ -13,7 +13,7 @@ struct ReportBooks: Sendable {
         settings = world.settings
         rules = world.settings.reports
         calendar = rules.calendar
-        purchases = world.purchaseHistories.map { ReportedPurchase($0, world.calendar) }
+        purchases = TrueBooks(world).purchaseHistories.map { ReportedPurchase($0, world.calendar) }
         let first = world.settings.appAppleID + 1
         products = Dictionary(
             world.settings.shop.products.enumerated().map { place, product in

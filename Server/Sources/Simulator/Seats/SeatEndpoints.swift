@@ -147,7 +147,7 @@ extension SeatEndpoints {
         _ call: APICall, in simulator: isolated AppStoreSimulator
     ) throws -> APIResponse {
         let id = call.parameter("id")
-        guard World.isID(id) else { throw APIError.invalidGroupID }
+        guard TransactionIDs.isID(id) else { throw APIError.invalidGroupID }
         let limit = call.value("limit").map { Int($0) ?? 0 } ?? SeatEndpoints.membersMax
         guard (1...SeatEndpoints.membersMax).contains(limit) else { throw APIError.invalidLimit }
         let start = call.value("paginationToken").map { Int($0) ?? -1 } ?? 0

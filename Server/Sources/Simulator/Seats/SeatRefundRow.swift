@@ -19,7 +19,7 @@ extension AppStoreSimulator {
     /// of its reversal.
     package var seatRefundRows: Set<SeatRefundRow> {
         var rows: Set<SeatRefundRow> = []
-        for charge in world.purchaseHistories.flatMap(\.charges)
+        for charge in TrueBooks(world).purchaseHistories.flatMap(\.charges)
         where charge.refunds.contains(where: \.isOfSeats) {
             let moments =
                 [charge.at, charge.transaction.purchased] + charge.refunds.map(\.at)

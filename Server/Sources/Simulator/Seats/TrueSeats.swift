@@ -42,7 +42,7 @@ package struct TrueClaimedSeat: Hashable, Sendable {
     }
 }
 
-extension World {
+extension TrueBooks {
     /// Nil for a subscription without a group, and for what somebody else pays for.
     func trueSeats(of chain: Subscription, at now: AppStoreDate) -> TrueSeats? {
         guard let group = chain.group, chain.sharedBy == nil else { return nil }
@@ -56,13 +56,13 @@ extension World {
             count: isOpen ? chain.seats(at: now) : 0,
             atRenewal: charged.map { chain.seats(at: $0.purchased) } ?? planned,
             invitations: group.invitations,
-            members: isOpen ? (sharings[chain.id]?.seated ?? []).map(\.name) : [],
+            members: isOpen ? (world.sharings[chain.id]?.seated ?? []).map(\.name) : [],
             claims: chain.isOver ? [] : group.openClaims.map(\.id))
     }
 
     /// The seats that were claimed for an account, oldest subscription first.
     func claimedSeats(of account: Account, at now: AppStoreDate) -> [TrueClaimedSeat] {
-        chainsWithClaims.sorted().compactMap { subscriptions[$0] }.filter {
+        world.chainsWithClaims.sorted().compactMap { world.subscriptions[$0] }.filter {
             $0.account.environment == account.key.environment && !$0.isOver
         }.flatMap { chain -> [TrueClaimedSeat] in
             let open = chain.group?.openClaims ?? []

@@ -38,7 +38,8 @@ extension World {
             throw .noAvailableSeats
         }
         let claim = SeatClaim(
-            id: newUUID().lowercased(), requestID: requestID, appTransactionID: appTransactionID,
+            id: numbers.newUUID().lowercased(), requestID: requestID,
+            appTransactionID: appTransactionID,
             at: now)
         if claims.isEmpty { chainsWithClaims.insert(id) }
         chain.group?.claims.append(claim)

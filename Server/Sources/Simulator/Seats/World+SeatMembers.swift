@@ -15,7 +15,7 @@ extension World {
         _ id: String, _ name: String, at now: AppStoreDate
     ) throws(SimulatorProblem) -> [NotificationDraft] {
         let chain = try running(id)
-        guard let group = chain.group else { throw Self.noGroup(id) }
+        guard let group = chain.group else { throw .noGroup(id) }
         guard group.invitations == .apple || group.isOrganization else {
             throw .wrongState(
                 "The app invites the members of \(id) itself.",
@@ -100,7 +100,7 @@ extension World {
                 remedy: "Choose another name for the organization.")
         }
         if accounts[key] == nil {
-            accounts[key] = Account(key: key, appTransactionID: newID(), downloaded: now)
+            accounts[key] = Account(key: key, appTransactionID: numbers.newID(), downloaded: now)
         }
         unreportedAccounts.insert(key.name)
         let home = settings.shop.settings.storefront.flatMap(Storefront.named)

@@ -16,8 +16,8 @@ extension World {
     ) throws(SimulatorProblem) -> [NotificationDraft] {
         var subscription = try subscription(id)
         try checkIsPurchased(subscription.latest)
-        guard subscription.group != nil, !subscription.isOver else { throw Self.noGroup(id) }
-        let named = only.map { canonicalID(of: $0) }
+        guard subscription.group != nil, !subscription.isOver else { throw .noGroup(id) }
+        let named = only.map { transactionIDs.canonicalID(of: $0) }
         let places = places(of: subscription, named, at: now)
         let left = places.reduce(0) { $0 + subscription.transactions[$1].seatsLeft }
         guard (1...max(1, left)).contains(count), left > 0 else {
@@ -89,8 +89,8 @@ extension World {
             return SeatsBought.Refund(at: now, count: count, amount: amount, percentage: nil)
         }
         let earlier = seats?.percentage ?? 0
-        let share = Self.percentage(of: amount, in: transaction.price)
-        let sum = Self.part(earlier + share, of: transaction.price)
+        let share = RefundPercentage.share(of: amount, in: transaction.price)
+        let sum = RefundPercentage.part(earlier + share, of: transaction.price)
         return SeatsBought.Refund(
             at: now, count: count, amount: sum - (seats?.refunded ?? 0), percentage: share)
     }

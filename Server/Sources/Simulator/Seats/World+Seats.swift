@@ -70,7 +70,7 @@ extension World {
     /// Gives a subscription its group, if it will have more than one seat and has none.
     mutating func openGroup(of subscription: inout Subscription, seats: Int64) {
         guard seats > 1, subscription.group == nil else { return }
-        subscription.group = SeatGroup(id: newID(), invitations: subscription.invitations)
+        subscription.group = SeatGroup(id: numbers.newID(), invitations: subscription.invitations)
     }
 
     /// The tiers of the period that begins now. Nil if it is for one seat.
@@ -117,7 +117,7 @@ extension World {
         let place = chain.transactions.firstIndex { $0.id == main.id } ?? 0
         // The first transaction of a period stays the latest: the next period follows from it.
         chain.transactions.insert(part, at: place)
-        chainOfTransaction[part.id] = chain.id
+        transactionIDs.add(part.id, of: chain.id)
         let notices = [
             draft(.didChangeRenewalPref, .increaseQuantity, of: chain, transaction: part, at: now)
         ]
@@ -175,7 +175,7 @@ extension World {
         if settings.has(.seatAdditionProrated) {
             let share = main.unusedPercentage(at: now)
             tiers = tiers.map {
-                SeatTier(price: Self.part(share, of: $0.price), count: $0.count)
+                SeatTier(price: RefundPercentage.part(share, of: $0.price), count: $0.count)
             }
         }
         // Two payments of one moment have a line item each, or nothing would tell them apart.
@@ -184,8 +184,8 @@ extension World {
         }
         let isShared = settings.has(.seatAdditionSharesLineItem) && isFirstNow
         var part = StoreTransaction(
-            id: newID(), origin: main.origin, product: main.boxedProduct,
-            webOrderLineItemID: isShared ? main.webOrderLineItemID : newID(),
+            id: numbers.newID(), origin: main.origin, product: main.boxedProduct,
+            webOrderLineItemID: isShared ? main.webOrderLineItemID : numbers.newID(),
             purchased: now, expires: main.expires, quantity: count, reason: .purchase,
             price: tiers.total, offer: main.boxedOffer)
         if let token { part.appAccountToken = token }
@@ -203,7 +203,7 @@ extension World {
     ) throws(SimulatorProblem) -> [NotificationDraft] {
         var subscription = try running(id)
         let present = subscription.seats(at: now)
-        guard subscription.group != nil else { throw Self.noGroup(id) }
+        guard subscription.group != nil else { throw .noGroup(id) }
         guard (1...max(1, present)).contains(seats) else {
             throw .badRequest(
                 "\(seats) seats cannot be planned: there are \(present).",
@@ -223,12 +223,6 @@ extension World {
         ]
         save(subscription, at: now)
         return notices
-    }
-
-    static func noGroup(_ id: String) -> SimulatorProblem {
-        .wrongState(
-            "The subscription \(id) has one seat.",
-            remedy: "Buy more: POST /_sim/devices/{id}/purchases {\"seats\": 5, …}.")
     }
 }
 

@@ -109,7 +109,7 @@ struct AdvancedCommerceBody: Sendable {
         guard part["refundType"] == "CUSTOM" else { return try share(of: part["refundType"]) }
         guard let amount = part["refundAmount"]?.integer, price > 0, (1...price).contains(amount)
         else { throw .badRequest }
-        return .prorated(World.percentage(of: amount, in: price))
+        return .prorated(RefundPercentage.share(of: amount, in: price))
     }
 
     /// Apple's reason for testing a declined refund.

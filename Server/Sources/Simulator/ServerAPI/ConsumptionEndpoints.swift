@@ -49,7 +49,7 @@ struct ConsumptionBody: Hashable, Sendable {
         _ value: JSON?, for type: ProductType, isDelivered: Bool
     ) throws(APIError) -> Int64? {
         guard let value, value != .null else { return nil }
-        guard let percentage = value.integer, (0...World.wholePercentage).contains(percentage)
+        guard let percentage = value.integer, (0...RefundPercentage.whole).contains(percentage)
         else { throw .percentageOutOfRange }
         guard type != .autoRenewable else { throw .percentageOfSubscription }
         guard isDelivered || percentage == 0 else { throw .undeliveredButConsumed }
@@ -65,7 +65,7 @@ struct ConsumptionBody: Hashable, Sendable {
         else { throw .invalidRefundPreference }
         // The refunded share is derived from the time for a subscription, and from the consumption
         // for everything else.
-        let isPart = (1..<World.wholePercentage).contains(percentage ?? 0)
+        let isPart = (1..<RefundPercentage.whole).contains(percentage ?? 0)
         let hasShare = type == .autoRenewable || isPart
         guard preference != .grantProrated || hasShare else { throw .percentageOutOfRange }
         return preference

@@ -45,7 +45,8 @@ extension ExtensionEndpoints {
         guard simulator.world.subscriptions[original.id] != nil else {
             throw APIError.extensionIneligible
         }
-        let (answer, _) = try await performForAPI(in: simulator) { world, now throws(SimulatorProblem) in
+        let (answer, _) = try await performForAPI(in: simulator) {
+            world, now throws(SimulatorProblem) in
             try world.extend(original.id, by: order, at: now)
         }
         let line = answer.webOrderLineItemID.map {

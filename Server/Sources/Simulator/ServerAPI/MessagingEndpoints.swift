@@ -224,7 +224,7 @@ extension MessagingEndpoints {
         else {
             throw APIError.invalidPerformanceTest
         }
-        let requestID = simulator.world.newUUID()
+        let requestID = simulator.world.numbers.newUUID()
         var bodies: [[UInt8]] = []
         for _ in 0..<PerformanceTest.requests {
             bodies.append(try realtimeRequest(about: subscription, in: simulator))
@@ -248,10 +248,10 @@ extension MessagingEndpoints {
             "originalTransactionId": .string(subscription.id),
             "appAppleId": .integer(simulator.settings.appAppleID),
             "productId": .string(subscription.latest.product.id), "userLocale": "en-US",
-            "requestIdentifier": .string(simulator.world.newUUID()),
+            "requestIdentifier": .string(simulator.world.numbers.newUUID()),
             "environment": environment.storeEnvironment.json,
-            "signedDate": simulator.world.signatureDate(
-                of: subscription.id, at: simulator.clock.now
+            "signedDate": simulator.world.signingDates.reserve(
+                for: subscription.id, at: simulator.clock.now
             ).json,
         ]
         let body: JSON = ["signedPayload": .string(try simulator.authority.sign(payload))]

@@ -39,7 +39,7 @@ struct V1MessageBuilder {
         guard era.hasUnifiedReceipt else {
             return V1Message(type: type, notification: notification, receipt: nil)
         }
-        let receipt = world.receipt(of: owner, at: now)
+        let receipt = ReceiptBooks(world).receipt(of: owner, at: now)
         notification.unifiedReceipt = try unified(receipt)
         notification.bundleID = world.settings.bundleID
         notification.bundleVersion = World.bundleVersion
@@ -53,7 +53,7 @@ struct V1MessageBuilder {
         let chain = world.subscriptions[transaction.originalTransactionId ?? ""]
         let letterhead = world.documentContext(of: owner)
         return chain?.transactions.map {
-            world.legacyTransaction($0, letterhead, at: now).payload
+            ReceiptBooks(world).legacyTransaction($0, letterhead, at: now).payload
         }.last { $0.revocationDate != nil }
     }
 
@@ -62,7 +62,7 @@ struct V1MessageBuilder {
     private func writeLatest(into notification: inout V1Notification) throws(SigningFailure) {
         let subject = notification.notificationType == .cancel ? cancelled : nil
         let receipt = LegacyTransaction(payload: subject ?? transaction).receipt(
-            appAppleID: world.settings.appAppleID, device: world.hardware(of: owner))
+            appAppleID: world.settings.appAppleID, device: ReceiptBooks(world).hardware(of: owner))
         let text = try authority.text(receipt, in: owner.environment)
         let isOver = receipt.expires.map { $0 <= now || receipt.cancelled != nil } ?? false
         if isOver {
@@ -78,10 +78,12 @@ struct V1MessageBuilder {
         var unified = V1UnifiedReceipt()
         unified.status = .valid
         unified.environment = owner.environment.storeEnvironment
-        let rows = world.legacyTransactions(of: owner, at: now).map(\.row)
+        let rows = ReceiptBooks(world).legacyTransactions(of: owner, at: now).map(\.row)
         unified.latestRows = Array(rows.reversed().prefix(V1UnifiedReceipt.rowsMax))
         unified.latestReceipt = try authority.text(receipt, digest: world.settings.receiptDigest)
-        if renewal != nil { unified.renewals = world.legacyRenewals(of: owner, at: now) }
+        if renewal != nil {
+            unified.renewals = ReceiptBooks(world).legacyRenewals(of: owner, at: now)
+        }
         return unified
     }
 

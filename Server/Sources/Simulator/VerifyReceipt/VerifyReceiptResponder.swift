@@ -91,12 +91,12 @@ extension VerifyReceiptResponder {
         guard let first = receipt.purchases.first?[.transactionID]?.text else { return answer }
         guard let owner = world.owner(of: first) else { return unknownAccount }
         guard receipt.holdsSubscriptions else { return answer }
-        let rows = world.legacyTransactions(of: owner, at: now).map(\.row)
+        let rows = ReceiptBooks(world).legacyTransactions(of: owner, at: now).map(\.row)
         answer.latestRows =
             request.excludesOldTransactions == true ? Self.newestOfEachSubscription(rows) : rows
-        let renewed = world.receipt(renewing: receipt, of: owner, at: now)
+        let renewed = ReceiptBooks(world).receipt(renewing: receipt, of: owner, at: now)
         answer.latestReceipt = try authority.text(renewed, digest: world.settings.receiptDigest)
-        answer.renewals = world.legacyRenewals(of: owner, at: now)
+        answer.renewals = ReceiptBooks(world).legacyRenewals(of: owner, at: now)
         return answer
     }
 
@@ -141,11 +141,13 @@ extension VerifyReceiptResponder {
         answer.receipt = receipt
         answer.status = .valid
         guard receipt.expires != nil else { return answer.json }
-        let chain = world.chainOfTransaction[id].flatMap { world.subscriptions[$0] }
+        let chain = world.transactionIDs.chain(of: id).flatMap { world.subscriptions[$0] }
         guard let chain else { return unknownAccount.json }
         let letterhead = world.documentContext(of: owner)
-        let latest = world.legacyTransaction(chain.latest, letterhead, at: now).receipt(
-            appAppleID: world.settings.appAppleID, device: world.hardware(of: owner))
+        let latest = ReceiptBooks(world).legacyTransaction(chain.latest, letterhead, at: now)
+            .receipt(
+                appAppleID: world.settings.appAppleID,
+                device: ReceiptBooks(world).hardware(of: owner))
         if latest.cancelled == nil, let expires = latest.expires, expires > now {
             answer.latest = latest
             answer.latestReceipt = try authority.text(latest, in: owner.environment)
@@ -154,7 +156,7 @@ extension VerifyReceiptResponder {
             answer.cancellationReason = latest.cancellationReason
             answer.status = .expired
         }
-        let renewals = world.legacyRenewals(of: owner, at: now)
+        let renewals = ReceiptBooks(world).legacyRenewals(of: owner, at: now)
         let renewal = renewals.first { $0.originalTransactionID == latest.originalTransactionID }
         answer.autoRenewProductID = renewal?.autoRenewProductID
         answer.autoRenewStatus = renewal?.autoRenewStatus

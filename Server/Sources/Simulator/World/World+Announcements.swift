@@ -63,7 +63,7 @@ extension World {
     ) -> NotificationDraft {
         var token = ExternalPurchaseToken()
         // The id's prefix is the only sign of the environment in the token.
-        token.externalPurchaseId = (environment == .sandbox ? "SANDBOX_" : "") + newUUID()
+        token.externalPurchaseId = (environment == .sandbox ? "SANDBOX_" : "") + numbers.newUUID()
         token.tokenCreationDate = now
         token.tokenType = order.tokenType
         token.appAppleId = environment == .production ? settings.appAppleID : nil
@@ -102,7 +102,7 @@ extension World {
             ?? newAdvancedCommerce(subscription, change.skus ?? [subscription.latest.product.id])
         if let name = change.displayName { info.descriptors?.displayName = name }
         if let text = change.description { info.descriptors?.description = text }
-        info.requestReferenceId = newUUID()
+        info.requestReferenceId = numbers.newUUID()
         if change.kind == .priceChange { try reprice(&subscription, &info, change.price, at: now) }
         subscription.advancedCommerce = Box(info)
         subscription.writeAdvancedCommerce()

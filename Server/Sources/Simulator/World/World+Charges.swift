@@ -149,8 +149,8 @@ extension World {
         }
         let isFirst = subscription.transactions.isEmpty
         var transaction = StoreTransaction(
-            id: isFirst ? subscription.id : newID(), origin: origin, product: product,
-            webOrderLineItemID: newID(), purchased: start, expires: end,
+            id: isFirst ? subscription.id : numbers.newID(), origin: origin, product: product,
+            webOrderLineItemID: numbers.newID(), purchased: start, expires: end,
             quantity: seats?.count ?? 1, reason: reason, price: price, offer: offer)
         if let seats {
             transaction.seats = SeatsBought(
@@ -162,7 +162,7 @@ extension World {
         }
         subscription.transactions.append(transaction)
         if subscription.advancedCommerce != nil { subscription.writeAdvancedCommerce() }
-        chainOfTransaction[transaction.id] = subscription.id
+        transactionIDs.add(transaction.id, of: subscription.id)
     }
 
     /// Restarts the subscription time if the last transaction ended long ago.

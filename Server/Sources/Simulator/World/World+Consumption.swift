@@ -82,7 +82,7 @@ extension World {
         let transaction = try transaction(id)
         try checkIsPurchased(transaction)
         guard transaction.revocation == nil, !transaction.isUpgraded else {
-            throw Self.nothingTo("refund", id)
+            throw .nothingTo("refund", id)
         }
         var notices = [consumptionRequest(about: transaction, reason: reason, at: now)]
         var switchesOff = false
@@ -183,7 +183,7 @@ extension World {
         let share: RefundOrder.Share
         if request.response?.preference == .grantProrated {
             let consumed = request.response?.consumedPercentage
-            share = .prorated(consumed.map { Self.wholePercentage - $0 })
+            share = .prorated(consumed.map { RefundPercentage.whole - $0 })
         } else {
             share = .whole
         }
@@ -217,9 +217,9 @@ extension World {
 
     /// A transaction of any kind, by its id.
     func transaction(_ id: String) throws(SimulatorProblem) -> StoreTransaction {
-        let id = canonicalID(of: id)
+        let id = transactionIDs.canonicalID(of: id)
         if let once = oneTimePurchases[id] { return once }
-        let chain = chainOfTransaction[id].flatMap { subscriptions[$0] }
+        let chain = transactionIDs.chain(of: id).flatMap { subscriptions[$0] }
         guard let found = chain?.transactions.last(where: { $0.id == id }) else {
             throw .unknownTransaction(id)
         }

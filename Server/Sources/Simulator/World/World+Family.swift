@@ -23,7 +23,7 @@ extension World {
         let cause = transaction.ownership == .assigned ? "by a seat" : "by Family Sharing"
         throw .wrongState(
             "\(transaction.account.name) has \(transaction.originalID) \(cause).",
-            remedy: "Use the purchaser's: \(chainOfTransaction[source] ?? source).")
+            remedy: "Use the purchaser's: \(transactionIDs.chain(of: source) ?? source).")
     }
 
     /// Updates a family after a change of one member's purchase.
@@ -81,7 +81,7 @@ extension World {
             ownership: hasSeat ? .assigned : .familyShared)
         var shared = StoreTransaction(
             id: id, origin: Box(origin), product: transaction.boxedProduct,
-            webOrderLineItemID: transaction.webOrderLineItemID.map { _ in newID() },
+            webOrderLineItemID: transaction.webOrderLineItemID.map { _ in numbers.newID() },
             purchased: start, expires: transaction.expires, quantity: transaction.quantity,
             reason: reason,
             price: hidesPrice ? 0 : transaction.price,
@@ -98,7 +98,7 @@ extension World {
         .init(
             at: now, reason: .other,
             type: share.ownership == .assigned ? .assignmentRevoke : .familyRevoke,
-            percentage: Self.wholePercentage)
+            percentage: RefundPercentage.whole)
     }
 }
 
@@ -119,7 +119,7 @@ extension World {
             oneTimePurchases[own.id] = own
             return [draft(.revoke, of: own, at: now)]
         }
-        let id = newID()
+        let id = numbers.newID()
         let shared = copy(transaction, id: id, of: id, for: member, from: now)
         oneTimePurchases[id] = shared
         accounts[member]?.oneTimePurchases.append(id)
@@ -177,7 +177,7 @@ extension World {
         if let own = oneTimePurchases[id] {
             source = own.sharedFrom ?? id
         } else {
-            let chain = try subscription(chainOfTransaction[id] ?? id)
+            let chain = try subscription(transactionIDs.chain(of: id) ?? id)
             source = chain.sharedBy ?? chain.id
         }
         guard let sharing = sharings[source], !sharing.shares.isEmpty else {

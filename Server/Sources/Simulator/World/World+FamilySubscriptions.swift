@@ -36,9 +36,9 @@ extension World {
         _ source: Subscription, from present: StoreTransaction, with member: Account.Key,
         at now: AppStoreDate
     ) -> [NotificationDraft] {
-        let id = newID()
+        let id = numbers.newID()
         let first = copy(present, id: id, of: id, for: member, from: now)
-        chainOfTransaction[id] = id
+        transactionIDs.add(id, of: id)
         let chain = source.followed(
             by: member, id: id, transactions: [first], startedRecently: now)
         save(chain, at: now)
@@ -174,7 +174,7 @@ extension World {
         _ period: StoreTransaction, to chain: inout Subscription, from start: AppStoreDate,
         reason: TransactionReason
     ) {
-        let id = newID()
+        let id = numbers.newID()
         let first = chain.transactions.first?.originallyPurchased
         let last = chain.latest
         restartAfterGap(&chain, since: last, at: start)
@@ -182,7 +182,7 @@ extension World {
             copy(
                 period, id: id, of: chain.id, for: chain.account, from: start, since: first,
                 reason: reason))
-        chainOfTransaction[id] = chain.id
+        transactionIDs.add(id, of: chain.id)
     }
 }
 

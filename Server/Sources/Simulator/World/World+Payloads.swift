@@ -17,14 +17,14 @@ extension World {
     mutating func payload(of transaction: StoreTransaction, at now: AppStoreDate)
         -> TransactionPayload
     {
-        let signed = signatureDate(of: transaction.originalID, at: now)
+        let signed = signingDates.reserve(for: transaction.originalID, at: now)
         return transaction.payload(signed: signed, documentContext(of: transaction.account))
     }
 
     mutating func renewalPayload(
         of subscription: Subscription, at now: AppStoreDate
     ) -> RenewalPayload {
-        let signed = signatureDate(of: subscription.id, at: now)
+        let signed = signingDates.reserve(for: subscription.id, at: now)
         return subscription.renewalPayload(
             signed: signed, documentContext(of: subscription.account))
     }
@@ -234,5 +234,41 @@ extension Subscription {
     func regularPrice(of product: StoreKitProduct, from start: AppStoreDate) -> Int64 {
         if let commitment, product.id == latest.product.id { return commitment.terms.monthlyPrice }
         return risenPrice(of: product.id, from: start) ?? product.price
+    }
+}
+
+// MARK: - What documents of all kinds say about an account
+
+extension World {
+    /// Apple's id for the version of the app that every device runs.
+    static let versionExternalIdentifier: Int64 = 860_000_001
+    /// When every sandbox account first had every app: 2013-08-01T07:00:00Z.
+    private static let sandboxOrigin = AppStoreDate(milliseconds: 1_375_340_400_000)
+
+    /// The version of the app that an account had first, which in the sandbox is always 1.0. Older
+    /// and newer documents agree.
+    func originalVersion(of key: Account.Key) -> String {
+        switch key.environment {
+        case .production: originalVersions[key] ?? Self.bundleVersion
+        case .sandbox: "1.0"
+        }
+    }
+
+    /// Since when an account has had the app (Apple's page "originalPurchaseDate").
+    static func firstDownloaded(
+        _ downloaded: AppStoreDate, in environment: SimulatedEnvironment
+    ) -> AppStoreDate {
+        switch environment {
+        case .production: downloaded
+        case .sandbox: sandboxOrigin
+        }
+    }
+
+    /// The account of a transaction. Nil if the transaction is not of this world.
+    func owner(of transactionID: String) -> Account.Key? {
+        if let once = oneTimePurchases[transactionIDs.canonicalID(of: transactionID)] {
+            return once.account
+        }
+        return transactionIDs.chain(of: transactionID).flatMap { subscriptions[$0]?.account }
     }
 }

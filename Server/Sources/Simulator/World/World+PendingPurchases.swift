@@ -60,7 +60,7 @@ extension World {
         var rehearsal = self
         _ = try rehearsal.purchase(order, on: deviceID, at: now)
         let pending = PendingPurchase(
-            id: newID(), order: order, deviceID: deviceID, account: account,
+            id: numbers.newID(), order: order, deviceID: deviceID, account: account,
             storefront: device.storefront, reason: reason, since: now)
         pendingPurchases[pending.id] = pending
         let fails = reason == .interrupted && settings.has(.interruptedPurchaseFails)
@@ -74,7 +74,7 @@ extension World {
         pending id: String, _ verb: PendingVerb, at now: AppStoreDate
     ) throws(SimulatorProblem) -> (StoreTransaction?, [NotificationDraft]) {
         guard let pending = pendingPurchases[id] else {
-            if verb == .resolve, let chain = chainOfTransaction[id] {
+            if verb == .resolve, let chain = transactionIDs.chain(of: id) {
                 // As in SKTestSession: the issue is the payment that is being retried.
                 let notices = try recoverBilling(chain, at: now)
                 return (try subscription(chain).latest, notices)

@@ -23,7 +23,7 @@ extension World {
                 remedy: "Order one. Consumables and non-renewing subscriptions have a quantity.")
         }
         try checkSeats(order, of: product, in: device.storefront)
-        guard chainOfTransaction.count + oneTimePurchases.count < Self.transactionsMax else {
+        guard transactionIDs.count + oneTimePurchases.count < Self.transactionsMax else {
             throw .full
         }
         if let terms = product.subscription {
@@ -45,7 +45,7 @@ extension World {
             // A non-consumable that is already owned: the store delivers it again without a charge.
             return (old, [])
         }
-        let id = newID()
+        let id = numbers.newID()
         let transaction = StoreTransaction(
             id: id, originalID: id, account: device.account, product: product,
             webOrderLineItemID: nil, purchased: now, originallyPurchased: now, expires: nil,
@@ -82,7 +82,8 @@ extension World {
         var subscription =
             chain
             ?? Subscription(
-                id: newID(), account: device.account, groupID: terms.groupID, transactions: [],
+                id: numbers.newID(), account: device.account, groupID: terms.groupID,
+                transactions: [],
                 nextProduct: product, anchor: calendar.anchor(at: now), startedRecently: now)
         begin(&subscription, product, offers, order, device, token: token, at: now)
         accounts[device.account]?.chains[terms.groupID] = subscription.id

@@ -20,26 +20,13 @@ package struct RefundOrder: Hashable, Sendable {
 }
 
 extension World {
-    /// 100 %, in thousandths of a percent, which is the unit of Apple's documents.
-    static let wholePercentage: Int64 = 100_000
-
-    /// A percentage of an amount. In 128 bits, as a price of many digits would not fit otherwise.
-    static func part(_ percentage: Int64, of amount: Int64) -> Int64 {
-        wholePercentage.dividingFullWidth(amount.multipliedFullWidth(by: percentage)).quotient
-    }
-
-    /// Which percentage of a price an amount is. The price is not 0, and not below the amount.
-    static func percentage(of amount: Int64, in price: Int64) -> Int64 {
-        price.dividingFullWidth(amount.multipliedFullWidth(by: wholePercentage)).quotient
-    }
-
     /// Refunds one transaction. Refunding a subscription's latest transaction ends access and
     /// normally renewal; refunding an earlier one does not.
     mutating func refund(
         _ id: String, _ order: RefundOrder = RefundOrder(), row: LifecycleRow? = nil,
         at now: AppStoreDate
     ) throws(SimulatorProblem) -> [NotificationDraft] {
-        guard let chain = chainOfTransaction[id] else {
+        guard let chain = transactionIDs.chain(of: id) else {
             return try refundOneTimePurchase(id, order, row: row, at: now)
         }
         var subscription = try subscription(chain)
@@ -69,7 +56,8 @@ extension World {
         return switch order.share {
         case .whole:
             .init(
-                at: now, reason: order.reason, type: .refundFull, percentage: Self.wholePercentage,
+                at: now, reason: order.reason, type: .refundFull,
+                percentage: RefundPercentage.whole,
                 earlier: earlier)
         case .prorated(let percentage):
             .init(
@@ -82,7 +70,7 @@ extension World {
     mutating func reverseRefund(_ id: String, at now: AppStoreDate) throws(SimulatorProblem)
         -> [NotificationDraft]
     {
-        guard let chain = chainOfTransaction[id] else {
+        guard let chain = transactionIDs.chain(of: id) else {
             return try changeOneTimePurchase(id, .refundReversed, nil, at: now)
         }
         var subscription = try subscription(chain)
@@ -124,7 +112,7 @@ extension World {
         let found = subscription.transactions.last {
             !$0.isUpgraded && (isRefunded ? $0.isRefunded : $0.revocation == nil)
         }
-        guard let found else { throw Self.nothingTo(isRefunded ? "reverse" : "refund", id) }
+        guard let found else { throw .nothingTo(isRefunded ? "reverse" : "refund", id) }
         return found.id
     }
 
@@ -137,7 +125,7 @@ extension World {
         try checkIsPurchased(transaction)
         let isPossible = isRefunded ? transaction.isRefunded : transaction.revocation == nil
         guard !transaction.isUpgraded, isPossible else {
-            throw Self.nothingTo(isRefunded ? "reverse" : "refund", id)
+            throw .nothingTo(isRefunded ? "reverse" : "refund", id)
         }
         return index
     }
@@ -145,7 +133,7 @@ extension World {
     private mutating func refundOneTimePurchase(
         _ id: String, _ order: RefundOrder, row: LifecycleRow?, at now: AppStoreDate
     ) throws(SimulatorProblem) -> [NotificationDraft] {
-        guard let transaction = oneTimePurchases[canonicalID(of: id)] else {
+        guard let transaction = oneTimePurchases[transactionIDs.canonicalID(of: id)] else {
             throw .unknownTransaction(id)
         }
         let revocation = revocation(of: transaction, order, at: now)
@@ -156,23 +144,17 @@ extension World {
         _ id: String, _ type: NotificationType, _ revocation: StoreTransaction.Revocation?,
         row: LifecycleRow? = nil, at now: AppStoreDate
     ) throws(SimulatorProblem) -> [NotificationDraft] {
-        guard var transaction = oneTimePurchases[canonicalID(of: id)] else {
+        guard var transaction = oneTimePurchases[transactionIDs.canonicalID(of: id)] else {
             throw .unknownTransaction(id)
         }
         try checkIsPurchased(transaction)
         guard (transaction.revocation == nil) == (revocation != nil) else {
-            throw Self.nothingTo(revocation == nil ? "reverse" : "refund", id)
+            throw .nothingTo(revocation == nil ? "reverse" : "refund", id)
         }
         recordReversal(of: transaction, at: now)
         transaction.revocation = revocation
         save(transaction)
         let named = named(transaction, isRefund: revocation != nil)
         return [draft(type, of: named, row: row, at: now)]
-    }
-
-    static func nothingTo(_ what: String, _ id: String) -> SimulatorProblem {
-        .wrongState(
-            "There is nothing to \(what) for \(id).",
-            remedy: "GET /_sim/truth/{account} shows what is refunded.")
     }
 }

@@ -169,9 +169,9 @@ extension StoreTransaction {
     /// The unused part of a period, in thousandths of a percent. All of it if the period has not
     /// begun or has no end.
     func unusedPercentage(at now: AppStoreDate) -> Int64 {
-        guard let expires else { return World.wholePercentage }
+        guard let expires else { return RefundPercentage.whole }
         let length = expires.milliseconds - purchased.milliseconds
         let left = min(max(expires.milliseconds - now.milliseconds, 0), length)
-        return length > 0 ? left * World.wholePercentage / length : 0
+        return length > 0 ? left * RefundPercentage.whole / length : 0
     }
 }

@@ -59,8 +59,8 @@ extension World {
         guard settings.has(.renewalHasAnotherID) else {
             return draft(.didRenew, of: subscription, at: now)
         }
-        let retold = subscription.latest.reissued(as: newID())
-        recordAlias(subscription.latest.id, as: retold.id)
+        let retold = subscription.latest.reissued(as: numbers.newID())
+        transactionIDs.recordAlias(subscription.latest.id, as: retold.id)
         return draft(.didRenew, of: subscription, transaction: retold, at: now)
     }
 

@@ -26,9 +26,9 @@ extension World {
                 bought.revocation == nil,
                 restores[id, default: .init()].copies.count < Self.restoresMax
             else { continue }
-            let copy = newID()
+            let copy = numbers.newID()
             restores[id, default: .init()].copies.append(.init(id: copy, restored: now))
-            recordAlias(id, as: copy)
+            transactionIDs.recordAlias(id, as: copy)
         }
     }
 
@@ -48,7 +48,7 @@ extension World {
         guard let known = restores[bought.id] else { return bought }
         if isRefund {
             let ids = [bought.id] + known.copies.map(\.id)
-            let index = randomIndex(below: ids.count)
+            let index = numbers.randomIndex(below: ids.count)
             restores[bought.id]?.refundedID = ids[index]
         }
         let id = restores[bought.id]?.refundedID

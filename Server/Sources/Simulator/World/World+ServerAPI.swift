@@ -3,20 +3,11 @@ import AppStoreFormats
 // The world as seen by the App Store Server API. Each environment knows only its own purchases.
 
 extension World {
-    /// Maximum number of digits of an id.
-    private static let idLengthMax = 19
-
-    /// Whether a text has the form of an id.
-    static func isID(_ text: String) -> Bool {
-        !text.isEmpty && text.utf8.count <= idLengthMax
-            && text.utf8.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
-    }
-
     /// A transaction by its own id, for endpoints that accept no other kind of id.
     func transaction(
         _ id: String, in environment: SimulatedEnvironment
     ) throws(APIError) -> StoreTransaction {
-        guard Self.isID(id) else { throw .invalidTransactionID }
+        guard TransactionIDs.isID(id) else { throw .invalidTransactionID }
         if let found = anyTransaction(id), found.account.environment == environment {
             return found
         }
@@ -30,7 +21,7 @@ extension World {
     func original(
         _ id: String, in environment: SimulatedEnvironment
     ) throws(APIError) -> StoreTransaction {
-        guard Self.isID(id) else { throw .invalidOriginalTransactionID }
+        guard TransactionIDs.isID(id) else { throw .invalidOriginalTransactionID }
         guard let found = anyTransaction(id), found.account.environment == environment,
             found.originalID == id
         else { throw .originalTransactionIDNotFound }
@@ -42,7 +33,7 @@ extension World {
     func account(
         ofAny id: String, in environment: SimulatedEnvironment
     ) throws(APIError) -> Account.Key {
-        guard Self.isID(id) else { throw .invalidTransactionID }
+        guard TransactionIDs.isID(id) else { throw .invalidTransactionID }
         if let found = anyTransaction(id)?.account, found.environment == environment {
             return found
         }
@@ -53,8 +44,8 @@ extension World {
     }
 
     private func anyTransaction(_ id: String) -> StoreTransaction? {
-        let id = canonicalID(of: id)
-        if let chain = chainOfTransaction[id] {
+        let id = transactionIDs.canonicalID(of: id)
+        if let chain = transactionIDs.chain(of: id) {
             return subscriptions[chain]?.transactions.first { $0.id == id }
         }
         return oneTimePurchases[id]
