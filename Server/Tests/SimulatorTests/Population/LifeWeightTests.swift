@@ -211,3 +211,17 @@ import Testing
         }
     }
 }
+
+// An act contains a function, so plans are compared by their descriptions.
+
+extension SubscriptionAct: Equatable {
+    package static func == (one: Self, other: Self) -> Bool {
+        one.description == other.description
+    }
+}
+
+extension Life.Intent: Equatable {
+    package static func == (one: Self, other: Self) -> Bool {
+        String(describing: one) == String(describing: other)
+    }
+}
