@@ -61,9 +61,9 @@ enum Arrows {
         "Dashboard": foundation.union(["PerennialContract", "Mustache"]),
         // NIOHTTP1 provides the HTTP version and the parser's errors; the framework does not.
         // ServiceLifecycle signals that the server stops, so that waiting requests end.
-        // It encrypts connections, speaks HTTP/2, and checks its own certificate.
+        // It encrypts connections, and checks its own certificate.
         "HTTPServer": foundation.union(web).union(locks).union([
-            "NIOHTTP2", "NIOHTTPTypesHTTP2", "NIOSSL", "NIOTLS", "SwiftASN1", "X509", "NIOHTTP1",
+            "NIOSSL", "NIOTLS", "SwiftASN1", "X509", "NIOHTTP1",
             "ServiceLifecycle", "Engine", "Ledger", "PerennialContract", "Dashboard",
             "Reports", "RevenueCatWebhooks", "Storage",
         ]),

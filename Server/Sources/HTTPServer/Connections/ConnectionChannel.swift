@@ -74,9 +74,6 @@ extension PerennialServer {
         connections.admit(channel, exempt: dashboard?.proxy?.addresses ?? [], logger)
     }
 
-    /// Counts a stream of HTTP/2. Returns false if there is no place for it.
-    func admitsStream(_ stream: any Channel) -> Bool { connections.admitStream(stream) }
-
     /// The response to bytes that are not an HTTP request, and to one that is not passed on. It is
     /// counted and logged like any other.
     func refusal(of error: any Error) -> Refusal {
@@ -109,7 +106,6 @@ extension ConnectionHandler.Refusal {
 
 extension ProblemError {
     fileprivate static func notParsed(_ error: any Error) -> ProblemError {
-        if let known = error as? ProblemError { return known }
         if let wrong = error as? WrongHost {
             return ProblemError(.requestNotHTTP, detail: wrong.detail)
         }

@@ -8,9 +8,6 @@ package struct ConnectionLimits: Hashable, Sendable {
     /// addresses. It is half of all connections, more than the number of requests that may wait: a
     /// proxy that is not configured has one connection for each of them.
     package var connectionsOfAddressMax = PerennialServer.connectionsMax / 2
-    /// The maximum number of streams of HTTP/2, which are requests, on all connections together. It
-    /// is the number of requests that connections of HTTP/1.1 can have.
-    package var streamsMax = PerennialServer.connectionsMax
 
     package init() {}
 }
@@ -24,7 +21,6 @@ final class ConnectionCounts: Sendable {
 
     private struct State {
         var byNetwork: [String: Int] = [:]
-        var streams = 0
         var refused = 0
         var warnedAt: ContinuousClock.Instant?
     }
@@ -70,21 +66,6 @@ final class ConnectionCounts: Sendable {
             let rest = state.byNetwork[network, default: 0] - 1
             state.byNetwork[network] = rest > 0 ? rest : nil
         }
-    }
-
-    /// The number of open streams of HTTP/2.
-    var streamsCount: Int { state.withLock { $0.streams } }
-
-    /// Counts a stream of HTTP/2 until it is closed. Returns false if there are too many.
-    func admitStream(_ stream: any Channel) -> Bool {
-        let isAdmitted = state.withLock { state in
-            guard state.streams < limits.streamsMax else { return false }
-            state.streams += 1
-            return true
-        }
-        guard isAdmitted else { return false }
-        stream.closeFuture.whenComplete { [self] _ in state.withLock { $0.streams -= 1 } }
-        return true
     }
 
     private func warn(of address: CanonicalAddress, _ logger: Logger) {

@@ -4,26 +4,19 @@ import NIOCore
 import NIOSSL
 import NIOTLS
 
-/// One connection with TLS. The client and the server agree on HTTP/1.1 or HTTP/2 in the handshake
-/// (ALPN). Clients that name no protocol speak HTTP/1.1.
+/// One connection with TLS. In the handshake, the server offers HTTP/1.1 (ALPN).
 struct SecureChannel: ServerChildChannel {
-    /// The protocols that are offered, the preferred one first.
-    static let protocols = ["h2", "http/1.1"]
+    /// The protocols that are offered.
+    static let protocols = ["http/1.1"]
     /// The maximum time for a handshake, in seconds. It is short, because nobody types meanwhile.
     static let handshakeSecondsMax: Int64 = 10
 
-    enum Negotiated: Sendable {
-        case http1(HTTP1Channel.Value)
-        case http2(HTTP2Channel.Value)
-    }
-
     struct Value: ServerChildChannelValue {
         let channel: any Channel
-        fileprivate let negotiated: EventLoopFuture<Negotiated>
+        fileprivate let negotiated: EventLoopFuture<HTTP1Channel.Value>
     }
 
     let http1: ConnectionChannel
-    let http2: HTTP2Channel
     let certificate: LiveCertificate
 
     func setup(channel: any Channel, logger: Logger) -> EventLoopFuture<Value> {
@@ -34,10 +27,10 @@ struct SecureChannel: ServerChildChannel {
             let opening = OpeningHandler(secondsMax: Self.handshakeSecondsMax)
             try pipeline.addHandler(opening)
             let loopBound = NIOLoopBound(opening, eventLoop: channel.eventLoop)
-            let negotiation = NIOTypedApplicationProtocolNegotiationHandler<Negotiated> {
-                result, channel in
+            let negotiation = NIOTypedApplicationProtocolNegotiationHandler<HTTP1Channel.Value> {
+                _, channel in
                 channel.pipeline.syncOperations.removeHandler(loopBound.value).flatMap {
-                    negotiated(result, channel, logger)
+                    http1.addHandlers(to: channel, logger: logger)
                 }
             }
             try pipeline.addHandler(negotiation)
@@ -46,26 +39,13 @@ struct SecureChannel: ServerChildChannel {
         }
     }
 
-    private func negotiated(
-        _ result: ALPNResult, _ channel: any Channel, _ logger: Logger
-    ) -> EventLoopFuture<Negotiated> {
-        switch result {
-        case .negotiated("h2"):
-            http2.setup(channel: channel, logger: logger).map { .http2($0) }
-        case .negotiated, .fallback:
-            http1.addHandlers(to: channel, logger: logger).map { .http1($0) }
-        }
-    }
-
     func handle(value: Value, logger: Logger) async {
         // It fails if the client leaves before the handshake has ended, or speaks no TLS.
-        switch try? await value.negotiated.get() {
-        case .http1(let connection)?: await http1.handle(value: connection, logger: logger)
-        case .http2(let connection)?: await http2.handle(value: connection, logger: logger)
-        case nil:
-            value.channel.close(promise: nil)
-            try? await value.channel.closeFuture.get()
+        if let connection = try? await value.negotiated.get() {
+            return await http1.handle(value: connection, logger: logger)
         }
+        value.channel.close(promise: nil)
+        try? await value.channel.closeFuture.get()
     }
 }
 

@@ -18,16 +18,6 @@ struct WrongHost: Error {
         }
     }
 
-    /// Returns nil if the host of a request of HTTP/2 is valid (RFC 9113, section 8.3.1).
-    init?(authority: String?) {
-        switch authority {
-        case nil, "": detail = "The request names no host."
-        case let host? where !host.utf8.allSatisfy(Self.isOfHost):
-            detail = "The host contains a character that no host has."
-        default: return nil
-        }
-    }
-
     /// A host and a port consist of these characters (RFC 3986, section 3.2.2).
     private static func isOfHost(_ byte: UInt8) -> Bool {
         switch byte {

@@ -59,9 +59,7 @@ package final class LiveServer: Sendable {
             server: HTTPServerBuilder { responder in
                 let http1 = ConnectionChannel(responder: responder, server: server)
                 guard let certificate else { return http1 }
-                return SecureChannel(
-                    http1: http1, http2: HTTP2Channel(http1: http1),
-                    certificate: certificate)
+                return SecureChannel(http1: http1, certificate: certificate)
             },
             configuration: ApplicationConfiguration(
                 address: .hostname(host, port: port),

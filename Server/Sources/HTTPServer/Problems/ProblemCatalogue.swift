@@ -93,9 +93,6 @@ extension ProblemCatalogue.Entry {
     static let tooManyBodyBytes = of(.serverBusy).variant(
         "The server holds too many request bodies at the moment.")
 
-    static let tooManyRequestsAtOnce = of(.serverBusy).variant(
-        "The server answers too many requests over HTTP/2 at the moment.")
-
     static let tooManyWaits = of(.serverBusy).variant(
         "Too many requests are waiting for a change.",
         remedy: "Send the same request later, or leave out wait.")

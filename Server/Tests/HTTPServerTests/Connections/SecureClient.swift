@@ -11,6 +11,7 @@ final class SecureClient: Sendable {
         var text = ""
         var negotiated: String?
         var hasHandshaken = false
+        var hasEnded = false
         var failure: (any Error)?
     }
 
@@ -31,6 +32,9 @@ final class SecureClient: Sendable {
                     $0.negotiated = negotiated
                     $0.hasHandshaken = true
                 }
+            }
+            if case ChannelEvent.inputClosed? = event as? ChannelEvent {
+                state.withLock { $0.hasEnded = true }
             }
             context.fireUserInboundEventTriggered(event)
         }
@@ -104,7 +108,9 @@ final class SecureClient: Sendable {
 
     /// Waits until the server closes the connection.
     func awaitEnd() async throws {
-        let channel = channel
-        try await eventually("the end of the connection") { !channel.isActive }
+        let (channel, collector) = (channel, collector)
+        try await eventually("the end of the connection") {
+            !channel.isActive || collector.state.withLock { $0.hasEnded }
+        }
     }
 }

@@ -50,6 +50,8 @@ import Testing
                     }
                     #expect(server.streams.openCount == 1)
                 }
+                // These two notice only when they send more that their client has left.
+                guard ![.apache2, .varnishd].contains(proxy) else { return }
                 try await eventually("a free place", within: Self.soonSeconds) {
                     server.streams.openCount == 0
                 }

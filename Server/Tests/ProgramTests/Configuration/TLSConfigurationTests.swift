@@ -44,7 +44,7 @@ import Testing
         Case(certificate: "reversed.pem", says: "has its certificates in the wrong order"),
         Case(certificate: "stranger.pem", says: "number 2 did not issue number 1"),
         Case(certificate: "good.der", says: "good.der is not in PEM format."),
-        Case(certificate: "good.key", says: "contains a private key and no certificate."),
+        Case(certificate: "second.key", says: "contains a private key and no certificate."),
         Case(certificate: "empty.pem", says: "empty.pem is not in PEM format."),
         Case(certificate: "damaged.pem", says: "contains a certificate that cannot be read"),
         Case(certificate: "huge.pem", says: "has more than 65536 bytes."),
