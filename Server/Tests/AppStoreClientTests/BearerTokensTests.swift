@@ -63,7 +63,7 @@ import Testing
         #expect((tokens[1] == tokens[2]) == isKept)
     }
 
-    /// Seconds that each call takes to arrive, its responses, and the number of calls.
+    /// How many seconds each call takes to arrive, the responses, and the expected number of calls.
     @Test(arguments: [
         (0, [AppStoreResponse(status: 401)], 1, false),
         (1800, [AppStoreResponse(status: 401), .transaction], 2, true),

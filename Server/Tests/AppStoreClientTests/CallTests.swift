@@ -62,7 +62,7 @@ import Testing
         #expect(bench.script.requests.first?.environment == .production)
     }
 
-    @Test func `notifications are requested by a range of time`() async throws {
+    @Test func `notifications of a time range are requested`() async throws {
         let bench = try Bench(
             .ok([
                 "hasMore": true, "paginationToken": "next",
@@ -92,7 +92,7 @@ import Testing
         try check(bench.script.requests.last, "GET /inApps/v1/notifications/test/abc_12")
     }
 
-    @Test func `consumption is sent in Apple's vocabulary`() async throws {
+    @Test func `consumption is sent in Apple's terms`() async throws {
         let bench = try Bench(AppStoreResponse(status: 202), AppStoreResponse(status: 202))
         try await bench.client.sendConsumption(
             Consumption(
@@ -141,7 +141,7 @@ import Testing
         Places(answers: [.error(4_040_010), .transaction], known: .sandbox, calls: 2),
         Places(
             answers: [.error(4_040_010), .error(4_040_010)], failure: .unknownID, calls: 2),
-        // An app that was never released.
+        // This app was never released.
         Places(answers: [AppStoreResponse(status: 401), .transaction], known: .sandbox, calls: 2),
         Places(
             answers: [AppStoreResponse(status: 401), .error(4_040_010)],
@@ -185,7 +185,9 @@ import Testing
         #expect(bench.script.requests.count == 11)
     }
 
-    @Test func `after a refusal no call is sent until the time that Apple named`() async throws {
+    @Test func `after a refusal, no call is sent until the time that Apple named in it`()
+        async throws
+    {
         let bench = try Bench(
             .error(4_290_000, retryAfter: "1767268860000"), .transaction, pacing: .inProcess())
         for _ in 0..<3 {

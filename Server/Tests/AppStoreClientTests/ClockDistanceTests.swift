@@ -5,7 +5,7 @@ import Testing
 
 /// The difference between the App Store's clock and ours, from the date in its responses.
 @Suite struct ClockDistanceTests {
-    /// A clock that starts when the request is sent; the response arrives after this many seconds.
+    /// When the request is sent.
     private static let asked: Int64 = 1_767_268_800_000
 
     private func distance(
@@ -26,8 +26,8 @@ import Testing
         return distance.ahead
     }
 
-    /// Seconds by which the store's date is behind the request, seconds until the response, and the
-    /// difference that is reported.
+    /// How many seconds the store's date is behind the request, how many seconds the response
+    /// takes, and the difference that is reported.
     @Test(
         arguments: [
             (0, 0, 0), (2, 0, 0), (602, 0, 600), (602, 20, 600), (3, 0, 1),

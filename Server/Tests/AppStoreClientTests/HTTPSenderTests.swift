@@ -7,7 +7,7 @@ import Testing
 
 @testable import AppStoreClient
 
-/// Sends over the loopback to a server that has a path for each kind of misbehaviour.
+/// Sends requests over the loopback to a server that misbehaves in another way on each path.
 @Suite(.serialized) struct HTTPSenderTests {
     private typealias Send = @Sendable (AppStoreRequest) async throws -> AppStoreResponse
 
@@ -88,7 +88,7 @@ import Testing
             let before = Date.now.timeIntervalSince1970
             let answer = try await send(Self.request("/echo"))
             let written = Double(try #require(answer.date).milliseconds) / 1000
-            // The date has whole seconds, and the server renews it once a second.
+            // The date has whole seconds, and the server updates it once a second.
             #expect((before - 5...Date.now.timeIntervalSince1970).contains(written))
         }
     }

@@ -5,7 +5,7 @@ import Testing
 
 @testable import AppStoreClient
 
-/// Our signatures of offers, compared with those of Apple's own library for the same key.
+/// Compares our signatures of offers with those that Apple's library makes with the same key.
 @Suite struct OfferSignerTests {
     private let key: P256.Signing.PrivateKey
     private let signer: OfferSigner
@@ -23,7 +23,7 @@ import Testing
                 privateKey: key.pemRepresentation))
     }
 
-    /// Reads a signature that Apple's library made, by its name in the file.
+    /// Reads the signature that Apple's library made and that has this name in the file.
     private func apples(_ name: String) throws -> String {
         let file = URL(filePath: #filePath).deletingLastPathComponent()
             .appending(path: "Tables/apple-offers.txt")
@@ -43,7 +43,8 @@ import Testing
         )
     }
 
-    @Test func `a version 1 signature covers the same text as Apple's library`() throws {
+    @Test func `our version 1 signature signs the same text as the one of Apple's library`() throws
+    {
         let text = signer.signedText(
             product: "pro.monthly", offer: "stay", token: Self.token, nonce: Self.nonce,
             at: Self.now)

@@ -74,7 +74,7 @@ import Testing
         #expect(waits.withLock { $0 }.reduce(.zero, +) == .seconds(5))
     }
 
-    @Test func `a restored pace continues from its stored state`() {
+    @Test func `a restored rate limiter continues from its stored state`() {
         var pace = Pace()
         for _ in 0..<3 { _ = pace.consumeCall(Self.budget, at: date(0)) }
         var other = Pace(fullAt: pace.fullAt)

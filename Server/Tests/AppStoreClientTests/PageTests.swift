@@ -55,7 +55,7 @@ import Testing
         #expect(Self.revisions(bench) == [nil, "1", "1"])
     }
 
-    @Test func `if Apple no longer knows a revision, the list is read again from the start, once`()
+    @Test func `if Apple no longer knows a revision, the list is read once more from the start`()
         async throws
     {
         let bench = try Bench(

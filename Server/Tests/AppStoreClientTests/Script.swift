@@ -46,7 +46,7 @@ final class Clock: Sendable {
     func advance(seconds: Int64) { moment.withLock { $0 += seconds * 1000 } }
 }
 
-/// A client of a script, with its own key.
+/// A client of the App Store, with its own key, whose store is a script.
 struct Bench {
     let key = P256.Signing.PrivateKey()
     let clock = Clock()

@@ -1,7 +1,7 @@
 import AppStoreFormats
 import Testing
 
-/// Apple's own examples of payloads.
+/// Payloads from Apple's own examples.
 @Suite(.enabled(if: Vectors.arePresent, "skipped: no vectors"))
 struct ApplePayloadTests {
     private static let payloads: [(String, any WireObject.Type)] = [
@@ -33,7 +33,7 @@ struct ApplePayloadTests {
         }
     }
 
-    /// Keys that were not read, in the value and in all nested values.
+    /// The keys that our reader does not know, in the value and in all nested values.
     private func unknownKeys(in value: Any) -> [String] {
         Mirror(reflecting: value).children.flatMap { label, child -> [String] in
             if label == "unknown", let members = child as? [JSON.Member] {

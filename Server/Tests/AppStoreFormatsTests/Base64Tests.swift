@@ -28,12 +28,12 @@ import Testing
         "Z", "Zg", "Zm8", "Zg=", "Zg===", "====", "=", "Z===", "Zm=v", "Zg==Zg==", "Zm9v=",
         "Zm9v====", "Zh==", "Zm9=", "Zm 9v", "Zm9\n", "Zm9v\n", "Zm9é", "Zm9*",
     ])
-    func `standard text that is not canonical is refused`(text: String) {
+    func `base64 text that is not canonical is refused`(text: String) {
         #expect(Base64.standard.decode(text.utf8) == nil)
     }
 
     @Test(arguments: ["Z", "Zg==", "Zh", "Zm9", "Zm9vY", "Zm 9", "Zm9v\n", "Zm9.", "é", "Zm9vYmF"])
-    func `url text that is not canonical is refused`(text: String) {
+    func `base64url text that is not canonical is refused`(text: String) {
         #expect(Base64.url.decode(text.utf8) == nil)
     }
 
@@ -46,8 +46,8 @@ import Testing
         }
     }
 
-    /// Packed documents rely on this: they store the decoded bytes instead of the text.
-    @Test func `no two accepted texts have the same bytes`() {
+    /// Packed documents rely on this rule: they store the decoded bytes instead of the text.
+    @Test func `no two accepted texts decode to the same bytes`() {
         let head = Array("Zm9v".utf8)
         for first in UInt8.min...(.max) {
             for second in UInt8.min...(.max) {

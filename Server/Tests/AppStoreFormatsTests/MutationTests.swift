@@ -101,7 +101,8 @@ import Testing
             let damaged = PackedDocument(parts: parts, headers: packed.headers)
             if damaged.unpacked != nil { readable += 1 }
         }
-        // Some damage changes only literal bytes; other damage makes the parts unreadable.
+        // Some damage changes only literal bytes, so the parts stay readable; other damage does
+        // not.
         #expect((1..<Self.rounds).contains(readable))
     }
 }

@@ -42,7 +42,8 @@ import Testing
         Array(jws(notification(.string(jws(transaction)), .string(jws(renewal)))).utf8)
     }
 
-    @Test func `a notification is unchanged after unpacking, and its header is stored once`() {
+    @Test
+    func `a notification is unchanged after unpacking, and the header of its JWS is stored once`() {
         let packed = PackedDocument(packing: Self.notificationBytes)
         #expect(packed.unpacked == Self.notificationBytes)
         #expect(packed.headers.count == 1)
@@ -91,7 +92,7 @@ import Testing
         #expect(PackedDocument(packing: Array(text.utf8)).unpacked == Array(text.utf8))
     }
 
-    @Test func `truncated parts never return the document`() {
+    @Test func `truncated parts are never unpacked to the whole document`() {
         let packed = PackedDocument(packing: Self.notificationBytes)
         for length in 0..<packed.parts.count {
             let cut = PackedDocument(
@@ -106,7 +107,7 @@ import Testing
             [0], [0, 5, 1, 2], [1], [1, 0], [2, 3, 0, 5, 1], [3, 0], [255, 1, 0], [0, 128],
             [0, 255, 255, 255, 255, 255, 1], [2, 10, 2, 8, 2, 6, 2, 4, 2, 2, 2, 0],
         ] as [[UInt8]])
-    func `damaged parts return no document`(parts: [UInt8]) {
+    func `damaged parts are not unpacked to a document`(parts: [UInt8]) {
         #expect(PackedDocument(parts: parts, headers: []).unpacked == nil)
     }
 }

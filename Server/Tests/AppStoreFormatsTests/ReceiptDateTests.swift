@@ -31,7 +31,7 @@ import Testing
         (Int64.min, "0001-01-02T00:00:00Z"), (.max, "9999-12-31T00:00:00Z"),
         (-1, "1969-12-31T23:59:59Z"),
     ])
-    func `a moment outside the four-digit years is written as the nearest representable one`(
+    func `a moment outside the years 1 to 9999 is written as the nearest moment within them`(
         milliseconds: Int64, text: String
     ) throws {
         let moment = AppStoreDate(milliseconds: milliseconds)

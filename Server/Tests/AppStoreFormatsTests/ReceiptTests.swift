@@ -20,7 +20,7 @@ import Testing
         #expect(attribute.value == bytes && attribute.integer == number)
     }
 
-    @Test func `unknown attributes are kept, and attributes are sorted by their encodings`()
+    @Test func `unknown attributes are kept, and all attributes are sorted by their encoded bytes`()
         throws
     {
         let strange = ReceiptAttribute(4711, version: 3, value: [1, 2, 3])

@@ -1,7 +1,7 @@
 import AppStoreFormats
 import Testing
 
-/// Financial files of all regions, which end in sums by country and currency.
+/// Financial files of all regions. They end with sums for each country and currency.
 @Suite struct SalesReportCountrySumsTests {
     private static let header = FinancialRow.layouts[0].header.joined(separator: "\t")
 
@@ -63,14 +63,14 @@ import Testing
         #expect(failure?.code == .totals && failure?.line == line && failure?.column == column)
     }
 
-    @Test func `rows of a country without a sum line are named in the error`() {
+    @Test func `the error names a country that has rows but no sum line`() {
         let failure = Self.failure(Self.table.dropLast())
         #expect(failure?.code == .incomplete && failure?.line == 9)
         #expect(failure?.found == "no line for US USD")
         #expect(failure?.remedy.contains("not about the same countries") == true)
     }
 
-    @Test func `sum lines of a country without rows are named in the error`() {
+    @Test func `the error names a country that has a sum line but no rows`() {
         let failure = Self.failure(
             ["Total_Rows\t2"] + Self.table.dropFirst(), rows: Array(Self.rows.dropLast()))
         #expect(failure?.code == .totals && failure?.found == "FR EUR")
@@ -91,14 +91,14 @@ import Testing
 
     /// Apple does not document whether the sums include free units.
     @Test(arguments: ["DE\tEUR\t1\t3.20", "DE\tEUR\t3\t3.20"])
-    func `country sums are accepted with and without free units`(line: String) throws {
+    func `country sums are accepted whether or not they include free units`(line: String) throws {
         let free = Self.row(2, "0.00", "0.00", "EUR", "DE", price: "0.00")
         let lines = Self.table.map { $0.hasPrefix("DE") ? line : $0 }
         let file = Self.file(["Total_Rows\t4"] + lines.dropFirst(), rows: Self.rows + [free])
         #expect(try SalesReport<FinancialRow>(parsing: file).rows.count == 4)
     }
 
-    @Test func `a country that has only free units may lack a sum line`() throws {
+    @Test func `a country that has only free units needs no sum line`() throws {
         let free = Self.row(1, "0.00", "0.00", "EUR", "AT", price: "0.00")
         let file = Self.file(["Total_Rows\t4"] + Self.table.dropFirst(), rows: Self.rows + [free])
         #expect(try SalesReport<FinancialRow>(parsing: file).rows.count == 4)

@@ -7,7 +7,7 @@ import Testing
 @Suite struct SalesReportDamageTests {
     private static let files: [[UInt8]] = SalesReportKind.allCases.map(file)
 
-    /// Three rows, with a text that is not ASCII.
+    /// A file with three rows, one of which contains a text that is not ASCII.
     private static func file(_ kind: SalesReportKind) -> [UInt8] {
         func bytes<Row: SalesReportRow>(
             _: Row.Type, _ change: (inout Row, Int64) -> Void
@@ -117,7 +117,7 @@ import Testing
     ]
 
     @Test(arguments: totals)
-    func `totals that differ from the rows are refused`(
+    func `totals that differ from the sums of the rows are refused`(
         from: String, to: String, code: SalesReportFailure.Code
     ) throws {
         let text = String(decoding: try #require(Self.files.last), as: UTF8.self)
@@ -156,7 +156,7 @@ import Testing
         }
     }
 
-    @Test func `the error about a line of the wrong length names both cell counts`() {
+    @Test func `the error about a line with the wrong number of cells names both numbers`() {
         let file = Self.files[0] + Array("a\tb\n".utf8)
         let failure = #expect(throws: SalesReportFailure.self) { try AnySalesReport(parsing: file) }
         #expect(failure?.code == .cellCount && failure?.line == 5)

@@ -2,8 +2,8 @@ import AppStoreFormats
 import Testing
 
 @Suite struct SalesReportFiscalMonthTests {
-    /// As published by several sites that track Apple's calendar, and as named in financial
-    /// reports.
+    /// The dates that several sites which track Apple's calendar publish, and that financial
+    /// reports name.
     private static let known: [(String, Int, (Int, Int, Int), (Int, Int, Int))] = [
         ("2012-03", 5, (2011, 11, 27), (2011, 12, 31)),
         ("2014-12", 4, (2014, 8, 31), (2014, 9, 27)),

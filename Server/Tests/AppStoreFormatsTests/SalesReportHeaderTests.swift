@@ -41,7 +41,7 @@ import Testing
             let name = names.remove(at: place)
             let failure = #expect(throws: SalesReportFailure.self) { try Self.recognised(names) }
             #expect(failure?.code == .version && failure?.line == 1)
-            // Two versions of the subscriber report differ only in this name.
+            // Two versions of the subscriber report differ only in the name of this column.
             let known = [name, name.replacing("Promotional Offer N", with: "Subscription Offer N")]
             #expect(known.contains { failure?.found == "no column \"\($0)\"" }, "\(name)")
         }
@@ -49,7 +49,7 @@ import Testing
 
     /// The yearly files of 2013, 2014 and 2015 have 21, 22 and 24 columns.
     @Test(arguments: 21...28)
-    func `an earlier sales file that lacks columns at its end is read without them`(
+    func `an earlier sales file that lacks the last columns is read without them`(
         count: Int
     ) throws {
         var row = SalesRow()
@@ -220,7 +220,7 @@ import Testing
         }
     }
 
-    @Test func `a file of another report than requested is refused`() throws {
+    @Test func `a file of a report that was not requested is refused`() throws {
         let file = try SalesReport<PreOrderRow>(rows: []).bytes()
         let failure = #expect(throws: SalesReportFailure.self) {
             try SalesReport<SalesRow>(parsing: file)

@@ -93,7 +93,7 @@ import Testing
     ]
 
     @Test(arguments: moments)
-    func `a report can exist after the end of its period in Pacific time`(
+    func `a report can exist once its period has ended in Pacific time`(
         period: SalesReportRequest.Period, earliest: String, expected: String, end: String
     ) throws {
         let request = try SalesReportRequest(.sales, period, vendorNumber: "80012345")

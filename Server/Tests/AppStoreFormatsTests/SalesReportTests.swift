@@ -110,7 +110,7 @@ import Testing
         #expect(try Self.sales(line).rows.first?.customerPrice == milliunits)
     }
 
-    /// The column, a text that it does not accept, and the value that the message expects.
+    /// A column, a text that the column refuses, and the value that the message says it expects.
     private static let refusedCells: [(Int, String, String)] = [
         (7, "", "a text that is not blank"), (8, "1.5", "a whole number"),
         (8, "", "a whole number"),
@@ -172,7 +172,7 @@ import Testing
         #expect(failure?.code == .limit && failure?.line == 1)
     }
 
-    @Test func `unknown words survive reading and writing`() throws {
+    @Test func `unknown values of enumerations survive reading and writing`() throws {
         let line = Self.sale.replacing("IAY", with: "IAZ").replacing("iPhone", with: "iCar")
         let report = try Self.sales(line)
         #expect(report.rows.first?.productType.rawValue == "IAZ")

@@ -64,7 +64,7 @@ struct SalesReportVectorTests {
     ]
 
     @Test(arguments: headers)
-    func `the written header equals Apple's`(
+    func `the header that we write equals Apple's`(
         name: String, layouts: [SalesReportLayout]
     ) throws {
         let line = String(decoding: try Vectors.bytes("reports/headers/\(name).tsv"), as: UTF8.self)
@@ -74,7 +74,7 @@ struct SalesReportVectorTests {
         #expect(layout?.header == header)
     }
 
-    @Test func `a report of churned subscriptions is refused`() throws {
+    @Test func `a report about eligibility for win-back offers is refused`() throws {
         let bytes = try Vectors.bytes("reports/headers/WIN_BACK_ELIGIBILITY_1_0.tsv")
         let failure = #expect(throws: SalesReportFailure.self) {
             try AnySalesReport(parsing: bytes)
@@ -94,7 +94,7 @@ struct SalesReportVectorTests {
         )
     }
 
-    @Test func `the subscriber report has the same refund`() throws {
+    @Test func `the subscriber report has the same refund as the sales report`() throws {
         let report = try SalesReport<SubscriberRow>(
             parsing: Vectors.bytes("reports/matisiekpl-subscribers.tsv"))
         let refunds = report.rows.filter(\.isRefund)
@@ -102,7 +102,7 @@ struct SalesReportVectorTests {
         #expect(refunds.map(\.purchaseDate) == [CivilDate(year: 2020, month: 9, day: 30)])
     }
 
-    @Test func `every event of the files belongs to a family`() throws {
+    @Test func `every event in the files belongs to a family`() throws {
         for name in [
             "matisiekpl-subscriptions-events.tsv", "fivetran-sales_subscription_event_summary.csv",
         ] {

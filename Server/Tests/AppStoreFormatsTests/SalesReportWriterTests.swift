@@ -103,7 +103,7 @@ import Testing
         #expect(throws: Never.self) { try AnySalesReport(parsing: Array(file.utf8)) }
     }
 
-    @Test func `a value that a file cannot hold is refused when writing`() throws {
+    @Test func `a value that no file can hold is refused when it is written`() throws {
         func code(_ change: (inout SalesRow) -> Void, form: SalesReportForm = .tabs) -> String? {
             var row = SalesRow()
             row.productType = .app
@@ -131,7 +131,7 @@ import Testing
             code { $0.begin = CivilDate(year: 2026, month: 2, day: 30) } == "unwritable Begin Date")
     }
 
-    @Test func `a value without a column in the version is refused when writing`() {
+    @Test func `a value is refused when it is written to a version that has no column for it`() {
         var row = SubscriptionEventRow()
         row.event = .renew
         row.paidServiceDaysRecovered = 3
@@ -143,7 +143,7 @@ import Testing
 }
 
 extension Dice {
-    /// A cell that the column accepts, chosen by what its messages expect.
+    /// A random cell that the column accepts, chosen by what the column's messages expect.
     fileprivate mutating func cell(_ expected: String) -> String {
         if expected.hasSuffix("or a blank cell"), Bool.random(using: &self) {
             return Bool.random(using: &self) ? "" : " "

@@ -21,7 +21,7 @@ import Testing
         #"{"commitmentInfo":{"later":null,"commitmentPrice":0}}"#,
         #"{"advancedCommerceInfo":{"items":[]}}"#,
     ])
-    func `an object is written back with the values it was read from`(text: String) throws {
+    func `an object is written back with the values that were read`(text: String) throws {
         let payload = try transaction(text)
         #expect(payload.bytes == payload.json.bytes)
         #expect(try transaction(String(decoding: payload.bytes, as: UTF8.self)) == payload)
@@ -35,7 +35,7 @@ import Testing
             (#"{"signedPayload":"x","signedPayload":"y"}"#, nil), (#"{"signedPayload":"ü"}"#, nil),
             ("{\"signedPayload\":\"x\u{1}\"}", nil), (#"{"signedPayload":"}"#, nil), ("", nil),
         ] as [(String, String?)])
-    func `the payload of a plain body is found without parsing; any other body is parsed`(
+    func `the payload of a plain body is found without parsing; other bodies are parsed`(
         body: String, payload: String?
     ) {
         let taken = Array(body.utf8).withUnsafeBytes {
@@ -62,7 +62,7 @@ import Testing
         #"{"advancedCommerceInfo":{"items":[{"SKU":1}]}}"#,
         #"{"advancedCommerceInfo":{"items":[7]}}"#, #"{"price":9223372036854775808}"#,
     ])
-    func `a known field of the wrong type is kept unparsed`(text: String) throws {
+    func `a known field with a value of the wrong type is kept unparsed`(text: String) throws {
         let payload = try transaction(text)
         #expect(payload.price == nil && payload.isUpgraded == nil && payload.bundleId == nil)
         #expect(payload.environment == nil && payload.offerType == nil)

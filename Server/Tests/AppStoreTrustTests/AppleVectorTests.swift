@@ -27,7 +27,7 @@ struct AppleVectorTests {
         try Vectors.bytes("apple-library/certs-extracted/\(name).der")
     }
 
-    @Test func `the transaction is verified although its third certificate is not the root`()
+    @Test func `the transaction is verified although its third certificate is not a trusted root`()
         async throws
     {
         let outcome = try await verifier().transaction(
@@ -43,7 +43,7 @@ struct AppleVectorTests {
     }
 
     @Test(arguments: [Int64(1234), 1235])
-    func `the test notification is verified in the sandbox, whatever the app's Apple id`(
+    func `the sandbox accepts the test notification with any Apple id of the app`(
         id: Int64
     ) async throws {
         let outcome = try await verifier().notification(
@@ -104,7 +104,8 @@ struct AppleVectorTests {
         }
     }
 
-    @Test func `the valid example chain returns its leaf's key until it expires`() async throws {
+    @Test func `the valid example chain yields the key of its leaf until it expires`() async throws
+    {
         let root = try TrustRoots(der: [certificate("root_ca")])
         let chain = try await ChainVerifier(roots: root).chain(
             leaf: certificate("leaf_cert"), intermediate: certificate("intermediate_ca"))

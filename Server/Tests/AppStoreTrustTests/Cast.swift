@@ -45,7 +45,7 @@ enum Cast {
         ])
     }
 
-    /// A notification with one part, such as `data`.
+    /// A notification with one member, such as `data`.
     static func notification(_ part: String, _ content: JSON) -> JSON {
         [
             "notificationType": "DID_RENEW", "notificationUUID": "n-1",

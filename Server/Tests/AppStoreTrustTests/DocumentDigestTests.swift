@@ -4,7 +4,7 @@ import Testing
 
 @testable import AppStoreTrust
 
-/// The digest that identifies a document covers what is signed, and nothing around it.
+/// The digest that identifies a document covers the signed bytes only.
 @Suite struct DocumentDigestTests {
     private static func receiptVerifier() throws -> AppStoreTrust.Verifier {
         try AppStoreTrust.Verifier(roots: TrustRoots(der: [ReceiptMaker.shared.get().root.der]))

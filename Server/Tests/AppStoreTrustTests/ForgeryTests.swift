@@ -40,7 +40,7 @@ import X509
     }
 
     @Test(arguments: [1, 2, 4])
-    func `any number of certificates other than three is refused`(count: Int) async throws {
+    func `a chain that does not have three certificates is refused`(count: Int) async throws {
         var signer = try Authority.shared.get().signer()
         signer.certificates = Array((signer.certificates + signer.certificates).prefix(count))
         #expect(try await reason(signer.jws(Cast.transaction())) == .certificateCount)
@@ -90,14 +90,16 @@ import X509
         #expect(try await reason(signer.jws(Cast.transaction())) == .untrustedChain)
     }
 
-    @Test func `a stranger's leaf beside a genuine intermediate is refused`() async throws {
+    @Test func `another authority's leaf is refused, even with a genuine intermediate`()
+        async throws
+    {
         var signer = try Authority().signer()
         let genuine = try Authority.shared.get().signer()
         signer.certificates[1...2] = genuine.certificates[1...2]
         #expect(try await reason(signer.jws(Cast.transaction())) == .untrustedChain)
     }
 
-    @Test func `genuine certificates are refused if the key does not belong to them`()
+    @Test func `genuine certificates are refused if another key made the signature`()
         async throws
     {
         var signer = try Authority.shared.get().signer()

@@ -50,7 +50,7 @@ import Testing
         #expect(verifier.cachedChainCount == 0)
     }
 
-    @Test func `the cache of chains stays bounded, and evicted chains are still verified`()
+    @Test func `the size of the cache of chains is limited, and evicted chains are still verified`()
         async throws
     {
         let signer = try Authority.shared.get().signer()

@@ -6,7 +6,7 @@ import Testing
 @testable import AppStoreTrust
 
 @Suite struct KnownDocumentsTests {
-    @Test func `a cached document is returned again, and still checked against the expected app`()
+    @Test func `a cached document is returned again, and refused if another app is expected`()
         async throws
     {
         let verifier = try Cast.verifier()
@@ -22,7 +22,7 @@ import Testing
         #expect(first.verified != nil && verifier.cachedDocumentCount == 1)
     }
 
-    @Test func `a document that differs from a cached one by a byte is verified anew`()
+    @Test func `a document that differs in one byte from a cached one is verified anew`()
         async throws
     {
         let verifier = try Cast.verifier()
@@ -37,12 +37,13 @@ import Testing
             let outcome = await verifier.transaction(forged, for: Cast.app, at: Cast.now)
             #expect(outcome.refusal?.reason == .badSignature)
             let again = await verifier.transaction(forged, for: Cast.app, at: Cast.now)
-            #expect(again == outcome, "what was refused is refused again")
+            #expect(again == outcome, "a document that was refused is refused again")
         }
         #expect(verifier.cachedDocumentCount == 1)
     }
 
-    @Test func `the cache of documents stays bounded, and evicted ones are still verified`()
+    @Test
+    func `the size of the cache of documents is limited, and evicted ones are still verified`()
         async throws
     {
         let signer = try Authority.shared.get().signer()

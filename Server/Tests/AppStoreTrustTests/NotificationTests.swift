@@ -9,7 +9,8 @@ import Testing
         return try await Cast.verifier().notification(jws, for: Cast.app, at: Cast.now)
     }
 
-    /// A notification whose inner documents are not signed: only the outer signature is verified.
+    /// The result for a notification whose outer signature alone is verified, because its inner
+    /// documents are not signed.
     private func outcome(
         transaction: JSON?, renewal: JSON?, environment: String = "Production"
     ) async throws -> NotificationOutcome {
@@ -33,7 +34,7 @@ import Testing
         #expect(contents?.appTransaction == nil)
     }
 
-    @Test func `an inner document without a date has the date of the notification`() async throws {
+    @Test func `an inner document without a date gets the date of the notification`() async throws {
         let contents = try await outcome(
             transaction: Cast.transaction(signed: nil), renewal: Cast.renewal(signed: .year2025)
         ).contents
@@ -104,7 +105,7 @@ import Testing
             (Cast.notification("", Cast.part(environment: "Staging")), nil),
             (Cast.transaction(), .fieldMissing), (Cast.renewal(), .fieldMissing),
         ] as [(JSON, Refusal.Reason?)])
-    func `each part of a notification that names an app must name the expected one`(
+    func `if several parts of a notification name an app, each must name the expected one`(
         payload: JSON, reason: Refusal.Reason?
     ) async throws {
         let outcome = try await outcome(payload)
@@ -112,7 +113,9 @@ import Testing
         #expect((outcome.contents == nil) == (reason != nil))
     }
 
-    @Test func `an unknown part beside a known one is not compared with the app`() async throws {
+    @Test func `beside a known part, the app that an unknown part names does not matter`()
+        async throws
+    {
         let members =
             (Cast.notification("data", Cast.part()).members ?? [])
             + [JSON.Member("clip", Cast.part(bundle: "com.example.garden.clip"))]

@@ -17,7 +17,7 @@ import Testing
     ) async throws {
         let jws = try Authority.shared.get().signer().jws(Cast.transaction(signed: signed))
         let verifier = try Cast.verifier()
-        // Much later, a document that was signed in time is still valid. The second check uses the
+        // A document that was signed in time stays valid much later. The second check uses the
         // cache.
         for _ in 1...2 {
             let outcome = await verifier.transaction(
@@ -85,7 +85,7 @@ import Testing
         let outcome = try await Cast.verifier().notification(
             jws, for: Cast.app, at: Moment.year2025.onWire)
         guard case .clockMismatch(let uncertainty) = outcome else {
-            Issue.record("not uncertain: \(outcome)")
+            Issue.record("the outcome is certain: \(outcome)")
             return
         }
         #expect(uncertainty.signedAt == Cast.now)

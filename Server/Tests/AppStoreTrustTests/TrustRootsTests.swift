@@ -14,7 +14,7 @@ import Testing
             ])
     }
 
-    @Test func `additional roots are trusted only by the verifier that was given them`()
+    @Test func `an additional root is trusted only by the verifier that was given the root`()
         async throws
     {
         let authority = try Authority.shared.get()

@@ -13,7 +13,9 @@ import Testing
         #expect(verified.signedAt == Cast.now)
     }
 
-    @Test func `renewal information is checked only against the app's environments`() async throws {
+    @Test func `of the app's settings, only the environments matter for renewal information`()
+        async throws
+    {
         let signer = try Authority.shared.get().signer()
         let verifier = try Cast.verifier()
         let jws = try signer.jws(Cast.renewal(environment: "Sandbox"))
@@ -44,7 +46,7 @@ import Testing
             (["not": "ours"], .fieldMissing),
             ([1, 2], .payloadUnreadable),
         ] as [(JSON, Refusal.Reason)])
-    func `a genuine transaction that is not for this app is refused`(
+    func `a genuine transaction for another app is refused`(
         payload: JSON, reason: Refusal.Reason
     ) async throws {
         var app = Cast.app
@@ -73,7 +75,7 @@ import Testing
         #expect((outcome.verified == nil) == (reason != nil))
     }
 
-    @Test func `without a configured Apple id, the id in a document is not compared`()
+    @Test func `if the app has no configured Apple id, the id in a document is not compared`()
         async throws
     {
         var app = Cast.app

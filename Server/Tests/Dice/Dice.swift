@@ -1,7 +1,7 @@
 import Foundation
 
-/// Random numbers that a seed repeats (SplitMix64: Steele, Lea, Flood, Fast Splittable Pseudorandom
-/// Number Generators, 2014).
+/// Random numbers that the same seed repeats (SplitMix64: Steele, Lea, Flood, Fast Splittable
+/// Pseudorandom Number Generators, 2014).
 package struct Dice: RandomNumberGenerator, Sendable {
     private var state: UInt64
 
@@ -15,7 +15,8 @@ package struct Dice: RandomNumberGenerator, Sendable {
             seed: Self.seed(announcedBy: name, usual: UInt64.random(in: 0...UInt64.max / 2)))
     }
 
-    /// The seed of the environment variable PERENNIAL_SEED, or the usual one. Prints it.
+    /// Returns the seed from the environment variable PERENNIAL_SEED, otherwise `usual`, and prints
+    /// it.
     package static func seed(announcedBy name: String, usual: UInt64) -> UInt64 {
         let given = ProcessInfo.processInfo.environment["PERENNIAL_SEED"].flatMap(UInt64.init)
         let seed = given ?? usual

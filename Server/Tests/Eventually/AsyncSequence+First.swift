@@ -2,7 +2,7 @@ extension AsyncSequence where Self: Sendable, Element: Sendable {
     /// Waits for the first element.
     ///
     /// - Parameter what: what the test waits for; the error names it.
-    /// - Throws: ``NeverCame`` if there is none in time, or the sequence ends without one.
+    /// - Throws: ``NeverCame`` if the sequence ends or the time is over before the first element.
     package func first(
         _ what: String, within seconds: Double = waitSecondsMax
     ) async throws -> Element {

@@ -4,7 +4,7 @@ extension DispatchSemaphore {
     /// Blocks the thread until the semaphore is signalled.
     ///
     /// - Parameter what: what the test waits for; the error names it.
-    /// - Throws: ``NeverCame`` if it is not signalled in time.
+    /// - Throws: ``NeverCame`` if nobody signals the semaphore in time.
     package func wait(
         for what: String, within seconds: Double = waitSecondsMax
     ) throws(NeverCame) {

@@ -1,6 +1,6 @@
 import Foundation
 
-/// A condition that a test waited for, and that did not hold in time.
+/// The error of a test whose condition did not hold in time.
 package struct NeverCame: Error, CustomStringConvertible {
     package var description: String
 
@@ -10,12 +10,12 @@ package struct NeverCame: Error, CustomStringConvertible {
     }
 }
 
-/// The limit of a wait, in seconds, unless a test names another one. It is much shorter than the
-/// time limit of a test, whose failure cannot name the condition.
+/// The default limit of a wait, in seconds. It is much shorter than the time limit of a test: the
+/// failure of that limit cannot name the condition.
 package let waitSecondsMax = 240.0
 
-/// Waits for a condition that other tasks or programs bring about. A test that sleeps for a fixed
-/// time instead fails on a busy machine.
+/// Waits for a condition that other tasks or programs bring about. Use it instead of a fixed sleep,
+/// which is too short on a busy machine.
 ///
 /// - Parameter what: what the test waits for; the error names it.
 /// - Throws: ``NeverCame`` if the condition does not hold in time.
@@ -37,7 +37,7 @@ package func isSoon(
     return try await isSo()
 }
 
-/// Blocks the thread until a condition holds: for code that may not suspend, such as a transaction.
+/// Blocks the thread until a condition holds. For code that may not suspend, such as a transaction.
 ///
 /// - Throws: ``NeverCame`` if the condition does not hold in time.
 package func blockUntil(

@@ -1,31 +1,31 @@
 import Foundation
 import Synchronization
 
-/// Foundation on Linux sometimes misses the end of a program when several end at once, and then
-/// `waitUntilExit()` never returns and `terminationHandler` is never called. So tests ask the
+/// If several programs end at once, Foundation on Linux sometimes misses the end of one. Then
+/// `waitUntilExit()` never returns, and `terminationHandler` is never called. So tests ask the
 /// system.
 extension Process {
-    /// Waits for the end of a program that was started, and blocks the thread during that time.
-    /// Call it once.
+    /// Waits for the end of a program that was started. Blocks the thread meanwhile. May be called
+    /// once only.
     ///
-    /// - Returns: the exit status, or 128 and the number of the signal that ended it.
-    /// - Throws: ``NeverCame`` if the program does not end in time. It is killed then.
+    /// - Returns: the exit status, or 128 plus the number of the signal that ended the program.
+    /// - Throws: ``NeverCame`` if the program does not end in time. Then this function kills it.
     @discardableResult
     package func waitForEnd(within seconds: Double = waitSecondsMax) throws -> Int32 {
         try whileItRuns(waitingFor: "its end", within: seconds) { exitStatus }
     }
 
-    /// Like ``waitForEnd(within:)``, without blocking a thread that other tests need.
+    /// Like ``waitForEnd(within:)``, but does not block a thread that other tests need.
     @discardableResult
     package func waitForEnd(within seconds: Double = waitSecondsMax) async throws -> Int32 {
         try await onOwnThread { Result { try self.waitForEnd(within: seconds) } }.get()
     }
 
-    /// Starts a program, and returns how it ended and everything that it wrote to standard output.
-    /// Blocks the thread during that time.
+    /// Starts a program, waits for its end, and returns how it ended and everything that it wrote
+    /// to standard output. Blocks the thread meanwhile.
     ///
     /// - Parameter errors: whether to return standard error, too.
-    /// - Throws: ``NeverCame`` if the program does not end in time. It is killed then.
+    /// - Throws: ``NeverCame`` if the program does not end in time. Then this function kills it.
     package func output(
         withErrors errors: Bool = false, within seconds: Double = waitSecondsMax
     ) throws -> (status: Int32, bytes: Data) {
@@ -39,7 +39,7 @@ extension Process {
         }
     }
 
-    /// Like ``output(withErrors:within:)``, without blocking a thread that other tests need.
+    /// Like ``output(withErrors:within:)``, but does not block a thread that other tests need.
     package func output(
         withErrors errors: Bool = false, within seconds: Double = waitSecondsMax
     ) async throws -> (status: Int32, bytes: Data) {
@@ -51,7 +51,7 @@ extension Process {
     /// the closure returns.
     ///
     /// - Parameter what: what the closure waits for; the error names it.
-    /// - Throws: ``NeverCame`` if the time was over.
+    /// - Throws: ``NeverCame`` if the time was over before the closure returned.
     package func whileItRuns<Value>(
         waitingFor what: String, within seconds: Double = waitSecondsMax,
         _ body: () throws -> Value
@@ -90,13 +90,13 @@ private final class ProcessLimit: Sendable {
             state.withLock { state in
                 guard state == .runs else { return }
                 state = .killed
-                // Foundation gives each program a process group of its own.
+                // Foundation gives each program its own process group.
                 if kill(-process, SIGKILL) != 0 { kill(process, SIGKILL) }
             }
         }
     }
 
-    /// Returns false if the program was killed before.
+    /// Returns false if the time limit had already killed the program.
     func end() -> Bool {
         state.withLock { state in
             if state == .runs { state = .ended }
@@ -106,7 +106,7 @@ private final class ProcessLimit: Sendable {
 }
 
 /// Runs a blocking call, such as a read of another program's output, on its own thread. All tests
-/// share a few threads; two blocked ones would delay the rest.
+/// share a few threads, so two blocked threads would delay the other tests.
 package func onOwnThread<Value: Sendable>(
     _ work: @escaping @Sendable () -> Value
 ) async -> Value {

@@ -1,8 +1,8 @@
 import AppStoreFormats
 import Foundation
 
-/// Documents of our own simulator, as files. The part of a file's name before the dot names its
-/// form.
+/// Documents of our own simulator, as files. The part of a file's name before the first hyphen or
+/// dot names its form.
 struct Corpus {
     struct Document {
         var name: String
@@ -14,7 +14,7 @@ struct Corpus {
     /// The certificates under which the documents are signed, in DER.
     private(set) var roots: [[UInt8]] = []
 
-    /// - Parameter folder: nil for the one in the repository.
+    /// - Parameter folder: nil for the corpus in the repository.
     init(folder: String?) throws {
         let usual = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
             .appendingPathComponent("Corpus")
@@ -36,8 +36,8 @@ struct Corpus {
         }
     }
 
-    /// Finds the first ASN.1 set that can be read as a receipt. We made the file, so this is
-    /// enough.
+    /// Finds the first ASN.1 set that can be read as a receipt. This search suffices, because the
+    /// simulator made the file.
     private static func content(of file: [UInt8]) -> [UInt8]? {
         for start in file.indices where file[start] == 0x31 {
             guard file.count > start + 4, file[start + 1] == 0x82 else { continue }

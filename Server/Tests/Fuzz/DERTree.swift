@@ -1,13 +1,13 @@
 import Dice
 
-/// Nested elements of ASN.1, as deep as they can be read. A change to one of them corrects all
-/// lengths around it.
+/// ASN.1 as a tree of nested elements, parsed as deeply as the bytes allow. After a change to one
+/// element, all lengths around it are corrected.
 struct DERTree {
     private indirect enum Node {
         case plain(tag: UInt8, content: [UInt8])
-        /// Also an octet string that contains elements.
+        /// An element that contains others, or an octet string that contains elements.
         case tree(tag: UInt8, nodes: [Node])
-        /// Raw bytes, whatever they mean.
+        /// Bytes that are not parsed further.
         case raw([UInt8])
     }
 

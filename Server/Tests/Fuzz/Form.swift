@@ -10,7 +10,7 @@ enum Form: String, CaseIterable, Sendable {
     case jws
     /// An app receipt: PKCS #7.
     case receipt
-    /// The payload of an app receipt, read as if its signature were valid.
+    /// The payload of an app receipt, which is read without the check of its signature.
     case payload
     /// A transaction receipt: a property list within a property list.
     case list
@@ -48,7 +48,7 @@ struct Reader {
 
     /// Returns whether the document could be read.
     ///
-    /// - Parameter verifies: whether signatures are verified, too, which takes most of the time.
+    /// - Parameter verifies: whether to verify signatures, too, which takes most of the time.
     func reads(_ bytes: [UInt8], as form: Form, verifies: Bool) async -> Bool {
         switch form {
         case .notification: await readsNotification(bytes, verifies)

@@ -1,14 +1,14 @@
 import Dice
 import Foundation
 
-/// Sends damaged documents to everything that reads documents from outside, and measures the cost
-/// of each. A crash ends the program; the seed repeats its last input.
+/// Sends damaged documents to every reader of documents from outside, and measures the cost of
+/// each. A crash ends the program; a run with the same seed repeats the last input.
 ///
 /// Arguments: `--rounds N`, `--seed S`, `--corpus FOLDER`.
 @main
 struct Fuzz {
     private static let roundsUsual = 100_000
-    /// One of this number of inputs also has its signatures verified.
+    /// The signatures of one input in this number are verified, too.
     private static let verifiesOneOf = 64
     private static let progressEvery = 1_000_000
 
@@ -31,7 +31,8 @@ struct Fuzz {
         try run.requireEnough()
     }
 
-    /// Documents of the simulator must be readable; otherwise the damage would test nothing.
+    /// Throws if a document of the simulator cannot be read, because then its damage would test
+    /// nothing.
     private static func requireReadable(_ corpus: Corpus, _ reader: Reader) async throws {
         for document in corpus.documents
         where await !reader.reads(document.bytes, as: document.form, verifies: true) {
@@ -107,8 +108,8 @@ struct Fuzz {
                 + "\(watch.bytes / 1024) KiB; readable: \(forms.joined(separator: ", "))"
         }
 
-        /// Some damaged documents of each form can still be read and some cannot. Otherwise there
-        /// is too much or too little damage.
+        /// Throws unless some damaged documents of each form can be read and some cannot. Otherwise
+        /// there is too much or too little damage.
         func requireEnough() throws {
             for form in Form.allCases {
                 let (all, some) = (tried[form] ?? 0, readable[form] ?? 0)

@@ -1,8 +1,8 @@
 import AppStoreFormats
 import Dice
 
-/// Damages documents along their structure. A changed part is wrapped again with correct lengths
-/// and Base64, so that the damage reaches the inner readers. Some damage changes raw bytes.
+/// Damages documents along their structure. Wraps a changed part again with correct lengths and
+/// Base64, so that the damage reaches the inner readers. Some damage changes raw bytes.
 struct Mutator {
     var dice: Dice
 
@@ -64,7 +64,7 @@ struct Mutator {
 
     // MARK: - JSON
 
-    /// Descends at random, and damages the value at which it stops.
+    /// Descends to a random value, and damages that value.
     private mutating func damage(_ json: inout JSON, depth: Int) {
         let stops = depth > 0 && Int.random(in: 0..<4, using: &dice) == 0
         switch json {
@@ -91,7 +91,7 @@ struct Mutator {
         }
     }
 
-    /// Damages a text that contains a document inside that document.
+    /// Damages a text. If the text contains a document, damages that document.
     private mutating func damagedText(_ text: String) -> String {
         let bytes = Array(text.utf8)
         if text.hasPrefix("eyJ") { return String(decoding: damagedJWS(bytes), as: UTF8.self) }
@@ -139,7 +139,7 @@ struct Mutator {
 }
 
 extension Dice {
-    /// The number of repetitions: usually a few, and rarely many.
+    /// A number of repetitions: usually small, and rarely large.
     mutating func times() -> Int {
         Int.random(in: 0..<400, using: &self) == 0 ? 40 : Int.random(in: 1...3, using: &self)
     }

@@ -2,16 +2,17 @@ import Foundation
 
 /// The limits of time and memory for one input.
 struct Watch {
-    /// Processor time of this process, so other processes do not count. A debug build is about
-    /// twenty times slower and has a higher limit.
+    /// In processor time of this process, so other processes do not count. A debug build is about
+    /// twenty times slower, so its limit is higher.
     #if DEBUG
         static let nanosecondsMax: Int64 = 1_000_000_000
     #else
         static let nanosecondsMax: Int64 = 50_000_000
     #endif
-    /// Memory beyond what was in use after the corpus had been read once.
+    /// The limit of additional memory. The memory in use after the corpus was read once is not
+    /// counted.
     static let bytesMax = 64 * 1_048_576
-    /// An input over a limit is tried this number of times, and its lowest cost counts: a first run
+    /// How often an input over a limit is tried again. Its lowest cost counts, because a first run
     /// may be slow.
     static let repeats = 3
 
@@ -20,7 +21,7 @@ struct Watch {
 
     init() { bytesBefore = Self.bytesInUse }
 
-    /// The peak of memory, beyond what was in use before.
+    /// The peak of memory, minus the memory in use before.
     var bytes: Int { max(0, Self.bytesInUse - bytesBefore) }
 
     mutating func note(nanoseconds: Int64) { slowest = max(slowest, nanoseconds) }

@@ -2,13 +2,13 @@ import Eventually
 import Foundation
 import Testing
 
-/// Runs the program `Fuzz` in its own process, so that it measures only its own work.
+/// Runs the program `Fuzz` in its own process, so that only its own work is measured.
 /// PERENNIAL_ROUNDS sets the number of rounds, and PERENNIAL_SEED sets the seed.
 @Suite struct FuzzTests {
     private static let rounds = 100_000
     private static let secondsMax = 540.0
 
-    @Test func `no damaged document crashes a reader, or costs it much time or memory`()
+    @Test func `no damaged document crashes a reader, or costs the reader much time or memory`()
         async throws
     {
         let environment = ProcessInfo.processInfo.environment

@@ -1,20 +1,21 @@
 import Storage
 import StoragePostgres
 
-/// The only server of a test process, and its databases. Each test has its own database, copied
-/// from a template that has the tables.
+/// The one PostgreSQL server of a test process, with a database for each test. Each database is
+/// copied from a template that has the tables.
 package actor PostgresCluster {
     package static let shared = PostgresCluster()
 
-    /// The moment around which the template's months lie: 2023-11-14.
+    /// The moment for which the template's tables are created: 2023-11-14.
     package static let templateMilliseconds: Int64 = 1_700_000_000_000
     private static let template = "template_perennial"
     /// The first version of PostgreSQL in which one can choose how a database is copied.
     private static let strategyVersion = 150_000
-    /// Sorts as people do, not by bytes: code that relies on byte order must say so itself.
+    /// This locale sorts as people do, not by bytes. Thus a query that needs byte order fails its
+    /// test unless it says so.
     private static let sorting = "LOCALE_PROVIDER icu ICU_LOCALE 'en-US' LOCALE 'C'"
 
-    /// Callers that come while the server starts wait for the same start.
+    /// The start of the server. Callers that arrive during the start wait for it, too.
     private var starting: Task<PostgresServer, any Error>?
     private var databases = 0
 
@@ -36,8 +37,8 @@ package actor PostgresCluster {
         let name = "test_\(databases)"
         let version = try Administration.run(
             "SHOW server_version_num", at: server.url(of: "postgres"))
-        // Copies the files whole, as all earlier versions did. Only one copy at a time: a template
-        // may have no other user while it is copied.
+        // Copies whole files, as versions before 15 always did. Only one copy runs at a time,
+        // because a template may have no other user while it is copied.
         let isChoice = version.flatMap { Int($0) } ?? 0 >= Self.strategyVersion
         try Administration.run(
             "CREATE DATABASE \(name) TEMPLATE \(template)"

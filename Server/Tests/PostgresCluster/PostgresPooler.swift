@@ -1,10 +1,10 @@
 import Eventually
 import Foundation
 
-/// A PgBouncer in front of a server, reached by a socket in the server's folder. It ends with this
-/// process, however that ends.
+/// A PgBouncer in front of a server, reached by a socket in the server's folder. It ends when this
+/// process ends, even if the process crashes.
 package actor PostgresPooler {
-    /// How many clients share a session of the server, and for how long.
+    /// How long a client keeps a session of the server before another client may use it.
     package enum Mode: String, Sendable {
         case session
         case transaction
@@ -45,8 +45,8 @@ package actor PostgresPooler {
         try await watch.process.waitForEnd()
     }
 
-    /// Waits for the end of the pipe. The socket's name contains the port, so it differs from the
-    /// name of the server's socket.
+    /// The script starts the pooler and waits for the end of the pipe. The socket's name contains
+    /// the port, so it differs from the name of the server's socket.
     private static func script(_ mode: Mode) -> String {
         """
         cat >"$1/pgbouncer.ini" <<END

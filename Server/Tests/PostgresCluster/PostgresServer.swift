@@ -1,9 +1,9 @@
 import Eventually
 import Foundation
 
-/// A throw-away PostgreSQL in a temporary folder, reached by a socket in that folder.
+/// A throw-away PostgreSQL server in a temporary folder, reached by a socket in that folder.
 ///
-/// The server ends with this process, however that ends, and its folder is removed.
+/// The server ends and its folder is removed when this process ends, even if the process crashes.
 package actor PostgresServer {
     /// How long the server may take to start or to end.
     private static let seconds = 300.0
@@ -19,9 +19,9 @@ package actor PostgresServer {
 
     /// How a running server ends.
     package enum End: String, Sendable {
-        /// Sessions are cut off, and the server shuts down cleanly.
+        /// Disconnects the sessions and shuts down cleanly.
         case fast
-        /// Like a power failure: the next start recovers.
+        /// Stops like a power failure: the next start recovers.
         case immediate
     }
 
@@ -56,8 +56,9 @@ package actor PostgresServer {
     /// Makes a cluster. ``start()`` starts it.
     ///
     /// - Parameter surviving: the failures that acknowledged rows survive. Tests do not cut the
-    /// power, so the end of all programs is enough for them. On a busy disk it saves most of their
-    /// time: each removed database would wait for everything that others write.
+    ///   power, so the default is the end of all programs. It saves most of the time on a busy
+    ///   disk, where the removal of each database would wait until other programs have written
+    ///   their data.
     package init(surviving losses: Losses = .programs) async throws {
         try await self.init(
             losses,
@@ -67,14 +68,14 @@ package actor PostgresServer {
     }
 
     package enum Losses: Sendable {
-        /// All programs end, in whatever way.
+        /// All programs end, by a shutdown or a crash.
         case programs
-        /// The machine loses its power, too. A benchmark measures this, as in production.
+        /// The machine loses its power, too. A benchmark uses this setting because production does.
         case power
     }
 
-    /// Makes a copy of a running server that follows it. Once the copy is started, each commit of
-    /// the other server waits until the copy has it on disk, too.
+    /// Makes a copy of a running server that follows it. Once the copy has started, each commit on
+    /// the primary waits until the copy has also written it to disk.
     package init(following primary: PostgresServer) async throws {
         try await self.init(
             .programs,
@@ -93,7 +94,7 @@ package actor PostgresServer {
         self.programs = programs
         settings = Self.settings.merging(["fsync": losses == .power ? "on" : "off"]) { $1 }
         account = Account.forServer
-        // Short: the address of a socket is limited to about a hundred bytes.
+        // The path is short, because the address of a socket is limited to about a hundred bytes.
         folder = FileManager.default.temporaryDirectory.appending(
             path: "perennial-pg-\(UUID().uuidString.prefix(8))")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: false)
@@ -105,7 +106,7 @@ package actor PostgresServer {
         }
     }
 
-    /// Makes a follower of another server, which accepts the writes.
+    /// Makes this follower the primary, which accepts writes.
     package func promote() throws {
         try Administration.run(
             "ALTER SYSTEM RESET synchronous_standby_names", at: url(of: "postgres"))
@@ -113,7 +114,7 @@ package actor PostgresServer {
         try Administration.run("SELECT pg_reload_conf()", at: url(of: "postgres"))
     }
 
-    /// The address of the one among several servers that accepts writes.
+    /// The address at which libpq connects to the server that accepts writes.
     package static nonisolated func url(ofAnyOf servers: [PostgresServer]) -> String {
         let hosts = servers.map(\.folder.path).joined(separator: ",")
         return "postgresql:///postgres?host=\(hosts)&user=\(user)"
@@ -135,8 +136,8 @@ package actor PostgresServer {
         try await wait("start") { try Administration.isReady(url(of: "postgres")) }
     }
 
-    /// Waits for a word on the pipe, then ends the server and keeps the folder. If the pipe ends,
-    /// this process is gone, and the folder is removed.
+    /// A script that waits for a word on the pipe, then ends the server and keeps the folder. If
+    /// the pipe ends, this process has ended, and the script removes the folder.
     private var watching: String {
         let settings = settings.sorted { $0.key < $1.key }
             .map { "-c \($0.key)='\($0.value)'" }.joined(separator: " ")
@@ -179,8 +180,9 @@ package actor PostgresServer {
     /// A shell that runs as the account of the server, with the programs' folder and ours as its
     /// arguments.
     ///
-    /// This needs Bash. It inherits a mask of blocked signals from the thread that spawns it. With
-    /// that mask a simpler shell never learns that the server has ended.
+    /// The shell must be Bash, which handles the mask of blocked signals that it inherits from the
+    /// thread that starts it. A simpler shell with that mask never learns that the server has
+    /// ended.
     nonisolated func process(_ script: String) -> Process {
         let process = Process()
         let command = (account?.prefix ?? []) + ["/bin/bash", "-c", script]
@@ -202,7 +204,7 @@ package actor PostgresServer {
     }
 }
 
-/// An account for PostgreSQL if we are root, because it refuses to run as root.
+/// The account for PostgreSQL if we are root: PostgreSQL refuses to run as root.
 private struct Account: Sendable {
     var user: uid_t
     var group: gid_t

@@ -4,8 +4,8 @@ import Foundation
 import SwiftASN1
 import X509
 
-/// Our own root and intermediate, shaped like Apple's: with P-384 keys, above leaves with P-256
-/// keys.
+/// Our own root and intermediate, made like Apple's: both have P-384 keys, and the leaves have
+/// P-256 keys.
 package struct Authority: Sendable {
     package static let leafMarker: ASN1ObjectIdentifier = [1, 2, 840, 113635, 100, 6, 11, 1]
     package static let intermediateMarker: ASN1ObjectIdentifier = [1, 2, 840, 113635, 100, 6, 2, 1]
@@ -63,7 +63,7 @@ package struct Authority: Sendable {
             usage: KeyUsage(digitalSignature: true), constraints: .notCertificateAuthority)
     }
 
-    /// A leaf for a key that is not of P-256.
+    /// A leaf for a key of another curve than P-256.
     package func leaf(for key: P384.Signing.PublicKey) throws -> Certificate {
         try Self.certificate(
             named: "Leaf", by: "Intermediate", key: .init(key),

@@ -1,7 +1,7 @@
 import AppStoreFormats
 
-/// The other valid signature of the same bytes. If (r, s) is an ECDSA signature, so is (r, n − s),
-/// and anybody who has the first can compute the second.
+/// Makes the second valid signature of the same bytes. If (r, s) is an ECDSA signature, (r, n − s)
+/// is valid, too, and anybody who has the first can compute the second.
 package enum OtherSignature {
     /// The order of P-256's base point (SEC 2, 2.4.2).
     private static let order: [UInt8] = [
@@ -10,7 +10,7 @@ package enum OtherSignature {
         0x25, 0x51,
     ]
 
-    /// The same JWS with that signature; nil for a text that is not a JWS with ES256.
+    /// The same JWS with the second signature; nil if the text is not a JWS with ES256.
     package static func jws(_ jws: [UInt8]) -> [UInt8]? {
         guard let parts = CompactJWS(jws), let signature = parts.signature, signature.count == 64
         else { return nil }

@@ -1,6 +1,7 @@
-/// The same receipt in files that differ only in unsigned parts (RFC 2315, 9.1).
+/// Files with the same receipt that differ only in unsigned parts (RFC 2315, 9.1).
 package enum ReceiptVariants {
-    /// Additional algorithms; a certificate twice; the certificates in another order.
+    /// Returns files with additional algorithms, with a repeated certificate, and with the
+    /// certificates in reverse order.
     package static func files(of file: [UInt8]) -> [[UInt8]] {
         let outer = elements(content(file))
         let signed = elements(content(content(outer[1])))
@@ -20,7 +21,7 @@ package enum ReceiptVariants {
         ]
     }
 
-    /// With an additional, invalid certificate of this number of bytes.
+    /// The file with an additional, invalid certificate that has this number of bytes.
     package static func padded(_ file: [UInt8], by count: Int) -> [UInt8] {
         let outer = elements(content(file))
         var signed = elements(content(content(outer[1])))

@@ -1,7 +1,7 @@
 import AppStoreFormats
 import Crypto
 
-/// Signs as Apple does: certificates in the header, ES256 over the rest.
+/// Signs as Apple does: the header contains the certificates, and ES256 signs header and payload.
 package struct Signer: Sendable {
     package var key: P256.Signing.PrivateKey
     package var certificates: [[UInt8]]

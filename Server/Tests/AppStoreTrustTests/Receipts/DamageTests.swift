@@ -12,7 +12,7 @@ import Testing
     private static let environment = ProcessInfo.processInfo.environment
     private static let rounds = environment["PERENNIAL_ROUNDS"].flatMap(Int.init) ?? 20_000
 
-    /// Tags and lengths of ASN.1, and the bytes that end texts.
+    /// The tags and lengths of ASN.1, and the bytes that end a text.
     private static let marks: [UInt8] = [
         0x30, 0x31, 0x04, 0x02, 0xA0, 0x80, 0x84, 0xFF, 0, 0x22, 0x3B,
     ]
@@ -89,7 +89,7 @@ import Testing
         #expect((1..<Self.rounds).contains(readable))
     }
 
-    @Test func `damaged Base64 is refused, or the decoded bytes can be encoded again`() {
+    @Test func `damaged Base64 is refused, or its decoded bytes can be encoded again`() {
         var generator = Dice(seed: Self.seed)
         let text = Array(ReceiptText.text(of: Array(0...255)).utf8)
         var readable = 0

@@ -4,7 +4,7 @@ import Testing
 
 @testable import AppStoreTrust
 
-/// A verifier that has cached a receipt's signer must return the same as one that has not.
+/// A verifier must return the same result whether or not it has cached the signer of a receipt.
 @Suite struct KnownReceiptChainsTests {
     private func verifier() throws -> AppStoreTrust.Verifier {
         try AppStoreTrust.Verifier(roots: TrustRoots(der: [ReceiptMaker.shared.get().root.der]))
@@ -17,7 +17,9 @@ import Testing
         return verifier
     }
 
-    @Test func `a cached signer does not change the verdict about any changed byte`() async throws {
+    @Test func `a receipt with any changed byte gets the same verdict if its signer is cached`()
+        async throws
+    {
         let file = try ReceiptMaker.shared.get().file(ReceiptMaker.payload())
         let knowing = try await verifierThatKnows(file)
         for offset in stride(from: 0, to: file.count, by: 41) {
@@ -29,7 +31,7 @@ import Testing
         }
     }
 
-    @Test func `a cached signer is found only by all of its certificates and its name`()
+    @Test func `a cached signer is found only by its name and all of its certificates`()
         async throws
     {
         let maker = try ReceiptMaker.shared.get()
@@ -47,7 +49,7 @@ import Testing
         #expect(knowing.receiptChains.count == 1)
     }
 
-    @Test func `a cached signer must still have been valid when the receipt was made`()
+    @Test func `a cached signer must have been valid when the receipt was made`()
         async throws
     {
         let maker = try ReceiptMaker.shared.get()

@@ -69,7 +69,7 @@ import Testing
         #expect(
             try await reason { $0.certificates = [$0.certificates[0]] + others }
                 == .untrustedChain)
-        // The genuine certificate among them is found.
+        // The verifier finds the genuine certificate among them.
         var parts = try maker.parts(ReceiptMaker.payload())
         parts.certificates = [parts.certificates[0]] + others.dropLast() + [parts.certificates[1]]
         #expect(try await outcome(maker.file(parts)).verified != nil)
@@ -85,7 +85,7 @@ import Testing
         #expect(try await outcome(file).refusal?.reason == .tooLong)
     }
 
-    /// An app's users had receipts of this size.
+    /// Some users of an app had receipts of this size.
     @Test func `a receipt of five megabytes is verified`() async throws {
         let maker = try ReceiptMaker.shared.get()
         let long = ReceiptAttribute(9_999, value: [UInt8](repeating: 0, count: 5_004_203))
@@ -95,7 +95,7 @@ import Testing
 
     @Test func `a DER length that is not in its shortest form is refused`() async throws {
         let file = try ReceiptMaker.shared.get().file(ReceiptMaker.payload())
-        // The outer length has two bytes: a zero before them does not change its value.
+        // The outer length has two bytes. A zero before them would not change its value.
         #expect(file[1] == 0x82)
         let longer = [file[0], 0x83, 0] + file[2...]
         #expect(try await outcome(longer).refusal?.reason == .receiptUnreadable)
@@ -143,11 +143,11 @@ import Testing
         #expect(try await outcome(changed).refusal?.reason == .badSignature)
     }
 
-    @Test func `no changed byte and no truncated file is ever verified as another receipt`()
+    @Test func `no truncated or changed file is ever verified as another receipt`()
         async throws
     {
         let maker = try ReceiptMaker.shared.get()
-        // Long enough that some changes fall into bytes that nothing else reads.
+        // This value is so long that some changes fall into bytes that nothing else reads.
         let long = ReceiptAttribute(77, value: [UInt8](repeating: 7, count: 2000))
         let file = try maker.file(ReceiptMaker.payload(more: [long]))
         let genuine = try #require(try await outcome(file).verified?.payload)
@@ -191,7 +191,7 @@ import Testing
         ("ProductionVPP", StoreEnvironment.production), ("ProductionSandbox", .sandbox),
         ("ProductionVPPSandbox", .sandbox),
     ])
-    func `the receipt type distinguishes production, volume purchases and the sandbox`(
+    func `the type of a receipt distinguishes production, volume purchases and the sandbox`(
         type: String, expected: StoreEnvironment
     ) async throws {
         let file = try ReceiptMaker.shared.get().file(ReceiptMaker.payload(type: type))
@@ -213,7 +213,8 @@ import Testing
         }
     }
 
-    @Test func `a receipt belongs to the device whose identifier has the stored hash`()
+    @Test
+    func `a receipt belongs to a device if its hash is computed from the device's identifier`()
         async throws
     {
         let guid: [UInt8] = [1, 2, 3, 4, 5, 6]
@@ -231,6 +232,8 @@ import Testing
         let file = try maker.file(receipt)
         #expect(try await outcome(file, guid: guid).verified != nil)
         #expect(try await outcome(file, guid: [1, 2, 3, 4, 5, 7]).refusal?.reason == .wrongDevice)
-        #expect(try await outcome(file).verified != nil, "not asked, not compared")
+        #expect(
+            try await outcome(file).verified != nil,
+            "the hash is compared only if a device is given")
     }
 }

@@ -43,7 +43,7 @@ struct ReceiptMaker: Sendable {
             .notCertificateAuthority, marker, valid)
     }
 
-    /// Certificates of one name and key, each of which issues all others.
+    /// Certificates with the same name and key, each of which issues all the others.
     func lookAlikes(_ count: Int) throws -> [Certificate] {
         try (0..<count).map { number in
             try Self.certificate(

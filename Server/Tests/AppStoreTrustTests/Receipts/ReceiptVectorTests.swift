@@ -4,7 +4,8 @@ import Testing
 
 @testable import AppStoreTrust
 
-/// Receipts that the App Store signed and others published, verified against Apple's real roots.
+/// Receipts that the App Store signed and that their owners published, verified against Apple's
+/// real roots.
 @Suite(.enabled(if: Vectors.arePresent, "skipped: no vectors"))
 struct ReceiptVectorTests {
     private static let now = AppStoreDate(milliseconds: 1_790_000_000_000)
@@ -63,7 +64,7 @@ struct ReceiptVectorTests {
         }
     }
 
-    /// Every attribute, including unknown ones, by its number, version and value.
+    /// Compares every attribute, including unknown ones, by its number, version and value.
     private func compare(_ attributes: [ReceiptAttribute], _ fields: [JSON]) throws {
         #expect(attributes.count == fields.count)
         let byNumber = Dictionary(attributes.map { ($0.number, $0) }) { one, _ in one }
@@ -76,7 +77,7 @@ struct ReceiptVectorTests {
             case .string(let text)?:
                 let raw = attribute.value.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }
                 #expect(attribute.text == text || raw.joined() == text, "\(number)")
-            default: Issue.record("\(number) has no value that is documented")
+            default: Issue.record("attribute \(number) has no documented value")
             }
         }
     }
@@ -105,13 +106,13 @@ struct ReceiptVectorTests {
         #expect(payload.purchases.count == expected["in_app"]?.array?.count)
     }
 
-    /// Checks a simulated app whose developer has exported Xcode's certificate.
+    /// The check of a simulated app whose developer has exported Xcode's certificate.
     private static func inDevelopment(_ certificate: [UInt8]) throws -> AppStoreTrust.Verifier {
         AppStoreTrust.Verifier(roots: .apple, xcode: try TrustRoots(der: [certificate]))
     }
 
     @Test(arguments: xcodes)
-    func `in development, an Xcode receipt with its certificate counts as sandbox`(
+    func `in development, a receipt with Xcode's exported certificate counts as sandbox`(
         name: String
     ) async throws {
         let expected = try decoded(name)
@@ -165,7 +166,7 @@ struct ReceiptVectorTests {
         ("956328D9-CC6A-47F4-BE40-6953FB0AB6C7", true),
         ("956328D9-CC6A-47F4-BE40-6953FB0AB6C8", false),
     ])
-    func `a device's hash is compared if the device sends its identifier`(
+    func `a receipt's device hash is compared if the device sends its identifier`(
         guid: String, isRight: Bool
     ) async throws {
         let id = try #require(UUID(uuidString: guid)).uuid
@@ -224,7 +225,8 @@ struct ReceiptVectorTests {
         }
     }
 
-    /// Some bytes are not signed: those around the list, and Base64's own.
+    /// Some bytes are not signed: those around the property list, and those that encode it in
+    /// Base64.
     @Test(arguments: old)
     func `a transaction receipt with a changed byte is refused, or its content is the same`(
         name: String
@@ -248,7 +250,7 @@ struct ReceiptVectorTests {
     }
 
     @Test(arguments: old)
-    func `bytes around a transaction receipt's list do not change its digest`(
+    func `bytes around the list of a transaction receipt do not change its digest`(
         name: String
     ) async throws {
         let bytes = try file("transaction-receipts", name)
@@ -271,9 +273,9 @@ struct ReceiptVectorTests {
         #expect(!digests.contains(claimed.signed))
     }
 
-    /// The word sandbox is outside of the signed bytes.
+    /// The word "Sandbox" is not part of the signed bytes.
     @Test(arguments: old)
-    func `a sandbox receipt without the word sandbox is not accepted as production`(
+    func `a sandbox receipt is not accepted as production if its environment is removed`(
         name: String
     ) async throws {
         var receipt = try TransactionReceiptFile(parsing: try file("transaction-receipts", name))
