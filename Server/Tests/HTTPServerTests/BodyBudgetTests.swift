@@ -5,7 +5,7 @@ import Testing
 
 @testable import HTTPServer
 
-/// The limit of the bytes of all bodies in memory, and refusals beyond it.
+/// A limit for the bytes of all bodies in memory. A request beyond the limit is refused.
 @Suite struct BodyBudgetTests {
     private static let size = 6_000
 
@@ -16,14 +16,14 @@ import Testing
         return limits
     }
 
-    /// A notification in a body of ``size`` bytes.
+    /// A request with a notification in a body of ``size`` bytes.
     private static func posted(_ number: Int, bytes: Int = size) throws -> String {
         let body = RequestText.body(try ListeningServer.notification(number))
         let filler = String(repeating: " ", count: bytes - body.utf8.count)
         return RequestText.post(body: body + filler)
     }
 
-    /// A client that announces a large body, sends ``size`` bytes of it, and then nothing.
+    /// A client that announces a large body, sends ``size`` bytes of it, and then sends nothing.
     private static func silent(
         at path: String = Paths.notifications, in server: ListeningServer
     ) throws -> Connection {
@@ -44,7 +44,7 @@ import Testing
         try await eventually("the wanted use of the budget") { isThere(server.bodies.usage) }
     }
 
-    /// Holds two notifications in the server while `body` runs.
+    /// Runs `body` while the server holds two notifications.
     private static func whileTwoWait(
         within limits: BodyBudgetLimits,
         _ body: @escaping @Sendable (ListeningServer) async throws -> Void
@@ -62,7 +62,7 @@ import Testing
                 #expect(try await connection.answers(to: "", count: 1)[0].status == 200)
             }
             try await awaitBytes(0, in: server)
-            // Then the budget is free again.
+            // After that the budget is free again.
             let answer = try await server.connect().answers(to: try posted(9), count: 1)[0]
             #expect(answer.status == 200, "\(answer.text)")
         }
@@ -71,7 +71,9 @@ import Testing
     private static let purchases = RequestText.post(
         body: #"{"customer_id": "anna"}"#, RequestText.key, to: Paths.purchases)
 
-    @Test func `one body too many is refused, but not a request with a key`() async throws {
+    @Test func `a body beyond the budget is refused, but not the body of a request with a key`()
+        async throws
+    {
         let limits = Self.limits(10 * Self.size, withoutKey: Self.size * 5 / 2)
         try await Self.whileTwoWait(within: limits) { server in
             let connection = try server.connect()
@@ -79,8 +81,8 @@ import Testing
             #expect(refused.status == 503, "\(refused.text)")
             #expect(refused.body.contains("server_busy"))
             #expect(refused.text.contains(/(?i)retry-after: 30/))
-            // The connection stays open. The body is understood, and refused because it has no
-            // purchase.
+            // The connection stays open. The server understands the body and refuses it because it
+            // contains no purchase.
             let keyed = try await connection.answers(to: Self.purchases, count: 1)[0]
             #expect(keyed.status == 400, "\(keyed.text)")
             let metrics = try await connection.answers(
@@ -100,7 +102,7 @@ import Testing
             let refused = try await connection.answers(to: Self.purchases, count: 1)[0]
             #expect(refused.status == 503, "\(refused.text)")
             #expect(server.bodies.usage.refusedWithKey == 1)
-            // A request without a body is not counted.
+            // A request without a body does not count.
             let asked = RequestText.get("/health", "")
             #expect(try await connection.answers(to: asked, count: 1)[0].status == 200)
         }
@@ -120,7 +122,7 @@ import Testing
         }
     }
 
-    /// No part of the body is read, so none of it is counted.
+    /// The server reads no part of the body, so the budget counts none of it.
     @Test func `the body of a request without a valid key is not read`() async throws {
         try await ListeningServer.run { server in
             let connection = try server.connect()
@@ -146,7 +148,7 @@ import Testing
     // MARK: - Slow and silent clients
 
     @Test
-    func `a client that stops sending is disconnected in time, and its bytes are released`()
+    func `a client that stops sending is disconnected after a limit, and its bytes are released`()
         async throws
     {
         var limits = Self.limits(2 * Self.size, withoutKey: 2 * Self.size)
@@ -170,7 +172,7 @@ import Testing
     }
 
     @Test(arguments: [Paths.verifyReceipt, Paths.sandboxVerifyReceipt])
-    func `receipts at their limit do not cause a notification to be refused`(
+    func `receipts of the largest size do not cause a notification to be refused`(
         path: String
     ) async throws {
         var limits = Self.limits(3 * Self.size, withoutKey: 3 * Self.size)

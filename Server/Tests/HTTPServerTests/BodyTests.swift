@@ -4,7 +4,7 @@ import Testing
 
 @testable import HTTPServer
 
-/// Requests with a wrong body. Each answer says what is wrong, and never repeats the body.
+/// Requests with a wrong body. Each answer says what is wrong and never repeats the body.
 @Suite struct BodyTests {
     struct Row: CustomTestStringConvertible, Sendable {
         var path: String
@@ -85,7 +85,7 @@ import Testing
             code: .bodyNotUnderstood),
     ]
 
-    /// `{"alg":"none"}` and the outline of a notification, for a foreign bundle and for ours.
+    /// Notifications with the header `{"alg":"none"}`, for a foreign bundle and for ours.
     static let otherApp = unsigned(for: "com.example.rage")
     static let forged = unsigned(for: "com.example.birds")
 
@@ -125,7 +125,7 @@ import Testing
         (Paths.credits("gems", of: "anna"), #""amount": 1"#),
         (Paths.transfers(of: "anna"), #""original_transaction_id": "1""#),
     ])
-    func `a reason that is too long is named in the problem`(
+    func `the problem of a reason that is too long names the limit`(
         path: String, rest: String
     ) async throws {
         try await TestServer.run { server in

@@ -66,7 +66,7 @@ import Testing
         #expect(!channel.isActive)
     }
 
-    @Test func `a body that has ended is no longer timed, and the next one starts anew`() throws {
+    @Test func `the timer stops at the end of a body and starts anew for the next body`() throws {
         let channel = try Self.channel()
         for _ in 0..<2 {
             try Self.begin(channel)

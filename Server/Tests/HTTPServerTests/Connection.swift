@@ -1,6 +1,6 @@
 import Foundation
 
-/// A client that can send any bytes, even the next request before it has the last answer.
+/// A client that can send any bytes, and a request before the answer to the previous one.
 final class Connection: Sendable {
     private static let answerSeconds = 120
 
@@ -15,7 +15,7 @@ final class Connection: Sendable {
         var body: Substring {
             text.firstRange(of: "\r\n\r\n").map { text[$0.upperBound...] } ?? ""
         }
-        /// The lines of the answer, sorted, without those that differ each time.
+        /// The lines of the answer, sorted, without the lines that differ in each answer.
         var lasting: [String] {
             text.split(separator: "\r\n").filter { line in
                 !line.hasPrefix("x-request-id") && !line.hasPrefix("Date")
@@ -52,7 +52,7 @@ final class Connection: Sendable {
 
     /// Sends all requests before it reads the first answer.
     ///
-    /// - Parameter closing: whether to end the input after the requests.
+    /// - Parameter closing: whether the client ends its input after the requests.
     func answers(
         to requests: String, count: Int, closing: Bool = false
     ) async throws -> [Answer] {
@@ -63,10 +63,10 @@ final class Connection: Sendable {
         }
     }
 
-    /// Ends the input of the server. Answers can still be read.
+    /// Ends the server's input. The client can still read answers.
     func endInput() { shutdown(descriptor, Int32(SHUT_WR)) }
 
-    /// Reads until the server closes the connection. Returns everything received.
+    /// Reads until the server closes the connection. Returns all text received.
     func receivedUntilEnd() async throws -> String {
         try await Self.awaited { [self] in
             var text = ""
@@ -90,7 +90,7 @@ final class Connection: Sendable {
         }
     }
 
-    /// Reads until the text was received. Returns everything received.
+    /// Reads until it has received the text. Returns all text received.
     func received(until wanted: String) async throws -> String {
         try await Self.awaited { [self] in
             var text = ""
@@ -124,7 +124,7 @@ final class Connection: Sendable {
 
     /// Sends the text repeatedly, until the server has accepted nothing for a second.
     ///
-    /// - Returns: the number of bytes that were sent.
+    /// - Returns: the number of bytes sent.
     func sendWhatIsTaken(of text: String, times: Int) async throws -> Int {
         let bytes = Array(text.utf8)
         let total = bytes.count * times
@@ -146,7 +146,7 @@ final class Connection: Sendable {
         return sent
     }
 
-    /// Returns whether the server accepts more within a second.
+    /// Whether the server accepts more bytes within a second.
     private func canSendSoon() throws -> Bool {
         var wanted = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
         let found = poll(&wanted, 1, Self.patienceMilliseconds)
@@ -175,7 +175,7 @@ final class Connection: Sendable {
     /// Removes the first answer from the text, if the answer is complete.
     private static func first(of text: inout String) -> Answer? {
         guard let end = text.firstRange(of: "\r\n\r\n") else { return nil }
-        // This answer has no body, and the final answer follows.
+        // An answer with status 100 has no body; the final answer follows.
         if text.hasPrefix("HTTP/1.1 100 ") {
             defer { text = String(text[end.upperBound...]) }
             return Answer(text: String(text[..<end.upperBound]))

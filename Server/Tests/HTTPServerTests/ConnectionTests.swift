@@ -4,7 +4,7 @@ import Testing
 
 @testable import HTTPServer
 
-/// Rules of a connection, for any request.
+/// What holds for a connection, whatever the requests are.
 @Suite struct ConnectionTests {
     private static let question = RequestText.get("/v1/customers/anna")
 
@@ -71,7 +71,7 @@ import Testing
     }
 
     @Test(arguments: [(RequestText.key, 200), ("authorization: Bearer pk_other\r\n", 401)])
-    func `a client that ends its input after its requests is answered`(
+    func `a client that ends its input after its requests gets its answers`(
         fields: String, status: Int
     ) async throws {
         try await ListeningServer.run { server in
@@ -125,7 +125,9 @@ import Testing
         )
     }
 
-    @Test func `a client that waits for 100 gets it, and after the body the answer`() async throws {
+    @Test func `a client that waits for status 100 gets it, and the answer after its body`()
+        async throws
+    {
         try await ListeningServer.run { server in
             let connection = try server.connect()
             for number in 1...2 {
@@ -140,7 +142,9 @@ import Testing
         }
     }
 
-    @Test func `a client that does not wait for 100 is answered like others`() async throws {
+    @Test func `a client that does not wait for status 100 is answered like any other`()
+        async throws
+    {
         try await ListeningServer.run { server in
             let (head, body) = Self.head(
                 of: RequestText.post(try ListeningServer.notification(1)))
@@ -154,7 +158,7 @@ import Testing
         (Paths.purchases, "authorization: Bearer pk_other\r\n", 2, 401),
         (Paths.notifications, "", 1_048_577, 413), ("/nowhere", "", 2, 404),
     ])
-    func `a request refused for its header gets no 100`(
+    func `a request that is refused for its header gets no status 100`(
         path: String, fields: String, length: Int, status: Int
     ) async throws {
         try await ListeningServer.run { server in
@@ -189,7 +193,7 @@ import Testing
     func `a malformed request gets a problem, and the connection closes`(row: Int) async throws {
         try await ListeningServer.run { server in
             let connection = try server.connect()
-            // The earlier request is answered first.
+            // The server answers the earlier request first.
             let answers = try await connection.answers(
                 to: Self.question + Self.malformed[row], count: 2)
             #expect(answers[0].status == 200)
@@ -207,7 +211,9 @@ import Testing
     }
 
     @Test(arguments: ["birds", "birds:8080", "[::1]:8080", "192.0.2.7", "b_i-r.ds", ""])
-    func `one Host line is enough, whatever host it names`(host: String) async throws {
+    func `a request with one Host line is accepted, whatever host the line names`(host: String)
+        async throws
+    {
         try await ListeningServer.run { server in
             let asked = "GET /health HTTP/1.1\r\nhost: \(host)\r\n\r\n"
             let answer = try await server.connect().answers(to: asked, count: 1)[0]
@@ -231,7 +237,7 @@ import Testing
         }
     }
 
-    /// The request itself is answered, and no second answer follows.
+    /// The server answers the request, and sends no second answer for the body.
     @Test(arguments: [(Paths.notifications, 400), (Paths.purchases, 401)])
     func `a malformed body ends the connection with one answer`(
         path: String, status: Int

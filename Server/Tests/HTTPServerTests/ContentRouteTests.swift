@@ -4,14 +4,14 @@ import Testing
 
 @testable import HTTPServer
 
-/// Files stored elsewhere. The stories cover files in a folder of the server.
+/// Content in files on another server. The stories cover files in a folder of this server.
 @Suite struct ContentRouteTests {
-    /// HMAC-SHA256 with `secret`, made with Python, of the path and the second that is five minutes
-    /// after the server's time.
+    /// HMAC-SHA256 with the key `secret`, made with Python. It signs the path and the time five
+    /// minutes after the server's time, in seconds.
     private static let signature =
         "e811ee5bbfa72025dd3a9021dae21bb4daa2749dbe617cf2b6647f34268749bf"
 
-    @Test func `a customer with access to a file elsewhere is redirected with a signature`()
+    @Test func `a customer with access is redirected to the file elsewhere by a signed link`()
         async throws
     {
         try await TestServer.run { server in
@@ -30,7 +30,8 @@ import Testing
             let list: ContentList = try await server.send(.get, Paths.content(of: "anna")).decoded()
             let url = try #require(list.items.first?.url)
             #expect(try await server.send(.get, url, key: nil).headers[.location] != nil)
-            // For another app, with a wrong length, and with characters that are no digits.
+            // One token is for another app, one has a wrong length, and one has characters that are
+            // not digits.
             for altered in [
                 url.replacing("app=birds", with: "app=cats"), String(url.dropLast(2)), url + "zz",
             ] {

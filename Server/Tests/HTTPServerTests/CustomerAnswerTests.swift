@@ -6,7 +6,7 @@ import Testing
 @testable import Engine
 @testable import HTTPServer
 
-/// A customer's purchases as the contract represents them.
+/// A customer's purchases as the HTTP API shows them.
 @Suite struct CustomerAnswerTests {
     static let now = TestServer.now
     static let monthAgo = now - .days(10)
@@ -72,7 +72,7 @@ import Testing
         #expect(before.subscriptions.first?.graceUntil == nil)
     }
 
-    @Test func `a refund closes the entitlement, which stays in the answer`() {
+    @Test func `a refund closes the entitlement, and the answer still lists it`() {
         let refund = Revocation(at: Self.now - .days(1), kind: .refund)
         let customer = answer([.payment(month(refund))])
         #expect(customer.entitlements["pro"]?.active == false)
@@ -92,7 +92,7 @@ import Testing
         #expect(season.nonRenewing.count == 1 && season.oneTime.isEmpty)
     }
 
-    @Test func `a term that was refunded ends at the refund`() {
+    @Test func `a refunded term ends at the refund`() {
         let refund = Revocation(at: Self.now - .days(1), kind: .refund)
         let season = answer([.payment(month(refund, kind: .nonRenewing))])
         #expect(season.nonRenewing.first?.until == Timestamp(refund.at))
@@ -110,7 +110,7 @@ import Testing
         #expect(terms.map(\.daysRemaining) == [4])
     }
 
-    @Test func `remaining days are those of the configured time zone`() {
+    @Test func `the remaining days are counted in the configured time zone`() {
         let summer = WallClock.Change(at: Self.now + .days(1), seconds: 3600)
         let rules = TermRules(
             products: [
@@ -121,7 +121,7 @@ import Testing
         #expect(terms.map(\.daysRemaining) == [4])
     }
 
-    @Test func `a month of a commitment says its number, and whether the commitment renews`() {
+    @Test func `a month of a commitment has its number and says whether the commitment renews`() {
         var payment = month()
         payment.commitment = Commitment(month: 2, months: 12, until: Self.monthEnd + .days(300))
         let off = Renewal(willRenew: true, commitmentRenews: false)
@@ -137,7 +137,9 @@ import Testing
         #expect(states == Set(Access.State.allCases.map(\.rawValue)))
     }
 
-    @Test func `the text of an answer decodes to the same answer, indented or not`() throws {
+    @Test func `the text of an answer decodes to the same answer, whether or not it is indented`()
+        throws
+    {
         for customer in [Self.full, Self.bare, Self.long, answer([.payment(month())])] {
             for isIndented in [false, true] {
                 let text = String(buffer: try JSONResponse.json(customer, isIndented: isIndented))
@@ -148,7 +150,7 @@ import Testing
         }
     }
 
-    /// A customer that exceeds the first buffer, with many characters to escape.
+    /// A customer whose answer exceeds the first buffer and has many characters to escape.
     private static let long = Customer(
         customerID: "carl",
         aliases: (1...100).map { "\u{1}\u{7F}\"" + String(repeating: "a", count: $0) },
@@ -158,7 +160,8 @@ import Testing
         customerID: "ben \"b\" \\ \u{1}\u{1F}\n\r\t\u{8}\u{C} /é\u{1F426}", environment: .sandbox,
         asOf: Timestamp(milliseconds: 0))
 
-    /// A customer with every member, with two of each where possible, and with nulls beside values.
+    /// A customer that has every member. Lists have two elements where possible, and some have
+    /// nulls beside values.
     private static let full = Customer(
         customerID: "anna", aliases: ["device-1", "device-2"], environment: .production,
         asOf: Timestamp(now),

@@ -6,7 +6,7 @@ import Testing
 @testable import HTTPServer
 
 @Suite struct FailureTests {
-    @Test func `a failure of the database is a 503 to retry, without its detail`() {
+    @Test func `a failure of the database is a 503, without detail, and can be retried`() {
         for subject in [ProblemError.Subject.notification, .purchases, .customer] {
             let refused = ProblemError(EngineFailure.storage("disk full at /var"), subject: subject)
             #expect(refused.problem.status == 503)
@@ -21,12 +21,14 @@ import Testing
         let refused = ProblemError(.belongsToAnotherCustomer(purchase, .kept), subject: .purchases)
         #expect(refused.problem.status == 409)
         #expect(refused.headers[.retryAfter] == nil)
-        // A merge of customers is permanent, so the remedy must say so.
+        // The remedy mentions a merge of customers, so it must say that a merge is permanent.
         #expect(refused.problem.remedy.contains("log-in has proven"))
         #expect(refused.problem.remedy.hasSuffix("That is permanent."))
     }
 
-    @Test func `the problem of one id too many does not advise smaller requests`() async throws {
+    @Test func `the problem of too many ids for a customer does not advise smaller requests`()
+        async throws
+    {
         try await TestServer.run { server in
             for number in 1..<CustomerService.idsMax {
                 _ = try await server.engine.customers.alias(
@@ -60,7 +62,7 @@ import Testing
         }
     }
 
-    @Test func `a stranger does not learn which apps this server has`() {
+    @Test func `a client without a key does not learn which apps this server has`() {
         let failure = EngineFailure.notForAnyApp(found: "com.a", known: ["com.secret"])
         let refused = ProblemError(failure, subject: .notification)
         #expect(refused.problem.detail == #"It is for "com.a"."#)

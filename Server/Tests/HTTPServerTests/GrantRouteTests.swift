@@ -22,7 +22,7 @@ import Testing
         return customer.entitlements["pro"]
     }
 
-    @Test func `a grant opens access, and withdrawing it closes access`() async throws {
+    @Test func `a grant opens access, and its withdrawal closes access`() async throws {
         try await TestServer.run { server in
             let given = try await give(
                 #"{"entitlement": "pro", "until": "\#(Self.until)", "reason": "sorry"}"#, on: server
@@ -48,7 +48,7 @@ import Testing
         }
     }
 
-    @Test func `with a key a grant is made once, and the key cannot be used for another`()
+    @Test func `an idempotency key makes one grant, and cannot be used for a different grant`()
         async throws
     {
         try await TestServer.run { server in

@@ -38,7 +38,7 @@ import Testing
         }
     }
 
-    @Test func `every operation with a key has a scope, and no other operation has one`()
+    @Test func `exactly the operations that need a key have a scope`()
         async throws
     {
         try await TestServer.run { server in
@@ -50,7 +50,7 @@ import Testing
         }
     }
 
-    @Test func `the problem of a missing scope names the scopes of the key and the one needed`()
+    @Test func `the problem of a missing scope names that scope and the scopes of the key`()
         async throws
     {
         try await TestServer.run { server in
@@ -62,7 +62,7 @@ import Testing
         }
     }
 
-    @Test func `an expired key is refused from its end on`() async throws {
+    @Test func `a key is refused as soon as it expires`() async throws {
         try await TestServer.run { server in
             let ends = [("sk_ended", 0), ("sk_ending", 1)] as [(String, Int64)]
             for (key, later) in ends {
@@ -79,7 +79,7 @@ import Testing
         }
     }
 
-    @Test func `the use of a key is recorded later, and at most once an hour`() async throws {
+    @Test func `the last use of a key is recorded later, and at most once an hour`() async throws {
         try await TestServer.run { server in
             let http = PerennialServer(engine: server.engine, logger: .init(label: "test"))
             _ = try await http.keys.holder(of: TestServer.secret, in: server.engine)

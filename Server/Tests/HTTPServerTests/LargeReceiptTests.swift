@@ -5,7 +5,8 @@ import Testing
 
 @testable import HTTPServer
 
-/// A file that is too large is not reported as forged, because the best customers have the largest.
+/// A receipt that is too large is not reported as forged: loyal customers have the largest
+/// receipts.
 @Suite struct LargeReceiptTests {
     private static let limit = 8_388_608
 
@@ -14,7 +15,9 @@ import Testing
     }
 
     @Test(arguments: [limit + 1, 9_437_184, 12_582_912])
-    func `a receipt over the limit is too large, and the remedy helps`(bytes: Int) async throws {
+    func `a receipt over the limit is refused as too large, with a helpful remedy`(bytes: Int)
+        async throws
+    {
         try await TestServer.run { server in
             for path in [Paths.purchases, Paths.preview] {
                 let answer = try await server.send(
@@ -37,7 +40,7 @@ import Testing
         }
     }
 
-    /// Status 21002 would mean that the receipt is bad, and programs discard such a receipt.
+    /// Status 21002 would mean that the receipt is bad, and a program would then discard it.
     @Test(arguments: [limit + 1, 12_582_912])
     func `verifyReceipt answers 21005 for a receipt over the limit`(
         bytes: Int

@@ -15,9 +15,9 @@ import Testing
 
 @testable import HTTPServer
 
-/// A server on its own port, and its database.
+/// A server that listens on its own port, and its database.
 struct ListeningServer {
-    /// The roots that an app trusts, and a signer under them.
+    /// The roots that an app trusts, and a signer whose certificate they issued.
     private struct Issuer: Sendable {
         let roots: TrustRoots
         let signer: Signer
@@ -103,7 +103,7 @@ struct ListeningServer {
 
     func connect() throws -> Connection { try Connection(to: port) }
 
-    /// Starts a graceful shutdown, as a signal does. Does not wait for its end.
+    /// Starts a graceful shutdown, as a signal does. Does not wait until the server has stopped.
     func shutDown() async { await services.triggerGracefulShutdown() }
 
     /// The ids of all documents of an app.
@@ -119,9 +119,9 @@ struct ListeningServer {
         try #require(try issuers.get()[app])
     }
 
-    /// Returns a signed notification, which differs for each number.
+    /// Returns a signed notification that differs for each number.
     ///
-    /// - Parameter trusted: the app that trusts the signer, if this is not `app`.
+    /// - Parameter trusted: the app whose roots the signer has, if this app is not `app`.
     static func notification(
         _ number: Int, bundleVersion: String = "1", for app: AppSettings = birds,
         signedAs trusted: AppID? = nil
@@ -140,12 +140,12 @@ struct ListeningServer {
     }
 }
 
-/// Counts the accesses to a database, and lets a test run code before each write.
+/// Counts the accesses to a database, and runs a test's code before each write.
 final class WatchedDatabase: DatabaseDriver {
     typealias BeforeWrite = @Sendable () async throws -> Void
 
-    /// A function that is itself the value of a `Mutex` is wrapped again on each access. A function
-    /// in a structure is not.
+    /// `Mutex` wraps a function again at each access if the function itself is its value. A
+    /// structure around the function prevents this.
     private struct Hooks: Sendable {
         var beforeWrite: BeforeWrite = {}
     }
@@ -175,14 +175,14 @@ final class WatchedDatabase: DatabaseDriver {
         try await eventually("another write") { writes > count }
     }
 
-    /// All writes fail, until this is called with nil.
+    /// Makes all writes fail, until it is called with nil.
     func failWrites(_ kind: StorageFailure.Kind?) {
         comeBeforeWrites {
             if let kind { throw StorageFailure("a test wants it so", kind: kind) }
         }
     }
 
-    /// All reads and writes fail, until this is called with nil.
+    /// Makes all reads and writes fail, until it is called with nil.
     func failAll(_ kind: StorageFailure.Kind?) {
         readFailure.withLock { $0 = kind }
         failWrites(kind)
@@ -211,7 +211,7 @@ final class WatchedDatabase: DatabaseDriver {
     func close() { database.close() }
 }
 
-/// Requests of a client, as text.
+/// The requests of a client, as text.
 enum RequestText {
     static let key = "authorization: Bearer pk_test_birds\r\n"
 
@@ -219,7 +219,7 @@ enum RequestText {
         "GET \(path) HTTP/1.1\r\nhost: birds\r\n\(fields)\r\n"
     }
 
-    /// The body of a notification, with the white space that Apple uses.
+    /// The body of a notification, with the same white space as Apple's bodies.
     static func body(_ notification: String) -> String {
         #"{"signedPayload":"\#(notification)"}"#
     }
@@ -228,7 +228,7 @@ enum RequestText {
         post(body: body(notification), fields)
     }
 
-    /// A notification in a chunked body, whose length is not announced.
+    /// A request with a notification in a chunked body, whose length is not announced.
     static func chunked(_ notification: String) -> String {
         let body = body(notification)
         return "POST /apple/notifications HTTP/1.1\r\nhost: birds\r\n"

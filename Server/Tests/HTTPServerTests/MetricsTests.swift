@@ -34,7 +34,7 @@ import Testing
         }
     }
 
-    /// The labels of a metric, and the values of its label if the table lists them.
+    /// The labels of a metric, and the values of a label if the table lists them.
     private static func labels(in cell: String) -> (names: [String], values: [String]) {
         let parts = cell.split(separator: ":", maxSplits: 1).map { Page.words(in: String($0)) }
         return (parts.first ?? [], parts.count > 1 ? parts[1] : [])
@@ -67,7 +67,8 @@ import Testing
     }
 
     @Test(arguments: [.seconds(600), .seconds(-7), .zero, nil] as [Duration?])
-    func `metrics say how far the clock is ahead, if this is known`(ahead: Duration?) async throws {
+    func `a metric says how far the clock is ahead, if this is known`(ahead: Duration?) async throws
+    {
         var reconciliation = ReconciliationSettings.disabled
         reconciliation.clockAhead = { ahead }
         let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
@@ -88,7 +89,8 @@ import Testing
         #expect(samples == (seconds.map { ["perennial_clock_ahead_seconds \($0)"] } ?? []))
     }
 
-    @Test func `an invented method does not become a label`() async throws {
+    @Test func `an unknown method in a request does not become the value of a label`() async throws
+    {
         try await TestServer.run { server in
             let method = try #require(HTTPRequest.Method(rawValue: "BREW"))
             _ = try await server.send(method, Paths.health)

@@ -7,7 +7,8 @@ import Testing
 
 @testable import HTTPServer
 
-/// Notifications over a connection. Each is answered only after it was stored.
+/// Notifications over a connection. The server answers each notification only after it has stored
+/// it.
 @Suite struct NotificationConnectionTests {
     private typealias Server = ListeningServer
 
@@ -71,7 +72,7 @@ import Testing
         }
     }
 
-    @Test func `of concurrent notifications each is stored, and equal ones are stored once`()
+    @Test func `of concurrent notifications each is stored, and identical ones are stored once`()
         async throws
     {
         try await Server.run { server in
@@ -93,7 +94,7 @@ import Testing
         }
     }
 
-    @Test func `later requests on a connection wait until its notification is stored`()
+    @Test func `later requests on a connection wait until an earlier notification is stored`()
         async throws
     {
         try await Server.run { server in
@@ -104,7 +105,7 @@ import Testing
             let writes = server.database.writes
             try connection.sendAll(RequestText.post(try Server.notification(1)) + question)
             try await server.database.awaitWrite(after: writes)
-            // Other connections are answered meanwhile, on any event loop.
+            // Meanwhile the server answers other connections, on any event loop.
             for _ in 0..<4 {
                 let other = try await server.connect().answers(to: question, count: 1)[0]
                 #expect(other.status == 200)
@@ -117,8 +118,11 @@ import Testing
         }
     }
 
-    /// The server does not read the rest. Some of it may be in the buffers of the sender's system.
-    @Test func `a client that does not wait for its answer is read no further`() async throws {
+    /// The server does not read the other bytes. The buffers of the sender's system may hold some
+    /// of them.
+    @Test func `the server stops reading from a client that does not wait for its answer`()
+        async throws
+    {
         try await Server.run { server in
             let opening = server.database.holdWrites()
             let connection = try server.connect()
@@ -140,7 +144,7 @@ import Testing
         }
     }
 
-    /// An idle connection closes immediately, which shows that the server shuts down.
+    /// The server closes an idle connection immediately, which shows that it is shutting down.
     @Test func `a client that waits during a shutdown is answered, then disconnected`()
         async throws
     {
@@ -172,7 +176,7 @@ import Testing
     }
 
     @Test(arguments: [1, 100, 400])
-    func `a body may arrive in pieces`(size: Int) async throws {
+    func `the body of a notification may arrive in pieces`(size: Int) async throws {
         try await Server.run { server in
             let connection = try server.connect()
             var rest = RequestText.post(try Server.notification(1))[...]
@@ -184,7 +188,8 @@ import Testing
         }
     }
 
-    @Test func `an incomplete body is a problem, and nothing is stored`() async throws {
+    @Test func `an incomplete body is answered with a problem, and nothing is stored`() async throws
+    {
         try await Server.run { server in
             let whole = RequestText.post(try Server.notification(1))
             let answer = try await server.connect().answers(
@@ -196,7 +201,7 @@ import Testing
 
     // MARK: - Several apps
 
-    /// The signer of the one app has a known chain, but must not sign for the other app.
+    /// The server knows the chain of the first app's signer, which must not sign for the other app.
     @Test func `a notification signed for another app is refused`() async throws {
         try await Server.run(beside: [Server.cats]) { server in
             for (app, other) in [(Server.birds, Server.cats), (Server.cats, Server.birds)] {

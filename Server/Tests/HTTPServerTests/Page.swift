@@ -6,7 +6,7 @@ enum Page {
     private static let docs = URL(filePath: #filePath).deletingLastPathComponent()
         .appending(path: "../../../docs")
 
-    /// The cells of each row of the table with this head.
+    /// The cells of each row of the table that has this head.
     static func table(_ head: String, of page: String) throws -> [[String]] {
         let text = try String(contentsOf: docs.appending(path: page), encoding: .utf8)
         let lines = text.split(separator: "\n", omittingEmptySubsequences: false)

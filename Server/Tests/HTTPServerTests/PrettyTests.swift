@@ -6,7 +6,7 @@ import Testing
 
 /// Answers that are indented for people.
 @Suite struct PrettyTests {
-    @Test func `pretty indents an answer and keeps the order of the contract`() async throws {
+    @Test func `pretty indents an answer and keeps the order of its members`() async throws {
         try await TestServer.run { server in
             let compact = try await server.send(.get, Paths.customer("anna"))
             let pretty = try await server.send(.get, Paths.customer("anna") + "?pretty")
@@ -26,7 +26,7 @@ import Testing
         ("environment=sandbox&pretty", true), ("pretty=false", false), ("pretty=0", false),
         ("prettier", false),
     ])
-    func `any value except false and 0 indents the answer`(
+    func `any value of pretty except false and 0 indents the answer`(
         query: String, isIndented: Bool
     ) async throws {
         try await TestServer.run { server in
@@ -50,7 +50,7 @@ import Testing
         }
     }
 
-    @Test func `problems from outside the routes are also indented`() async throws {
+    @Test func `problems that no route has made are also indented`() async throws {
         try await TestServer.run { server in
             let unknown = try await server.send(.get, "/nowhere?pretty")
             #expect(unknown.text.hasPrefix("{\n  \"type\": \"urn:perennial:problem:"))
@@ -60,7 +60,7 @@ import Testing
         }
     }
 
-    @Test func `HEAD returns the length of the GET response`() async throws {
+    @Test func `the response to HEAD has the length of the response to GET`() async throws {
         try await TestServer.run { server in
             let path = Paths.health + "?pretty"
             let get = try await server.send(.get, path, key: nil)

@@ -23,7 +23,7 @@ import Testing
         #expect(declared.sorted() == ProblemCode.known.map(\.rawValue).sorted())
     }
 
-    @Test func `every code has a status of an error, a title and a remedy, each a sentence`() {
+    @Test func `each code has a status of 400 or more, and its title and remedy are sentences`() {
         for entry in ProblemCatalogue.entries + ProblemCatalogue.pageEntries {
             #expect((400..<600).contains(entry.status.code), "\(entry.code)")
             for text in [entry.title, entry.remedy] {
@@ -32,7 +32,7 @@ import Testing
         }
     }
 
-    @Test func `a text of its own changes neither the code nor the status of a failure`() {
+    @Test func `a failure's own text changes neither its code nor its status`() {
         for failure in Self.failuresWithOwnTexts {
             let rows: [(ProblemError.Subject, ProblemCode)] = [
                 (.notification, failure.row.notificationCode), (.purchases, failure.row.code),
@@ -77,7 +77,7 @@ import Testing
     private static let root = URL(filePath: #filePath).deletingLastPathComponent()
         .appending(path: "../../..")
 
-    @Test func `the source states each code's status once`() throws {
+    @Test func `the source code states each code's status once`() throws {
         let folder = Self.root.appending(path: "Server/Sources/HTTPServer/Problems")
         let stated = try FileManager.default.contentsOfDirectory(
             at: folder, includingPropertiesForKeys: nil
@@ -94,7 +94,7 @@ import Testing
         for cells in try Page.table("| code | status | when |", of: "api.md") {
             let codes = Page.words(in: cells[0])
             let statuses = cells[1].split(separator: ", ").map(String.init)
-            // Several codes share one status, or each has its own.
+            // The codes of a row have one status for all of them, or one status for each.
             let all = statuses.count == 1 ? codes.map { _ in statuses[0] } : statuses
             try #require(all.count == codes.count, "\(cells[0])")
             documented += zip(codes, all).map { "\($0) \($1)" }

@@ -3,7 +3,7 @@ import Testing
 
 @testable import HTTPServer
 
-/// When `/ready` reports that the server can process requests.
+/// Whether `/ready` reports that the server can process requests.
 @Suite struct ReadinessTests {
     private static let asked = RequestText.get("/ready", "")
 
@@ -12,12 +12,13 @@ import Testing
     }
 
     private static let unhealthy = StorageFailure.Kind.allCases.filter {
-        // These failures refuse the written data or ask for another run.
+        // These kinds concern one write or ask for another attempt. They do not make the server
+        // unready.
         ![.constraint, .erased, .needsSerializable].contains($0)
     }
 
     @Test(arguments: unhealthy)
-    func `the server is not ready while writes fail, and is ready again immediately after`(
+    func `the server is not ready while writes fail, and is ready as soon as they succeed`(
         kind: StorageFailure.Kind
     ) async throws {
         try await ListeningServer.run { server in
@@ -65,7 +66,7 @@ import Testing
             for connection in connections {
                 #expect(try await connection.answers(to: "", count: 1)[0].status == 200)
             }
-            // Checks that arrived after the end of the first one may have written once more.
+            // Checks that arrive after the first check has ended may write once more.
             #expect(server.database.writes <= writes + 2)
         }
     }

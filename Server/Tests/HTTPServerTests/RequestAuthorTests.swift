@@ -8,11 +8,10 @@ import Testing
 
 @testable import HTTPServer
 
-/// What the log line of a request says about its author.
+/// What the log says about the author of a request.
 @Suite struct RequestAuthorTests {
     @Test
-    func `the log names the author of a request by its key, the key's first digits, and the actor`()
-    {
+    func `the log names the author by the kind of key, the key's first digits, and the actor`() {
         let author = RequestAuthor()
         #expect(author.logMetadata.isEmpty)
         let hash = Array(repeating: UInt8(0xAB), count: 32)

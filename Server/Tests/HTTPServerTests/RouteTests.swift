@@ -5,7 +5,7 @@ import Testing
 @testable import HTTPServer
 
 @Suite struct RouteTests {
-    @Test func `the problem of an unknown transfer id repeats what was sent`() async throws {
+    @Test func `the problem of an unknown transfer names the id that was sent`() async throws {
         try await TestServer.run { server in
             for name in ["7", "trf_x", String(repeating: "y", count: 100)] {
                 let answer = try await server.send(
@@ -19,7 +19,7 @@ import Testing
         }
     }
 
-    @Test func `the problem of a missing key says how to send one`() async throws {
+    @Test func `the problem of a missing key says how to send a key`() async throws {
         try await TestServer.run { server in
             let answer = try await server.send(.get, "/v1/customers/anna", key: nil)
             #expect(answer.status == 401)
@@ -29,7 +29,9 @@ import Testing
         }
     }
 
-    @Test func `a key that the server refuses opens nothing, although it is stored`() async throws {
+    @Test func `a key that the server is set to refuse gives no access, although it is stored`()
+        async throws
+    {
         try await TestServer.run { server in
             let ring = KeyCache(refused: [TestServer.secret])
             let refused = try await ring.holder(of: TestServer.secret, in: server.engine)
@@ -38,7 +40,7 @@ import Testing
         }
     }
 
-    @Test func `an unknown key opens nothing`() async throws {
+    @Test func `an unknown key gives no access`() async throws {
         try await TestServer.run { server in
             for key in ["pk_wrong", String(repeating: "x", count: 5000)] {
                 let answer = try await server.send(.get, "/v1/customers/anna", key: key)
@@ -58,7 +60,7 @@ import Testing
         }
     }
 
-    @Test func `an unknown customer has no purchases, and reading it stores nothing`()
+    @Test func `an unknown customer has no purchases, and a read of the customer stores nothing`()
         async throws
     {
         try await TestServer.run { server in
@@ -120,7 +122,7 @@ import Testing
     }
 
     @Test(arguments: ["/v1/customers//history", "/v1//customers/anna", "//v1/customers/anna"])
-    func `a path without its id is refused, and the next word is not used as the id`(
+    func `a path with an empty id is refused, and the next word is not used as the id`(
         path: String
     ) async throws {
         try await TestServer.run { server in
@@ -160,7 +162,7 @@ import Testing
         }
     }
 
-    @Test func `an unknown path and a wrong method are problems, too`() async throws {
+    @Test func `the answer to an unknown path or a wrong method is also a problem`() async throws {
         try await TestServer.run { server in
             let unknown = try await server.send(.get, "/v2/everything")
             #expect(unknown.status == 404)
@@ -190,7 +192,7 @@ import Testing
         }
     }
 
-    @Test func `a valid request id is returned, any other is replaced`() async throws {
+    @Test func `a valid request id is returned, and an invalid one is replaced`() async throws {
         try await TestServer.run { server in
             let name = try HTTPField.Name.requestID
             let kept = try await server.send(.get, "/nowhere", headers: [name: "abc-1_2.3"])
@@ -206,7 +208,7 @@ import Testing
         }
     }
 
-    @Test func `no answer is cached or interpreted as another type`() async throws {
+    @Test func `no answer may be cached or interpreted as another type`() async throws {
         try await TestServer.run { server in
             for path in [Paths.health, "/nowhere", Paths.customer("anna")] {
                 let answer = try await server.send(.get, path)

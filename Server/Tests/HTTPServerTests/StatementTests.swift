@@ -5,7 +5,7 @@ import Testing
 
 @testable import HTTPServer
 
-/// The pages of a wallet's statement.
+/// The pages of the list of a wallet's payments and bookings.
 @Suite struct StatementTests {
     private func wallet(
         spending amounts: ClosedRange<Int64>, packs: ClosedRange<Int> = 1...1
@@ -32,7 +32,7 @@ import Testing
         return WalletStatement(wallet, of: "gems", before: position, limit: limit)
     }
 
-    @Test func `the newest lines come first, each once`() throws {
+    @Test func `the newest lines come first, and each line is listed once`() throws {
         let wallet = wallet(spending: 1...4)
         let first = try page(wallet)
         #expect(first.items.map(\.amount) == [-4, -3])
@@ -44,7 +44,7 @@ import Testing
         #expect(whole.items.count == 5 && whole.nextCursor == nil)
     }
 
-    @Test func `a debit between two pages does not repeat a line`() throws {
+    @Test func `a debit that is booked between two pages does not repeat a line`() throws {
         let first = try page(wallet(spending: 1...4))
         let second = try page(wallet(spending: 1...7), after: first.nextCursor)
         #expect(second.items.map(\.amount) == [-2, -1])
@@ -57,7 +57,8 @@ import Testing
         #expect(second.items.map(\.amount) == [-2, -1, 100, 100] && second.nextCursor == nil)
     }
 
-    @Test func `if the last line of a page disappears, the next page begins after its moment`()
+    @Test
+    func `if the last line of a page disappears, the next page continues after that line's moment`()
         throws
     {
         let first = try page(wallet(spending: 1...4), limit: 4)

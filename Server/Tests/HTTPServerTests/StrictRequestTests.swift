@@ -5,7 +5,8 @@ import Testing
 
 @testable import HTTPServer
 
-/// Requests of servers are read strictly: a misspelt name is not treated as a missing one.
+/// The server refuses unknown names in requests of servers: it does not take a misspelt name for a
+/// missing one.
 @Suite struct StrictRequestTests {
     struct Row: CustomTestStringConvertible, Sendable {
         var method: HTTPRequest.Method = .post
@@ -75,7 +76,7 @@ import Testing
         }
     }
 
-    @Test func `a parameter that a route for servers does not have is refused`() async throws {
+    @Test func `a request from a server with an unknown parameter is refused`() async throws {
         try await TestServer.run { server in
             let rows = [
                 (
@@ -119,7 +120,9 @@ import Testing
         }
     }
 
-    @Test func `requests of apps may have members that only newer servers know`() async throws {
+    @Test func `a request from an app may have members that this server does not know`()
+        async throws
+    {
         try await TestServer.run { server in
             let answer = try await server.send(
                 .post, Paths.aliases(of: "anna") + "?colour=green",
@@ -128,7 +131,7 @@ import Testing
         }
     }
 
-    // Ensures that a new route for servers is as strict as the others.
+    // The test ensures that a new route for servers is as strict as the others.
     @Test func `every route for servers refuses unknown names, and lists the known ones`()
         async throws
     {

@@ -15,8 +15,8 @@ import Testing
 
 @testable import HTTPServer
 
-/// A server with one app, an app key and a secret key, and a clock that stands still. Each test
-/// runs twice: on SQLite and on PostgreSQL.
+/// A server with one app, an app key and a secret key. Its clock stands still. Each test runs
+/// twice: on SQLite and on PostgreSQL.
 struct TestServer {
     static let now = Instant(milliseconds: 1_795_248_000_000)
     static let key = "pk_test_birds"
@@ -30,10 +30,10 @@ struct TestServer {
 
     typealias Change = @Sendable (inout AppSettings) -> Void
 
-    /// - Parameter change: changes of the configuration.
+    /// - Parameter change: changes the configuration.
     /// - Parameter waitsMax: how many requests may wait for a change.
     /// - Parameter streams: the limits of event streams.
-    /// - Parameter clock: the server's clock.
+    /// - Parameter clock: returns the server's time.
     static func run(
         _ change: @escaping Change = { _ in }, waitsMax: Int = WaitLimits().waitsMax,
         streams: EventStreamLimits = EventStreamLimits(),
@@ -97,7 +97,7 @@ struct TestServer {
             now: clock, logger: logger)
     }
 
-    /// The engine of another server on the same database.
+    /// The engine of another server that uses the same database.
     var otherEngine: Engine { Self.engine(of: app, over: database) { Self.now } }
 
     func send(

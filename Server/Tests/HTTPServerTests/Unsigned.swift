@@ -1,6 +1,6 @@
 import Foundation
 
-/// An unsigned notification for a bundle, which anybody could post.
+/// An unsigned notification for a bundle, which anybody could send.
 func unsigned(for bundle: String) -> String {
     let header = #"{"alg":"none"}"#
     let payload = """

@@ -51,7 +51,7 @@ import Testing
             #expect(contents.events == 6 && contents.loggedEvents == 6 && contents.customers == 1)
             #expect(FileStatus(path: file)?.permissions == 0o600)
             #expect(try await Self.events(in: file) == 6)
-            // Neither the backup nor the reading of it has left a file beside it.
+            // Neither the backup nor the test's reading leaves another file beside the backup.
             #expect(try Self.files(in: folder).filter { $0.hasPrefix("b.") } == ["b.sqlite"])
 
             let bytes = FileManager.default.contents(atPath: file)
@@ -63,7 +63,7 @@ import Testing
         }
     }
 
-    @Test func `an unfinished backup never has the name of the backup`() async throws {
+    @Test func `an unfinished backup never has the final name of the backup`() async throws {
         try await Self.withDatabase { folder, path, store in
             let file = folder + "/b.sqlite"
             try Disk.make(file + ".part")
@@ -75,7 +75,8 @@ import Testing
         }
     }
 
-    @Test func `a backup during writes has everything that was there before it began`()
+    @Test
+    func `a backup during writes contains everything that was written before the backup began`()
         async throws
     {
         try await Self.withDatabase { folder, path, store in
@@ -93,7 +94,7 @@ import Testing
                 #expect(contents.events >= before && contents.events == contents.loggedEvents)
             }
             writing.cancel()
-            #expect(try await writing.value > 0, "nothing was written meanwhile")
+            #expect(try await writing.value > 0, "nothing was written during the backup")
         }
     }
 
@@ -103,7 +104,7 @@ import Testing
         try await Self.withDatabase { folder, path, store in
             let copy = folder + "/b.sqlite"
             _ = try await BackupCopy(of: path).make(at: copy)
-            // An event that the log counts is missing.
+            // The copy lacks an event that the log counts.
             let store = Database(try DatabaseAddress.open(copy))
             try await store.driver.write { connection in
                 _ = try connection.run("DELETE FROM events WHERE sequence = 2", [])
@@ -208,7 +209,7 @@ import Testing
             let epochs = try await store.read { try $0.events.epochs(of: "rage") }
             store.driver.close()
             #expect(epochs.current == outcome.epoch && epochs.sharedCount(with: nil) == 2)
-            // The backup still has its own epoch, so the next restore creates another one.
+            // The backup keeps its own epoch, so each restore creates a new epoch.
             #expect(try await Self.restore(file, to: folder + "/q.sqlite").epoch != outcome.epoch)
         }
     }
@@ -219,7 +220,8 @@ import Testing
         try await TemporaryFolder.with { folder in
             let (path, file) = (folder + "/p.sqlite", folder + "/b.sqlite")
             try await Self.make(file, customers: ["anna"])
-            // The log beside a database that no program has open, as a kill leaves it.
+            // The log file remains beside a database after a kill, although no program has the
+            // database open.
             let open = Database(try DatabaseAddress.open(folder + "/open.sqlite"))
             try await open.migrate(at: 0)
             _ = try await open.transaction {
@@ -236,7 +238,7 @@ import Testing
         }
     }
 
-    @Test func `a damaged database is replaced, and a missing one is created`() async throws {
+    @Test func `a restore replaces a damaged database and creates a missing one`() async throws {
         try await TemporaryFolder.with { folder in
             let file = folder + "/b.sqlite"
             try await Self.make(file, customers: ["anna"])
@@ -258,7 +260,7 @@ import Testing
         }
     }
 
-    @Test func `a restore that would do harm is refused`() async throws {
+    @Test func `a restore that would lose or damage data is refused`() async throws {
         try await TemporaryFolder.with { folder in
             let (path, file) = (folder + "/p.sqlite", folder + "/b.sqlite")
             try await Self.make(path, customers: ["anna", "ben"])
@@ -281,7 +283,7 @@ import Testing
             #expect(served?.message.contains("Another server works on") == true)
             lock.release()
 
-            // Another command still uses the database.
+            // Another command still uses this database.
             let open = Database(try DatabaseAddress.open(path))
             _ = try await open.transaction {
                 try $0.identity.customer("ben", in: "rage", at: .machine)
@@ -310,7 +312,7 @@ import Testing
         }
     }
 
-    @Test func `a backup from before the first release is refused, and replaces nothing`()
+    @Test func `a backup from before the first release is refused, and the database stays`()
         async throws
     {
         try await TemporaryFolder.with { folder in

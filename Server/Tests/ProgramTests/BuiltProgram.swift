@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// The built program, beside the tests, in a process of its own.
+/// The built program, which lies beside the tests. Each call runs it in its own process.
 enum BuiltProgram {
     static func path() throws -> String {
         let folders = [
@@ -15,7 +15,8 @@ enum BuiltProgram {
             "the program perennial is not built: swift build")
     }
 
-    /// The output of a script that runs in its own folder, with the program as `$perennial`.
+    /// Returns the output of a script that runs in its own folder. `$perennial` is the path of the
+    /// program.
     static func output(of script: String) async throws -> String {
         let program = try path()
         return try await TemporaryFolder.with { folder in

@@ -2,7 +2,7 @@ import Testing
 
 @testable import Program
 
-/// What `perennial check` says about the clock of the machine.
+/// What `perennial check` says about the machine's clock.
 @Suite struct ClockTrialTests {
     private func check(_ ahead: Duration, isOK: Bool, says: String) {
         let trial = ClockCheck(ahead: ahead)
@@ -11,7 +11,7 @@ import Testing
         #expect(trial.text.contains("timedatectl") == !isOK)
     }
 
-    @Test func `a clock that agrees or nearly agrees is accepted`() {
+    @Test func `a clock is accepted if it agrees or nearly agrees with the App Store's`() {
         check(.zero, isOK: true, says: "agrees")
         check(.seconds(30), isOK: true, says: "30 seconds ahead")
         check(.seconds(-60), isOK: true, says: "60 seconds behind")

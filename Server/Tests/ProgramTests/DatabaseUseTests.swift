@@ -12,7 +12,7 @@ import Testing
         store.driver.close()
     }
 
-    /// The message of the refusal. Nil if the database was restored.
+    /// Returns the message of the refusal, or nil if the database was restored.
     private static func refusal(_ backup: String, to path: String) async throws -> String? {
         do {
             let restoring = DatabaseRestore(backup: backup, path: path, now: .machine)
@@ -32,7 +32,8 @@ import Testing
             _ = try await BackupCopy(of: path).make(at: file)
             try FileManager.default.createSymbolicLink(
                 atPath: folder + "/link.sqlite", withDestinationPath: path)
-            // SQLite has not opened the file yet, so only the lock shows that it is in use.
+            // SQLite has not opened the file yet, so only the lock shows that the database is in
+            // use.
             let first = try #require(try DatabaseUse.shared(of: path))
             let second = try #require(try DatabaseUse.shared(of: folder + "/link.sqlite"))
             let message = "Another program has the database \(Disk.resolvedName(path)) open."
@@ -44,7 +45,7 @@ import Testing
         }
     }
 
-    @Test func `a database is in use from its opening to its closing`() async throws {
+    @Test func `a database is in use from its opening until its closing`() async throws {
         try await TemporaryFolder.with { folder in
             let path = folder + "/p.sqlite"
             let databases = [try DatabaseAddress.open(path), try DatabaseAddress.open(path)]
@@ -53,7 +54,7 @@ import Testing
                 database.close()
             }
             #expect(try DatabaseUse.alone(of: path) != nil)
-            // This database is released without being closed.
+            // The driver of this database is deallocated without a call of `close()`.
             _ = try DatabaseAddress.open(path)
             #expect(try DatabaseUse.alone(of: path) != nil)
         }
@@ -78,7 +79,8 @@ import Testing
     @Test func `if the lock file cannot be created, the database is opened anyway`() async throws {
         try await TemporaryFolder.with { folder in
             let path = folder + "/p.sqlite"
-            // Like a read-only folder, but it also stops root.
+            // The link stops the creation of the lock file like a read-only folder would, but for
+            // root, too.
             try FileManager.default.createSymbolicLink(
                 atPath: path + ".use", withDestinationPath: "/nowhere/at/all")
             #expect(try DatabaseUse.shared(of: path) == nil)
@@ -102,7 +104,7 @@ import Testing
     }
 
     @Test(arguments: ["postgres://db/p", "host=db dbname=p", ":memory:"])
-    func `an address that is not a file has no lock`(address: String) throws {
+    func `a database whose address is not a file has no lock`(address: String) throws {
         #expect(try DatabaseUse.shared(of: address) == nil)
     }
 }

@@ -4,7 +4,9 @@ import Testing
 @testable import Program
 
 @Suite struct DevShopTests {
-    @Test func `a new world continues the time and the numbers of the last one`() async throws {
+    @Test func `a new world continues with the time and the numbers of the last world`()
+        async throws
+    {
         try await TemporaryFolder.with { folder in
             let shop = DevShop(folder: folder)
             let first = try shop.nextWorld()
@@ -14,7 +16,7 @@ import Testing
         }
     }
 
-    @Test func `time is saved before it passes, and never goes back`() async throws {
+    @Test func `the world's time is saved before it passes, and never goes back`() async throws {
         try await TemporaryFolder.with { folder in
             let shop = DevShop(folder: folder)
             let world = try shop.nextWorld()
@@ -45,7 +47,9 @@ import Testing
         }
     }
 
-    @Test func `in the example, a product gives the entitlement that begins its name`() throws {
+    @Test func `in the example shop, a product gives the entitlement with which its name begins`()
+        throws
+    {
         let entitlements = try DevShop.birds.settings.entitlements
         #expect(entitlements["pro"] == ["pro.monthly", "pro.yearly"])
         #expect(entitlements["plus"] == ["plus.monthly"])

@@ -20,7 +20,7 @@ import Testing
         return rows + (reader.finish().map { [$0] } ?? [])
     }
 
-    /// A file, its rows, and the lines on which they begin.
+    /// A file, its rows, and the line on which each row begins.
     static let files: [(text: String, rows: [[String]], lines: [Int64])] = [
         ("a,b\nc,d\n", [["a", "b"], ["c", "d"]], [1, 2]),
         ("a,b\r\nc,d", [["a", "b"], ["c", "d"]], [1, 2]),
@@ -32,7 +32,7 @@ import Testing
     ]
 
     @Test(arguments: files.indices, [1, 2, 3, 64])
-    func `rows are read as RFC 4180 says, however the bytes are divided`(
+    func `rows are read by RFC 4180, however the bytes are divided into chunks`(
         number: Int, chunk: Int
     ) {
         let (text, expected, lines) = Self.files[number]
@@ -44,7 +44,7 @@ import Testing
     }
 
     @Test(arguments: files.indices)
-    func `reading can continue after any row as if it had never stopped`(number: Int) {
+    func `reading can stop after any row and continue later with the same result`(number: Int) {
         let text = Self.files[number].text
         let all = Self.rows(text)
         for (place, row) in all.enumerated() {
@@ -64,7 +64,7 @@ import Testing
         #expect(rows.map(\.line) == [1, 2, 3])
     }
 
-    @Test func `a row that is not UTF-8 is unusable, and the next one is read`() {
+    @Test func `a row that is not UTF-8 is unusable, but the next one is read`() {
         var reader = RowReader(.separated(by: UInt8(ascii: ",")))
         let bytes = Array("J".utf8) + [0xFC] + Array("rgen,1\nanna,2\n".utf8)
         let rows = reader.add(bytes)
@@ -101,7 +101,7 @@ import Testing
         ("a\tb\n,,,,", .separated(by: UInt8(ascii: "\t"))),
         ("MIIB", .separated(by: UInt8(ascii: ","))), ("", .separated(by: UInt8(ascii: ","))),
     ])
-    func `the first line shows the format of a file`(text: String, shape: RowReader.Shape) {
+    func `the first line of a file shows its format`(text: String, shape: RowReader.Shape) {
         #expect(RowReader.Shape(firstBytes: Array(text.utf8)) == shape)
     }
 
@@ -111,7 +111,8 @@ import Testing
         try ImportColumns(kind, first: first, in: .production).row(content)
     }
 
-    @Test func `a receipt can be alone, after its customer, or in a named column`() throws {
+    @Test func `a receipt can be alone in a row, after its customer, or in a named column`() throws
+    {
         let alone = ImportRow(customer: nil, evidence: .receipt("MIIB"))
         #expect(try row(.receipts, first: ["MIIA"], .fields([" MIIB "])) == alone)
         let annas = ImportRow(customer: "anna", evidence: .receipt("MIIB"))
@@ -134,7 +135,7 @@ import Testing
     ]
     private static let anonymous = "$RCAnonymousID:87c6049c"
 
-    /// The original id and the last one, and the resulting customer and alias.
+    /// The original id, the last id, and the customer and the alias that follow from them.
     static let customers: [(original: String, last: String, customer: String, alias: String?)] = [
         ("anna", "anna", "anna", nil), (anonymous, "anna", "anna", nil),
         ("anna", anonymous, "anna", nil), ("a1", "a2", "a2", "a1"),
@@ -142,7 +143,7 @@ import Testing
     ]
 
     @Test(arguments: customers.indices)
-    func `of RevenueCat's two ids, the app's own id is used`(number: Int) throws {
+    func `of the two ids in RevenueCat's file, the app's own id is used`(number: Int) throws {
         let expected = Self.customers[number]
         let found = try row(
             .revenueCat, first: Self.exported,
@@ -174,7 +175,7 @@ import Testing
         }
     }
 
-    /// The first line of a file, and whether it names columns but none for customers.
+    /// The first line of a file, and whether it names columns but has none for customers.
     static let headers: [(kind: ImportKind, first: [String], lacksCustomers: Bool)] = [
         (.receipts, ["user", "app_receipt"], true), (.receipts, ["app_receipt"], false),
         (.receipts, ["Customer_ID", "app_receipt"], false), (.receipts, ["anna", "MIIA"], false),
@@ -208,7 +209,8 @@ import Testing
         for part in expected { #expect(output.contains(part), "\(output)") }
     }
 
-    @Test func `a report is cut back to what was read, and quotes its cells where necessary`()
+    @Test
+    func `a report is cut back to the rows that were imported, and quotes cells where necessary`()
         throws
     {
         let url = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
@@ -228,7 +230,7 @@ import Testing
     }
 
     @Test(arguments: ["customer_id,app_receipt\nanna,MIIB\n", "x"])
-    func `a file that is not a report is not overwritten as one`(text: String) async throws {
+    func `a file that is not a report is not overwritten with a report`(text: String) async throws {
         try await TemporaryFolder.with { folder in
             let url = URL(fileURLWithPath: folder + "/receipts.csv")
             try Data(text.utf8).write(to: url)
@@ -249,7 +251,7 @@ import Testing
                 apps: [app], databaseAddress: folder + "/p.sqlite", now: { .machine },
                 logger: .quiet)
             defer { assembly.database.close() }
-            // The file even looks like a report.
+            // The imported file has the same columns as a report.
             let text = Data("line,customer_id,reason\n1,anna,none\n".utf8)
             let (file, link) = (folder + "/receipts.csv", folder + "/report.csv")
             try text.write(to: URL(fileURLWithPath: file))

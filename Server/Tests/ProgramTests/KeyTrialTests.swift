@@ -3,7 +3,7 @@ import Testing
 
 @testable import Program
 
-/// What `perennial check` says about the App Store key of an app.
+/// What `perennial check` says about an app's App Store key.
 @Suite struct KeyTrialTests {
     private func check(
         _ production: AppStoreFailure?, _ sandbox: AppStoreFailure?, isOK: Bool, says: String
@@ -17,11 +17,13 @@ import Testing
         check(nil, nil, isOK: true, says: "key K1 is accepted")
     }
 
-    @Test func `a key is good if only production refuses it, as before an app's first release`() {
+    @Test
+    func `a key is good if only production refuses it, as it does before an app's first release`() {
         check(.unauthorized("No."), nil, isOK: true, says: "once the app has been released")
     }
 
-    @Test func `a key that neither environment accepts is wrong, with what to compare`() {
+    @Test
+    func `a key that neither environment accepts is wrong, and the remedy says what to compare`() {
         let no = AppStoreFailure.unauthorized("The App Store does not accept the key K1.")
         check(no, no, isOK: false, says: "does not accept the key K1")
         check(no, no, isOK: false, says: "issuer_id")

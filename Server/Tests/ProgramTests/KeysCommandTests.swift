@@ -26,7 +26,7 @@ import Testing
         ("ab", "Use more digits: ab12"), ("ef", "perennial keys list"),
         ("", "perennial keys list"), ("sk_birds_ab", "perennial keys list"),
     ])
-    func `no key is revoked if the digits do not identify exactly one`(
+    func `if the given digits do not identify exactly one key, no key is revoked`(
         prefix: String, remedy: String
     ) {
         let keys = [key([0xAB, 0x12]), key([0xAB, 0x22])]
@@ -34,7 +34,7 @@ import Testing
             try KeysRevokeCommand.key(beginning: prefix, among: keys, of: "birds")
         }
         #expect(failure?.remedy.contains(remedy) == true)
-        // The text might be a key, so it must not be logged.
+        // The text might be a key, so the message must not repeat it.
         #expect(failure?.message.contains("sk_") == false)
     }
 
@@ -48,7 +48,7 @@ import Testing
                 + "until 1970-01-02 00:00 UTC  last used 1970-01-01 01:00 UTC  server")
     }
 
-    @Test func `a scope or an end makes a key secret, and an app key can have neither`() throws {
+    @Test func `a key with a scope or an end is a secret key, and an app key has neither`() throws {
         #expect(try KeysCreateCommand.kind(nil, isLimited: true) == .secret)
         #expect(try KeysCreateCommand.kind(.app, isLimited: false) == .app)
         #expect(throws: StartFailure.self) {
@@ -69,7 +69,7 @@ import Testing
         }
     }
 
-    @Test func `the list shows keys by the digits of their hashes, which also revoke them`()
+    @Test func `the list shows the digits of each key's hash, by which the key can be revoked`()
         async throws
     {
         let output = try await BuiltProgram.output(

@@ -26,7 +26,7 @@ import Testing
                 + "status=200 [Engine] answered\n")
     }
 
-    @Test func `foreign text cannot begin a line, control a terminal or fill the disk`() {
+    @Test func `text from outside cannot begin a line, control a terminal or fill the disk`() {
         let log = LineLog(label: "perennial", level: .info)
         let long = String(repeating: "x", count: LineLog.valueBytesMax + 1)
         let text = line(log, "m", ["a": "it\n2026 fake \u{1B}[31m ä", "b": .string(long)])
@@ -35,7 +35,7 @@ import Testing
         #expect(text.utf8.count { $0 == UInt8(ascii: "\n") } == 1)
     }
 
-    /// A value, and how it is written, so that no part of it looks like a field of its own.
+    /// A value, and the form in which the log must write it.
     @Test(
         arguments: [
             ("mira", "mira"), ("", #""""#), ("mira status=500", #""mira status=500""#),

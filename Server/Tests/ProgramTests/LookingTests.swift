@@ -7,7 +7,8 @@ import Testing
 
 @testable import Program
 
-/// Read-only commands on a database without tables, from before the first release, or missing.
+/// Read-only commands on a database that is missing, has no tables, or is from before the first
+/// release.
 @Suite struct LookingTests {
     private func assembly(
         _ path: String, for purpose: Assembly.Purpose
@@ -50,7 +51,9 @@ import Testing
         }
     }
 
-    @Test func `a database from before the first release is refused and unchanged`() async throws {
+    @Test func `a database from before the first release is refused and stays unchanged`()
+        async throws
+    {
         try await TemporaryFolder.with { folder in
             let path = folder + "/p.sqlite"
             let store = Database(try DatabaseAddress.open(path))
@@ -85,7 +88,7 @@ import Testing
         }
     }
 
-    @Test func `a check notes apps that cannot be served, and does not fail because of them`()
+    @Test func `a check mentions apps that cannot be served, but does not fail because of them`()
         async throws
     {
         try await TemporaryFolder.with { folder in

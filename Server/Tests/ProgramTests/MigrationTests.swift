@@ -16,7 +16,7 @@ import Testing
             apps: [Self.app], databaseAddress: address, now: { .machine }, logger: .quiet)
     }
 
-    @Test func `a copied database gives the same answers`() async throws {
+    @Test func `a copy of a database gives the same answers as the original`() async throws {
         try await TemporaryFolder.with { folder in
             let first = try await assembly(folder + "/first.sqlite")
             let key = try await first.engine.keys.create(app: "rage", kind: .secret, name: "")
@@ -26,7 +26,9 @@ import Testing
             let count = try await Migration(
                 from: folder + "/first.sqlite", to: folder + "/second.sqlite"
             ).run()
-            #expect(count == 6, "a key, a customer, two ids, an event and where its log ends")
+            #expect(
+                count == 6,
+                "a key, a customer, two ids, an event, and the position of the last event")
             let second = try await assembly(folder + "/second.sqlite")
             #expect(try await second.engine.keys.holder(key)?.kind == .secret)
             let anna = try await second.engine.customers.find(
@@ -49,7 +51,7 @@ import Testing
         }
     }
 
-    @Test func `a database that has rows cannot be the target of a copy`() async throws {
+    @Test func `a database that contains rows cannot be the target of a copy`() async throws {
         try await TemporaryFolder.with { folder in
             let first = try await assembly(folder + "/first.sqlite")
             _ = try await first.engine.keys.create(app: "rage", kind: .app, name: "")
@@ -87,8 +89,8 @@ import Testing
         }
     }
 
-    /// Makes the file look as most programs leave it: with a rollback journal instead of a log.
-    /// Bytes 18 and 19 of a file say which: https://sqlite.org/fileformat.html.
+    /// Gives the file a rollback journal instead of a write-ahead log, as the files of most
+    /// programs have. Bytes 18 and 19 of the file say which: https://sqlite.org/fileformat.html.
     private static func withoutLog(_ path: String) throws -> Data {
         var bytes = try Data(contentsOf: URL(fileURLWithPath: path))
         #expect(bytes[18...19] == Data([2, 2]))
@@ -100,7 +102,9 @@ import Testing
     @Test(arguments: [
         "host=db dbname=perennial password=secret", "password = 'my secret' host=/run/postgresql",
     ])
-    func `an address of key=value pairs is a server's, and is not shown`(address: String) throws {
+    func `an address of key=value pairs is one of a server, and is never shown`(address: String)
+        throws
+    {
         #expect(DatabaseAddress.isServer(address))
         #expect(DatabaseAddress.withoutPassword(address) == "host=…")
         try DatabaseAddress.open(address).close()
@@ -108,7 +112,7 @@ import Testing
     }
 
     @Test(arguments: ["host=db password=my secret", "secret=1", "host='secret"])
-    func `an invalid address is refused without being shown`(address: String) {
+    func `an invalid address is refused, and the message does not show it`(address: String) {
         let failure = #expect(throws: StartFailure.self) {
             _ = try DatabaseAddress.open(address)
         }
@@ -116,7 +120,7 @@ import Testing
         #expect(!FileManager.default.fileExists(atPath: address))
     }
 
-    @Test func `a path with an equals sign is a path`() {
+    @Test func `a path that contains an equals sign is read as a path`() {
         #expect(!DatabaseAddress.isServer("./host=db.sqlite"))
         #expect(!DatabaseAddress.isServer("data/app=birds/p.sqlite"))
     }

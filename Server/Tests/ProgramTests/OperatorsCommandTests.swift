@@ -1,8 +1,8 @@
 import Testing
 
-/// Runs the program with a dashboard, and `curl` as the browser.
+/// Runs the program with a dashboard. `curl` stands in for the browser.
 @Suite(.serialized) struct OperatorsCommandTests {
-    /// Starts `serve` with a dashboard on a free port, and stops it at the end of the script.
+    /// Starts `serve` with a dashboard on a free port, and stops it when the script ends.
     private static let server = """
         port=$(python3 -c 'import socket; s=socket.socket(); s.bind(("127.0.0.1", 0)); \
         print(s.getsockname()[1])')
@@ -35,7 +35,7 @@ import Testing
         """
 
     @Test(.timeLimit(.minutes(10)))
-    func `the first start prints a link, with which an admin signs in, acts and is recorded`()
+    func `the first start prints a link, with which an admin signs in, and acts are recorded`()
         async throws
     {
         let output = try await BuiltProgram.output(

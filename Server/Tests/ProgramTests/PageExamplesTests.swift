@@ -5,11 +5,11 @@ import Testing
 
 @testable import Program
 
-/// The commands on a page of docs, and the answers that it shows.
+/// The commands on a page of the docs, and the answers that the page shows.
 struct PageExamples: Sendable, CustomTestStringConvertible {
     var page: String
     var examples: [Example]
-    /// Whether the page says, before its first example, that a new world is needed.
+    /// Whether the page says before its first example that the reader must start a new world.
     var beginsFresh = false
 
     var testDescription: String { page }
@@ -22,7 +22,7 @@ struct PageExamples: Sendable, CustomTestStringConvertible {
         var isText = false
     }
 
-    /// Commands of the program that the examples of a page may use.
+    /// The commands of the program that examples may use.
     private static var commands: Regex<(Substring, Substring)> {
         #/(?m)^perennial (report|export|apple-reports|reconcile money) /#
     }
@@ -59,7 +59,8 @@ struct PageExamples: Sendable, CustomTestStringConvertible {
 
     private static let separator = "\u{1E}"
 
-    /// All examples in order, as a reader would paste them. Each answer begins on its own line.
+    /// The script of all examples in order, as a reader would paste them. Each answer begins on its
+    /// own line.
     ///
     /// - Parameters:
     ///   - program: the path of `perennial`.
@@ -79,7 +80,7 @@ struct PageExamples: Sendable, CustomTestStringConvertible {
             }.joined()
     }
 
-    /// The differences between the output and the page, empty if there are none.
+    /// The differences between the output and the page; empty if they agree.
     func differences(from output: String) -> [String] {
         let answers = output.components(separatedBy: Self.separator)
         guard answers.count == examples.count + 1 else {
@@ -103,7 +104,8 @@ struct PageExamples: Sendable, CustomTestStringConvertible {
         return differences(said, found, at: "").map { "\($0) in \(found.text)" }
     }
 
-    /// The first line of the page that the output lacks, in order. `…` stands for any text.
+    /// The first line of the page that the output lacks. The lines must be in the same order. `…`
+    /// stands for any text.
     static func missingLines(of text: String, in output: String) -> [String] {
         var rest = output.split(separator: "\n")[...]
         for line in text.split(separator: "\n") {
@@ -123,8 +125,8 @@ struct PageExamples: Sendable, CustomTestStringConvertible {
         }.first
     }
 
-    /// An object must have the members that the page shows, and a list its elements, in the same
-    /// order. `…` in a text stands for any text.
+    /// The differences between two values. An object must have the members that the page shows, and
+    /// a list must have the same elements in the same order. `…` in a text stands for any text.
     static func differences(_ said: JSON, _ found: JSON, at place: String) -> [String] {
         switch (said, found) {
         case (.object(let members), .object):
@@ -195,8 +197,8 @@ struct PageExamples: Sendable, CustomTestStringConvertible {
         }
     }
 
-    /// What support sees after the examples of a page: the customer, parts of the explanation, and
-    /// parts of the history.
+    /// What support sees after the examples of a page: the customer, and parts of the explanation
+    /// and of the history.
     private struct Shown {
         var id: CustomerID = "anna"
         var explained: [String]
@@ -261,17 +263,17 @@ struct PageExamples: Sendable, CustomTestStringConvertible {
             .map { "\($0)\nis not in\n\(history)" }
     }
 
-    // Each page is tested in its own world, so its readers must also start a new one.
+    // Each page is tested in a new world, so its readers must also start a new world.
     @Test func `a page with examples says that they need a new world`() throws {
         #expect(try PageExamples.all().filter { !$0.beginsFresh }.map(\.page) == [])
     }
 
-    @Test func `all pages with expected explanations have examples`() throws {
+    @Test func `every page with an expected explanation has examples`() throws {
         let pages = Set(try PageExamples.all().map(\.page))
         #expect(pages.isSuperset(of: Self.shown.keys))
     }
 
-    @Test func `the lines that a page shows must be in the output, in their order`() {
+    @Test func `the output must contain the lines that a page shows, in the same order`() {
         let output = "a report\n\n2026-01  9.99  10.00\n2026-02  1.00  2.00\n"
         for (text, isThere) in [
             ("a report\n2026-01 … 10.00", true), ("2026-02 … 2.00\n2026-01 …", false),

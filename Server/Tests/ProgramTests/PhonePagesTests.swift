@@ -5,7 +5,7 @@ import Testing
 @testable import Program
 
 @Suite(.timeLimit(.minutes(5))) struct PhonePagesTests {
-    @Test func `an open page gets all pieces first, and later those that changed`() async {
+    @Test func `an open page first gets all parts, and later the parts that have changed`() async {
         let pages = PhonePages()
         let (first, second) = (PhonePiece(id: "a", html: "1"), PhonePiece(id: "b", html: "1"))
         pages.publish([first, second])
@@ -35,7 +35,7 @@ import Testing
 }
 
 @Suite struct PhoneClockTests {
-    @Test func `renewals whose hour in UTC changes are explained`() throws {
+    @Test func `the phone explains why a renewal comes an hour later or earlier in UTC`() throws {
         let rows = [
             ("2026-10-24T09:00:00Z", "2026-11-24T10:00:00Z", "back", "an hour later"),
             ("2027-02-24T10:00:00Z", "2027-03-24T09:00:00Z", "forward", "an hour earlier"),

@@ -1,10 +1,10 @@
 import Foundation
 import Testing
 
-/// Compares two processes with one seed. Swift's hashes differ in each process, so only this shows
-/// whether an order depends on a set or a dictionary.
+/// Compares two processes that have the same seed. Swift's hashes differ in each process, so such a
+/// test shows whether an order depends on a set or a dictionary.
 @Suite struct RepeatedRunTests {
-    /// Writes the books and every signed document of random customers.
+    /// The script writes the books and every signed document of random customers.
     private static let population = """
         "$perennial" simulate --population 1010 --months 1 --seed 7 --deterministic --data . \\
             --out books 2>/dev/null
@@ -25,7 +25,7 @@ import Testing
         #expect(Int(lines[5].trimmingCharacters(in: .whitespaces)) ?? 0 > 60)
     }
 
-    /// Requests everything from a simulator over HTTP.
+    /// The script requests everything from a simulator over HTTP.
     private static let visit = """
         "$perennial" simulate --port 0 --seed 7 --deterministic --data . >started 2>log &
         trap "kill $!" EXIT

@@ -44,7 +44,7 @@ import Testing
         }
     }
 
-    @Test func `a database with development keys is not served`() async throws {
+    @Test func `a database that contains development keys is not served`() async throws {
         try await TemporaryFolder.with { folder in
             let assembly = try await Assembly(
                 apps: [app("rage", isSimulated: false)], databaseAddress: folder + "/p.sqlite",
@@ -58,7 +58,7 @@ import Testing
                     try await ServeRules.checkKeys(of: assembly)
                 }
                 #expect(failure.message.contains(key))
-                // The command in the remedy is sufficient.
+                // The command that the remedy names is sufficient.
                 let digits = try #require(failure.remedy.firstMatch(of: /rage (\w{8})`/)).output.1
                 let stored = try KeysRevokeCommand.key(
                     beginning: String(digits), among: await assembly.engine.keys.all(of: "rage"),
@@ -82,7 +82,7 @@ import Testing
         }
     }
 
-    @Test func `a folder in place of the database is reported plainly`() async throws {
+    @Test func `if the database's path is a folder, the message says so`() async throws {
         try await TemporaryFolder.with { folder in
             let failure = try #require(throws: StartFailure.self) {
                 try DatabaseAddress.open(folder)

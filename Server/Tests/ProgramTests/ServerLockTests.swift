@@ -4,7 +4,9 @@ import Testing
 @testable import Program
 
 @Suite struct ServerLockTests {
-    @Test func `a second server on a database is refused, by any path to the file`() async throws {
+    @Test func `a second server on a database is refused, whichever path to the file it has`()
+        async throws
+    {
         try await TemporaryFolder.with { folder in
             let path = folder + "/p.sqlite"
             let first = try #require(try ServerLock.acquire(for: path))
@@ -27,7 +29,7 @@ import Testing
             #expect(try ServerLock.acquire(for: folder + "/q.sqlite") != nil)
             first.release()
             #expect(try ServerLock.acquire(for: path) != nil)
-            // This lock was not kept, so it was released.
+            // The test did not keep this lock, so it was released.
             #expect(try ServerLock.acquire(for: path) != nil)
         }
     }
@@ -37,7 +39,7 @@ import Testing
     }
 
     @Test(arguments: ["postgres://db/p", "host=db dbname=p", ":memory:"])
-    func `a database that servers can share has no lock`(address: String) throws {
+    func `a database that several servers can share has no lock`(address: String) throws {
         #expect(try ServerLock.acquire(for: address) == nil)
     }
 }

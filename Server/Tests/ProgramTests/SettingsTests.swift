@@ -13,7 +13,7 @@ import Testing
         #expect(settings.logLevel == .debug)
     }
 
-    @Test func `the log level can be a variable`() throws {
+    @Test func `the log level can be set by a variable`() throws {
         let settings = try Settings(
             flags: [:], environment: ["PERENNIAL_LOG_LEVEL": "error"], file: [:])
         #expect(settings.logLevel == .error)
@@ -29,7 +29,7 @@ import Testing
     }
 
     @Test
-    func `metrics and secret keys can have their own addresses, in a variable or in the file`()
+    func `a variable or the file can set own addresses for metrics and secret keys`()
         throws
     {
         let settings = try Settings(

@@ -1,6 +1,7 @@
 import Testing
 
-/// Starts that fail: one sentence says what is wrong, one says what to do, and the exit code is 1.
+/// Starts that fail. One sentence says what is wrong, another says what to do, and the exit code is
+/// 1.
 @Suite struct StartFailureTests {
     struct Row: Sendable, CustomTestStringConvertible {
         var command: String
@@ -8,7 +9,7 @@ import Testing
         var testDescription: String { command }
     }
 
-    /// The output and exit code of a command. A command that does not end is killed.
+    /// Returns the output and the exit code of a command. Kills a command that does not end.
     private static func said(by command: String) async throws -> [Substring] {
         try await BuiltProgram.output(
             of: """
@@ -47,7 +48,7 @@ import Testing
         #expect(lines.last == "exit code 1")
     }
 
-    @Test func `development in a folder that is not writable is refused`() async throws {
+    @Test func `development in a read-only folder is refused`() async throws {
         let lines = try await Self.said(by: "dev --port 0 --simulator-port 0 --data /proc/x")
         #expect(lines.first?.hasPrefix("error: The folder /proc/x") == true, "\(lines)")
         #expect(lines.last == "exit code 1")

@@ -15,7 +15,7 @@ import Testing
         }
     }
 
-    @Test func `the README shows the tour as the program prints it`() throws {
+    @Test func `the README shows the same tour as the program prints`() throws {
         let lines = try Self.readme.split(separator: "\n").map(String.init)
         #expect(lines.filter { $0.contains("curl -s") } == Tour.commands())
     }
@@ -87,8 +87,8 @@ import Testing
 }
 
 enum Shell {
-    /// The standard output of a script. Waits on another thread, because the servers under test
-    /// need the cooperative ones.
+    /// Returns the standard output of a script. Waits on another thread, because the servers under
+    /// test need the threads of Swift's concurrency.
     static func output(of script: String) async throws -> String {
         let process = Process()
         process.executableURL = URL(fileURLWithPath: "/bin/bash")

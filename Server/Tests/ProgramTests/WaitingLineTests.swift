@@ -18,7 +18,7 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(5)))
-    func `holders of the same key run one at a time`() async {
+    func `tasks that hold the same key run one at a time`() async {
         let line = KeyedLock()
         let busy = Busy()
         await withTaskGroup(of: Int.self) { tasks in
@@ -37,7 +37,7 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(5)))
-    func `holders of different keys do not wait for each other`() async {
+    func `tasks that hold different keys do not wait for each other`() async {
         let line = KeyedLock()
         await line.lock(at: "a")
         await line.lock(at: "b")

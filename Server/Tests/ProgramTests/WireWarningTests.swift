@@ -13,7 +13,7 @@ import Testing
         ("postgresql://localhost/p?hostaddr=192.0.2.7", ["192.0.2.7"]),
         ("postgres://[2001:db8::7]/p", ["2001:db8::7"]),
     ])
-    func `hosts that are reached unencrypted over a network are listed`(
+    func `hosts that are reached over a network without encryption are listed`(
         address: String, hosts: [String]
     ) {
         #expect(PostgresDriver.unencryptedHosts(of: address, environment: [:]) == hosts)
@@ -31,7 +31,7 @@ import Testing
         #expect(PostgresDriver.unencryptedHosts(of: address, environment: [:]) == [])
     }
 
-    @Test func `the environment counts for what the address does not say`() {
+    @Test func `environment variables supply what the address does not say`() {
         let hosts = { (address: String, environment: [String: String]) in
             PostgresDriver.unencryptedHosts(of: address, environment: environment)
         }
@@ -40,13 +40,13 @@ import Testing
         #expect(hosts("postgres:///p", ["PGHOST": "db"]) == ["db"])
     }
 
-    @Test func `a check notes an unencrypted connection, and continues`() async throws {
+    @Test func `a check mentions an unencrypted connection, and continues`() async throws {
         try await TemporaryFolder.with { folder in
             let path = folder + "/perennial.yaml"
             let text = "apps:\n  rage:\n    bundle_id: com.example.rage\n    app_apple_id: 1\n"
             try Data(text.utf8).write(to: URL(fileURLWithPath: path))
-            // An address for documentation: no host answers there, and the connection times out
-            // soon.
+            // An address reserved for documentation. No host answers there, and the connection
+            // times out soon.
             let address = "postgres://anna:secret@192.0.2.1/p?connect_timeout=2"
             let report = await CheckReport(
                 try ProcessOptions.parse(["--config", path, "--database", address]))

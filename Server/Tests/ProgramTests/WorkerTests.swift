@@ -7,7 +7,7 @@ import Testing
 @Suite(.timeLimit(.minutes(5))) struct WorkerTests {
     private struct Broken: Error {}
 
-    /// The steps that a worker did, in order.
+    /// The steps that a worker has run, in order.
     private final class Diary: Sendable {
         private let entries = Mutex<[String]>([])
 
@@ -17,7 +17,7 @@ import Testing
 
         func count(of entry: String) -> Int { all.count { $0 == entry } }
 
-        /// A step that finds work `batches` times, and then fails or finds nothing.
+        /// A step that finds work `batches` times, and then fails or finds no more work.
         func step(_ name: String, batches: Int, fails: Bool = false) -> Worker.Step {
             Worker.Step(failure: "failed") {
                 guard self.count(of: name) < batches else {
@@ -45,7 +45,7 @@ import Testing
         #expect(diary.all == ["a", "a", "b"])
     }
 
-    @Test func `a failing step stops no other step, and a run fails only if all steps fail`()
+    @Test func `a failing step does not stop other steps, and a run fails only if all steps fail`()
         async
     {
         let rows: [(batches: [Int], fails: [Bool], isFailing: Bool)] = [
@@ -62,7 +62,7 @@ import Testing
         }
     }
 
-    @Test func `pauses grow while all steps fail, and are never shorter than the usual one`() {
+    @Test func `pauses grow while all steps fail, and are never shorter than the normal pause`() {
         let usual = Self.worker()
         #expect(
             (0...6).map { usual.pause(after: $0) } == [1, 1, 2, 4, 8, 15, 15].map { .seconds($0) })
@@ -88,7 +88,7 @@ import Testing
         }
     }
 
-    @Test func `a worker that pauses first does nothing before its pause`() async {
+    @Test func `a worker that pauses first does nothing before the pause has ended`() async {
         let diary = Diary()
         let step = diary.step("a", batches: 1)
         let worker = Worker(every: .seconds(3600), pausesFirst: true, logger: Self.logger) {

@@ -3,9 +3,10 @@ import Testing
 
 @testable import Program
 
-/// A YAML file about a simulated world, which becomes the body of a reset.
+/// A YAML file that describes a simulated world. It becomes the body of a request that resets the
+/// simulator.
 @Suite struct WorldFileTests {
-    /// The body made from a file, with a StoreKit file in the same folder.
+    /// Returns the body made from a file that has a StoreKit file in the same folder.
     private func body(_ text: String) async throws -> String {
         try await TemporaryFolder.with { folder in
             let shop = URL(fileURLWithPath: folder + "/Shop.storekit")
@@ -41,7 +42,7 @@ import Testing
         ("shop: Shop.storekit", #"{"shop":{"products":[]}}"#),
         ("seed: 1\nshop: full", #"{"seed":1,"shop":"full"}"#), ("# nothing\n", "{}"),
     ])
-    func `a shop is a StoreKit file beside the world file, or a built-in shop`(
+    func `a world's shop is a StoreKit file beside the world file, or a built-in shop`(
         text: String, expected: String
     ) async throws {
         #expect(try await body(text) == expected)

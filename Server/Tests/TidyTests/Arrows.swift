@@ -1,4 +1,5 @@
-/// Who may import whom. SwiftPM does not enforce it: an undeclared import of a sibling compiles.
+/// Which modules may import which. SwiftPM does not enforce this: it compiles an undeclared import
+/// of a sibling.
 enum Arrows {
     // Common groups of modules, so that each row below fits one line.
     private static let foundation: Set = ["Foundation", "FoundationEssentials"]
@@ -10,13 +11,13 @@ enum Arrows {
     ]
     private static let certificates: Set = ["X509", "SwiftASN1", "Crypto"]
 
-    /// The modules that each target may import. An import that is not listed is forbidden, and so
+    /// The modules that each target may import. An import that is not listed is a violation, and so
     /// is a target without a row.
     static let table: [String: Set<String>] = sources.merging(tests) { one, _ in one }
 
     private static let sources: [String: Set<String>] = [
         "PerennialContract": [],
-        // Decides on a device which rights are open: pure.
+        // Pure. Decides on a device which rights are open.
         "AccessRules": ["PerennialContract"],
         // CryptoKit, Security and os are Apple's; on Linux, Crypto replaces CryptoKit.
         "Perennial": foundation.union([
@@ -28,7 +29,7 @@ enum Arrows {
             "Perennial", "SwiftUI", "Combine", "StoreKit", "_StoreKit_SwiftUI", "UIKit", "AppKit",
         ]),
         "StoreKit": foundation.union(["FoundationNetworking", "Synchronization", "Glibc"]),
-        // For an app's own tests: a scripted store, and worlds.
+        // For the tests of apps: a scripted store, and worlds.
         "PerennialTesting": foundation.union([
             "AccessRules", "Perennial", "PerennialContract", "StoreKit", "FoundationNetworking",
             "Synchronization", "Glibc", "Testing",
@@ -36,23 +37,23 @@ enum Arrows {
         "Ledger": [],
         "Intake": ["Ledger", "AppStoreFormats"],
         "Reports": ["Ledger"],
-        // Our events as RevenueCat's webhooks: pure.
+        // Pure. Converts our events to RevenueCat's webhooks.
         "RevenueCatWebhooks": ["Ledger", "PerennialContract"],
         "AppStoreFormats": foundation,
-        // RSA, with which receipts are signed, is in the extras of Crypto.
+        // Receipts are signed with RSA, which is in the extras of Crypto.
         "AppStoreTrust": foundation.union(certificates).union(locks).union([
             "AppStoreFormats", "_CryptoExtras",
         ]),
         "AppStoreClient": locks.union([
             "AppStoreFormats", "Crypto", "AsyncHTTPClient", "NIOCore",
         ]),
-        // Lookups of hosts have their own threads, and are shared.
+        // Host lookups run on their own threads, and the callers for a host share one lookup.
         "Courier": foundation.union(locks).union(["Crypto", "AsyncHTTPClient", "NIOCore"]),
         // Several processors compute the timelines of many documents.
         "Storage": foundation.union(locks).union(["Ledger", "Reports", "Dispatch"]),
         "StorageSQLite": foundation.union(system).union(locks).union(["Storage", "CSQLite"]),
         "StoragePostgres": foundation.union(system).union(locks).union(["Storage", "CLibPQ"]),
-        // Passwords are hashed by scrypt, which is in the extras, on their own threads. The
+        // Passwords are hashed with scrypt, which is in Crypto's extras, on separate threads. The
         // contract has the codes of failures.
         "Engine": foundation.union(locks).union([
             "Ledger", "Intake", "Reports", "AppStoreFormats", "AppStoreTrust", "AppStoreClient",
@@ -70,15 +71,15 @@ enum Arrows {
         "Simulator": foundation.union(web).union(certificates).union(locks).union([
             "AppStoreFormats", "_CryptoExtras",
         ]),
-        // The proof: besides Program the only target that sees Simulator and Engine together.
+        // The proof. Only this target and Program import both Simulator and Engine.
         "Convergence": locks.union([
             "AppStoreClient", "AppStoreFormats", "AppStoreTrust", "Engine", "Ledger", "Reports",
             "Simulator", "Storage", "StorageSQLite", "Logging",
         ]),
-        // The wiring: it may see everything, and only its tests and the stories import it.
+        // The wiring. It may import everything. Only its tests and the stories import it.
         "Program": everything,
-        // Beside Sources; no target imports it. It measures single parts, and the program from
-        // outside, so it needs no Engine.
+        // Lies beside Sources, and no target imports it. Measures single parts, and the program
+        // from outside, so it does not need Engine.
         "Benchmarks": everything.subtracting(["Engine", "HTTPServer", "Convergence"]).union([
             "PostgresCluster", "CLibPQ", "CSQLite",
         ]),
@@ -96,7 +97,7 @@ enum Arrows {
             "SystemPackage",
         ])
 
-    /// The tests of a target may see the target, and the tools that their claims need.
+    /// The tests of a target may import the target and the tools that they need.
     private static let tests: [String: Set<String>] = [
         "PerennialContractTests": testing(["PerennialContract"]),
         "PerennialTests": testing([
@@ -104,23 +105,23 @@ enum Arrows {
             "Crypto", "CryptoKit", "Synchronization", "FoundationNetworking",
         ]),
         "PerennialTestingTests": testing(["Perennial", "PerennialTesting"]),
-        // An app as a process, which tests kill.
+        // An app in its own process, which tests kill.
         "KilledApp": foundation.union(["Perennial", "PerennialTesting"]),
         "AccessRulesTests": testing(["AccessRules", "PerennialContract"]),
         "StoreKitTests": testing([
             "StoreKit", "FoundationNetworking", "Glibc", "Synchronization", "Eventually",
         ]),
-        // Compiles the code that the pages show, and runs it in a world.
+        // Compiles the code on the pages, and runs it in a world.
         "DocsTests": testing(["PerennialTesting", "Eventually"]),
         "RageTests": testing([
             "RageCore", "Perennial", "StoreKit", "FoundationNetworking", "Synchronization",
         ]),
-        // Random numbers from a seed, and bytes that they damage. The seed comes from the
+        // Random numbers from a seed, and random damage to bytes. The seed comes from the
         // environment.
         "Dice": foundation,
-        // Waits for conditions and for programs, with limits.
+        // Waits for conditions and programs, with time limits.
         "Eventually": foundation.union(locks).union(["Dispatch"]),
-        // Sends damaged documents to everything that reads documents, in its own process.
+        // Sends damaged documents to every reader of documents, in its own process.
         "Fuzz": foundation.union([
             "AppStoreFormats", "AppStoreTrust", "Intake", "Ledger", "Dice",
         ]),
@@ -130,7 +131,7 @@ enum Arrows {
         "ReportsTests": testing(["Reports", "Ledger", "Dice"]),
         "RevenueCatWebhooksTests": testing(["RevenueCatWebhooks", "Ledger", "PerennialContract"]),
         "AppStoreFormatsTests": testing(["AppStoreFormats", "Dice"]),
-        // Signs as Apple does, under its own root.
+        // Signs as Apple does, but under its own root.
         "Signing": foundation.union(certificates).union(["AppStoreFormats"]),
         "AppStoreTrustTests": testing([
             "AppStoreTrust", "AppStoreFormats", "Dice", "Signing", "_CryptoExtras",
@@ -155,7 +156,7 @@ enum Arrows {
             "HTTPServer", "HummingbirdTesting", "Engine", "Ledger", "PerennialContract", "Reports",
             "Storage", "StorageSQLite", "StoragePostgres", "PostgresCluster", "AppStoreFormats",
             "AppStoreTrust", "ServiceLifecycle", "Signing", "Eventually", "AsyncHTTPClient",
-            // A clock that the test moves tests the time limits of a connection.
+            // The test moves this clock, to test the time limits of a connection.
             "NIOEmbedded", "NIOHTTP1",
             // A client with TLS that can send any bytes.
             "NIOPosix", "NIOSSL", "NIOTLS",
@@ -163,7 +164,7 @@ enum Arrows {
         "SimulatorTests": testing([
             "Simulator", "HummingbirdTesting", "AppStoreFormats", "AsyncHTTPClient",
             "_CryptoExtras", "Eventually",
-            // A connection that a client cuts.
+            // A connection that the client cuts off.
             "NIOPosix",
         ]).union(web).union(certificates),
         "ConvergenceTests": testing(["Convergence", "Simulator", "AppStoreFormats"]),
@@ -199,8 +200,8 @@ enum Arrows {
         }
     }
 
-    /// Only Convergence and Stories may see Simulator and Engine together: anywhere else one could
-    /// rely on the other.
+    /// Finds targets that import both Simulator and Engine. Only Convergence and Stories may,
+    /// because elsewhere one could come to depend on the other.
     static func meetings(in files: [SourceFile]) -> [Violation] {
         let apart: Set = ["Simulator", "Engine"]
         let byTarget = Dictionary(grouping: files.filter(\.isSwift)) { $0.target ?? "" }
@@ -220,7 +221,7 @@ enum Arrows {
         Set(imports(of: file).map(\.module))
     }
 
-    /// The imports of a file, with their lines. Finds every spelling: attributes, access, kinds,
+    /// The imports of a file, with their lines. Recognises attributes, access levels, kinds and
     /// submodules.
     static func imports(of file: SourceFile) -> [(line: Int, module: String)] {
         file.codeLines.enumerated().compactMap { index, line in

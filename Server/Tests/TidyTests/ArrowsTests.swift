@@ -1,6 +1,6 @@
 import Testing
 
-/// Each check of imports, failing on a bad sample.
+/// Each check of imports finds a bad sample and accepts a good one.
 @Suite struct ArrowsTests {
     private func file(_ path: String, _ text: String) -> SourceFile {
         SourceFile(path: path, text: text)
@@ -41,7 +41,10 @@ import Testing
         #expect(Arrows.violations(in: bad).count == 1)
     }
 
-    @Test func `simulator and engine in two files of one target are a violation`() {
+    @Test
+    func
+        `a target that imports the simulator in one file and the engine in another is a violation`()
+    {
         let engine = "import Engine"
         let simulator = "import Simulator"
         func meetings(_ target: String) -> Int {

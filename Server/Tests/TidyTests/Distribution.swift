@@ -1,16 +1,16 @@
-/// What a PostgreSQL that is distributed by `app` (Citus) requires of every statement: all rows
-/// that a statement touches are of one app, and no key, reference or lock spans several.
-/// docs/scale.md explains why.
+/// The rules that every statement must follow so that PostgreSQL can be distributed by `app`
+/// (Citus). All rows that a statement touches belong to one app. No key, reference or lock spans
+/// several apps. docs/scale.md explains why.
 enum Distribution {
-    /// Tables that are the same on all machines, or that describe the database itself: they may be
-    /// read without an app. `Schema.placements` explains why.
+    /// Tables that are the same on all machines or that describe the database itself. A statement
+    /// may read them without naming an app. `Schema.placements` explains why.
     private static let shared: Set = [
         "keys", "log_epochs", "operators", "operator_roles", "operator_sessions", "operator_links",
         "sign_in_failures", "sign_in_places", "write_probes", "schema_versions", "sqlite_master",
     ]
 
-    /// Statements that break a rule, each by a part of its text, with the reason why that is
-    /// harmless. A part that no statement contains is a violation, too.
+    /// Statements that may break a rule. Each is identified by a part of its text, and has the
+    /// reason why it is harmless. A part that no statement contains is a violation, too.
     static let exceptions: [(part: String, reason: String)] = [
         // The caller inserts a list that begins with the app.
         ("FROM events WHERE \\(condition)", "the conditions in Event.swift begin with the app"),
@@ -50,13 +50,14 @@ enum Distribution {
         ("FROM money_sums WHERE \\(condition)", "the condition begins with the app"),
         ("INSERT INTO \\(table) (\\(columns.joined", "the columns begin with the app"),
         ("INSERT INTO \\(name) (\\(columns.joined", "a copy inserts all columns, also the app"),
-        // Lists the apps: read from all machines, without a lock.
+        // Lists the apps. Reads from all machines without a lock.
         ("SELECT min(app) FROM documents WHERE app > $1", "looks for the next app"),
         ("SELECT DISTINCT app FROM purchases UNION", "looks for all apps, for an audit"),
         ("SELECT app, last_sequence FROM logs ORDER BY app", "all apps, after a restore"),
         ("SELECT DISTINCT app FROM pending_events", "looks for apps with work"),
         ("SELECT app FROM \\(name)", "looks for the next app of a copy"),
-        // An operator runs these for all apps. Nothing else depends on their snapshot.
+        // An operator runs these statements for all apps. No other statement relies on their
+        // snapshot.
         ("SELECT count(*) FROM documents", "a count for a report"),
         ("SELECT count(*) FROM purchases", "a count for a report"),
         ("SELECT (SELECT count(*) FROM documents)", "counts for a report"),
@@ -72,7 +73,7 @@ enum Distribution {
             "SELECT app, id, kind, environment, source, signed_at_ms, received_at_ms",
             "what follows the text compares the app"
         ),
-        // A rebuild, which locks out all writers.
+        // A rebuild locks out all other writers.
         ("TRUNCATE \\(table)", "a rebuild empties a table of its own"),
         ("DELETE FROM \\(table)", "for SQLite only"),
         ("LOCK TABLE", "a rebuild and a migration lock out all writers on purpose"),
@@ -88,7 +89,7 @@ enum Distribution {
         ("DELETE FROM purchases WHERE \\(isForgotten)", "a rebuild; compared by the app"),
         ("EXCEPT SELECT * FROM \\(table)", "a rebuild compares; the app is a column of both"),
         ("WHERE (app, environment, purchase) > ($1, $2, $3)", "a rebuild reads on from a key"),
-        // Statements of the schema's steps.
+        // Statements of the schema's migration steps.
         (
             "CREATE TABLE IF NOT EXISTS schema_versions",
             "it is about the database, and stays on the coordinator"
@@ -99,7 +100,7 @@ enum Distribution {
         ),
     ]
 
-    /// Everything that breaks a rule and is not an exception.
+    /// Returns all statements that break a rule and are not exceptions.
     static func violations(among files: [SourceFile]) -> [Violation] {
         let ours = files.filter(isOurs)
         let statements = ours.flatMap { file in
@@ -147,13 +148,14 @@ enum Distribution {
 
     // MARK: - Rules
 
-    /// The reasons why a distributed PostgreSQL cannot run a statement on one machine, or at all.
+    /// Returns the reasons why a distributed PostgreSQL cannot run a statement on one machine, or
+    /// cannot run it at all.
     static func complaints(about sql: String) -> [String] {
         rowComplaints(sql) + insertComplaints(sql) + lockComplaints(sql) + tableComplaints(sql)
     }
 
-    /// Every table that is read or changed is restricted to one app: by a value, or by the app of
-    /// the table that it is joined to.
+    /// Complains unless each table is restricted to one app: by a value, or by a join with a table
+    /// that is.
     private static func rowComplaints(_ sql: String) -> [String] {
         guard sql.contains(#/^(SELECT|UPDATE|DELETE|INSERT|WITH) /#) else { return [] }
         var tables = sql.matches(of: #/\b(?:FROM|JOIN) ([a-z_]+|\\\([^)]*\))/#).map {
@@ -212,12 +214,13 @@ enum Distribution {
         return found
     }
 
-    /// Queues whose statements are composed of parts.
+    /// Finds queues without the app. The statements of a queue are composed of parts, so the other
+    /// checks do not see them.
     private static func queuesWithoutApp(in file: SourceFile) -> [Violation] {
         let text = file.text
         return text.matches(of: #/LeaseQueue\(\s*table: /#).compactMap { match in
             let declared = text[match.range.lowerBound...].prefix(400)
-            // A constant may come before the key.
+            // A constant for the key may come before the queue.
             let begun = text[..<match.range.lowerBound].suffix(200) + declared
             guard !begun.contains("[\"app\"") || declared.contains(#/scope: \[(?!"app")/#)
             else { return nil }

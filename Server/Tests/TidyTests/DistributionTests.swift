@@ -1,8 +1,8 @@
 import Testing
 
-/// Each rule rejects a bad sample and accepts a good one.
+/// Each rule finds a bad sample and accepts a good one.
 @Suite struct DistributionTests {
-    @Test func `statements about one app are accepted, and others are found`() {
+    @Test func `statements about one app are accepted, and statements about several are found`() {
         let rows: [(sql: String, isGood: Bool)] = [
             ("SELECT a FROM purchases WHERE app = $1 AND purchase = $2", true),
             ("SELECT a FROM purchases WHERE purchase = $1", false),
@@ -34,7 +34,8 @@ import Testing
         check(rows)
     }
 
-    @Test func `keys, references and locks of one app are accepted, and others are found`() {
+    @Test
+    func `keys, references and locks of one app are accepted, and those of several are found`() {
         let rows: [(sql: String, isGood: Bool)] = [
             (
                 "INSERT INTO links (app, purchase) VALUES ($1, $2) ON CONFLICT (app, purchase) "
@@ -80,7 +81,7 @@ import Testing
         }
     }
 
-    @Test func `a statement is read with all its parts, and no other text is read`() {
+    @Test func `a statement is read with all its parts, and other text is not read`() {
         let file = SourceFile(
             path: "Server/Sources/Storage/A.swift",
             text: #"""

@@ -1,6 +1,6 @@
 import Testing
 
-/// The checks, over every file of this repository.
+/// Runs each check over every file of this repository.
 @Suite struct HouseTests {
     @Test func `every import is listed in the table`() {
         expectNone(Repository.files.flatMap(Arrows.violations))
@@ -17,11 +17,11 @@ import Testing
         expectNone(Manifest.violations(in: manifest))
     }
 
-    @Test func `no name is meaningless`() {
+    @Test func `no name contains a meaningless word`() {
         expectNone(Repository.files.flatMap(Names.violations))
     }
 
-    @Test func `every file has a proper name and lies in a listed room`() {
+    @Test func `every file has a proper name and lies in a listed folder`() {
         expectNone(Rooms.violations(among: Repository.files))
     }
 
@@ -42,18 +42,18 @@ import Testing
             Repository.files.flatMap { Pages.violations(in: $0, places: Repository.places) })
     }
 
-    @Test func `every page of the documentation can be reached`() {
+    @Test func `every page of the documentation can be reached by links`() {
         expectNone(Pages.orphans(among: Repository.files))
     }
 
-    @Test func `the repository is found, with its sources and its pages`() {
+    @Test func `the repository is found with its sources and its pages`() {
         #expect(Repository.files.contains { $0.path == "Server/Tests/TidyTests/HouseTests.swift" })
         #expect(Repository.files.contains { $0.path == "README.md" })
         #expect(Repository.files.allSatisfy { !$0.path.contains(".build/") })
     }
 }
 
-/// Records one failure for each violation, with its place and its remedy.
+/// Records a failure for each violation, with its place and its remedy.
 private func expectNone(
     _ violations: [Violation], sourceLocation: SourceLocation = #_sourceLocation
 ) {

@@ -1,9 +1,9 @@
-/// The upper limits of size. They may only be lowered.
+/// The upper limits of size. You may only lower them.
 enum Limits {
     static let columnsMax = 100
     static let fileLinesMax = 400
     static let functionLinesMax = 60
-    /// Pages that a reader reads in one sitting.
+    /// Pages that a reader should be able to read at once.
     static let pageLinesMax = ["README.md": 100, "ARCHITECTURE.md": 120]
 
     static func violations(in file: SourceFile) -> [Violation] {
@@ -46,7 +46,7 @@ enum Limits {
 
     struct Function: Equatable {
         let line: Int
-        /// The lines between the braces.
+        /// How many lines stand between the braces.
         let lines: Int
     }
 
@@ -66,10 +66,11 @@ enum Limits {
         }
     }
 
-    /// Where a function's parameters or name begin; nil if the line declares no function.
+    /// Where the name or the parameters of a function begin; nil if the line declares no function.
     private static func signatureColumn(in line: [Character]) -> Int? {
         let text = String(line)
-        // A regular expression is parsed each time it is used, so plain words are checked first.
+        // Checks for plain words first, because a regular expression is parsed each time it is
+        // used.
         guard text.contains("func") || text.contains("init") else { return nil }
         let declared = #/(^|\s)(func\s+\S|init[?!]?\s*[<(])/#
         guard let match = text.firstMatch(of: declared) else { return nil }
@@ -79,17 +80,17 @@ enum Limits {
 
 /// Walks from a signature to the end of its body.
 ///
-/// Counts parentheses until the first brace outside of them, which opens the body. The body ends at
-/// the matching brace. A declaration without a body ends at a closing brace or at the next
-/// declaration, and has no length.
+/// The first brace outside of all parentheses opens the body, which ends at the matching brace. A
+/// declaration without a body ends at a closing brace or at the next declaration, and has no
+/// length.
 private struct BodyWalk {
     private var depth = 0
     private var braces = 0
     private var firstRow: Int?
     private var isFirstLine = true
 
-    /// Nil to continue. Otherwise the number of lines between the braces, or an inner nil if there
-    /// is no body.
+    /// Returns nil to continue. Otherwise returns the number of lines between the braces, or an
+    /// inner nil if there is no body.
     mutating func end(in line: ArraySlice<Character>, row: Int) -> Int?? {
         defer { isFirstLine = false }
         if firstRow == nil, depth == 0, !isFirstLine, beginsDeclaration(line) {

@@ -1,6 +1,6 @@
 import Testing
 
-/// Each limit, exceeded by one and met exactly.
+/// Each limit is tested with a value at the limit and a value above it.
 @Suite struct LimitsTests {
     private func violations(_ text: String, path: String = "X.swift") -> [Violation] {
         Limits.violations(in: SourceFile(path: path, text: text))
@@ -35,7 +35,7 @@ import Testing
         #expect(violations(function(bodyLines: most, opening: opening)).isEmpty)
     }
 
-    @Test func `a requirement without a body has no length`() {
+    @Test func `a requirement of a protocol has no body and no length`() {
         let text = "protocol P {\n    func x() throws\n    var y: Int { get }\n}\n" + lines(70)
         #expect(Limits.functions(in: SourceFile(path: "X.swift", text: text)).isEmpty)
     }

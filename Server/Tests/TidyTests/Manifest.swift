@@ -1,7 +1,7 @@
 /// Reads the targets from Server/Package.swift, to compare them with ``Arrows``.
 ///
-/// It understands only the manifest's own style: `library("X", […])`, `tests("X", […])`, and
-/// products bound to a name by `let`.
+/// Understands only the style of that manifest: `library("X", […])`, `tests("X", […])`, and
+/// products that `let` binds to a name.
 enum Manifest {
     struct Target: Equatable {
         let name: String
@@ -28,7 +28,7 @@ enum Manifest {
             remedy: "drop the dependency, or add the arrow to Arrows.table with its reason.")
     }
 
-    /// The calls of `library` and `tests`, each with its dependencies as module names.
+    /// The calls of `library` and `tests`. Each has its dependencies as module names.
     static func targets(in file: SourceFile) -> [Target] {
         let products = products(in: file.text)
         let call = /(?:library|tests)\(\s*"(\w+)"\s*(?:,\s*\[([^\]]*)\])?\s*\)/

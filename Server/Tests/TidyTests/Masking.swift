@@ -1,9 +1,9 @@
 /// Blanks everything in Swift text that is not code: comments, strings, and names in backticks.
 ///
-/// Walks the characters once. At an opening mark it masks everything up to the closing mark; it
-/// copies all other characters. A string is masked together with its interpolations. Regex literals
-/// are not supported: use `Regex` in these checks. It ends at the end of the text, even if a mark
-/// is never closed.
+/// Walks the characters once. At an opening mark, it masks everything up to the closing mark; it
+/// copies all other characters. A string is masked together with its interpolations. A mark that is
+/// never closed masks the rest of the text. Regex literals are not supported, so these checks use
+/// `Regex`.
 enum Masking {
     static func masked(_ text: String) -> String {
         var masker = Masker(text)
@@ -44,7 +44,7 @@ private struct Masker {
         return zip(mark, characters[position...]).allSatisfy { $0 == $1 }
     }
 
-    /// The number of `#` before the quote that opens a string here; nil if none opens here.
+    /// The number of `#` before the quote that opens a string here; nil if no string opens here.
     var hashesBeforeQuote: Int? {
         let hashes = characters[position...].prefix { $0 == "#" }.count
         let quote = position + hashes
@@ -63,7 +63,7 @@ private struct Masker {
         }
     }
 
-    /// The opening mark is also copied if the closing mark is: both are one character.
+    /// If the closing mark is copied, the opening mark is copied, too: each is one character.
     mutating func blank(until end: String, keepsEnd: Bool) {
         if keepsEnd { copy() } else { blank() }
         while position < characters.count, !sees(end) { blank() }
@@ -103,8 +103,8 @@ private struct Masker {
             }
         }
         blank(quote.count + hashes)
-        // A quote stays as a mark, because a string is an expression: the code before it is not
-        // alone.
+        // Keeps the quote as a mark, because a string is an expression: it must not seem that the
+        // line has only the code before it.
         if !isNested { out[start] = "\"" }
     }
 

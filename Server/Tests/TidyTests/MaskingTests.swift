@@ -1,6 +1,6 @@
 import Testing
 
-/// The other checks rely on this: only code is left, at its place.
+/// The other checks rely on masking: it leaves only the code, at its place.
 @Suite struct MaskingTests {
     @Test(arguments: [
         ("a // b", "a"), ("a /* b /* c */ d */ e", "a e"), ("a \"b\" c", "a \" c"),
@@ -8,7 +8,7 @@ import Testing
         ("a \"\"\"\nb \" c\n\"\"\" d", "a \" d"), ("a \"\\(b(\")\"))\" c", "a \" c"),
         ("func `b c`() {}", "func ` `() {}"), ("a // b\nc", "a c"),
     ])
-    func `comments, strings and quoted names are blank`(text: String, code: String) {
+    func `comments, strings and quoted names are masked`(text: String, code: String) {
         let words = Masking.masked(text).split(whereSeparator: \.isWhitespace)
         #expect(words.joined(separator: " ") == code)
     }

@@ -1,20 +1,20 @@
-/// Meaningless names, and prefixes that hide what a function returns.
+/// Forbids meaningless names, and prefixes that hide what a function returns.
 enum Names {
     /// Words that are forbidden anywhere in a name.
     private static let emptyWords: Set = ["Manager", "Helper", "Helpers", "Util", "Utils", "Impl"]
-    /// Words that may not be the last word of a name of ours.
+    /// Words with which a name of ours may not end.
     private static let emptyEndings: Set = ["Base", "Info", "Data", "Item", "Record", "Service"]
     /// Engine consists of services, which `Engine` lists by their subjects.
     private static let folderOfServices = "Server/Sources/Engine/"
     private static let emptyPrefixes: Set = ["get", "compute", "handle"]
-    /// Verbs that had too many meanings here. As the first word of a function's name they are
-    /// replaced by the verbs in STYLE.md.
+    /// Verbs that had too many meanings in this repository. A function's name may not begin with
+    /// them; STYLE.md lists the verbs to use instead.
     private static let vagueVerbs: Set = [
         "keep", "tell", "take", "put", "note", "end", "look", "ask", "answer", "settle", "hear",
         "wake",
     ]
     private static let foldersOfOurSources = ["Server/Sources/", "Sources/", "Server/Benchmarks/"]
-    /// In modules that use Apple's vocabulary, Apple's names stay as they are.
+    /// These folders use Apple's vocabulary, so Apple's names are allowed in them.
     private static let foldersOfApplesWords = [
         "Server/Sources/AppStoreFormats/", "Server/Sources/Simulator/", "Sources/StoreKit/",
     ]
@@ -35,7 +35,7 @@ enum Names {
     }
 
     static func declarations(in file: SourceFile) -> [Declaration] {
-        // `class func` declares a function: here `class` does not introduce a type.
+        // In `class func`, the word `class` does not introduce a type.
         let declared =
             #/\b(func|var|let|struct|class|enum|actor|protocol)\s+(?!func\b|var\b)([A-Za-z_]\w*)/#
         return file.codeLines.enumerated().flatMap { index, line in
@@ -100,6 +100,6 @@ enum Names {
 }
 
 extension String {
-    /// The letters before the first capital.
+    /// The letters before the first capital letter.
     fileprivate var leadingWord: String { String(prefix { $0.isLowercase }) }
 }

@@ -1,8 +1,8 @@
-/// The pages of the repository: every one can be reached, and every link leads somewhere.
+/// Checks that every page of the repository can be reached, and that every link has a target.
 enum Pages {
     static let entrances: Set = ["README.md", "docs/README.md"]
 
-    /// Relative links of a page that lead nowhere. `places` are the files and folders that exist.
+    /// Relative links of a page that have no target. `places` are the files and folders that exist.
     static func violations(in file: SourceFile, places: Set<String>) -> [Violation] {
         guard file.isPage else { return [] }
         return links(of: file).compactMap { line, link in
@@ -14,7 +14,7 @@ enum Pages {
         }
     }
 
-    /// Pages under docs/ that neither README.md nor docs/README.md links.
+    /// Pages under docs/ to which neither README.md nor docs/README.md links.
     static func orphans(among files: [SourceFile]) -> [Violation] {
         let linked = Set(
             files.filter { entrances.contains($0.path) }.flatMap { page in
@@ -43,7 +43,7 @@ enum Pages {
         return found
     }
 
-    /// The path that a link means, from the repository's root; nil for a link to elsewhere or
+    /// The path of a link's target, from the repository's root; nil if the target is elsewhere or
     /// within the page.
     static func place(of link: String, from page: String) -> String? {
         let path = link.prefix { $0 != "#" && $0 != "?" }
@@ -53,7 +53,7 @@ enum Pages {
             switch part {
             case ".": break
             case "..":
-                // Nothing above the root belongs to the repository: such a link has no target.
+                // A link to a place above the root has no target in the repository.
                 guard !parts.isEmpty else { return "../" + path }
                 parts.removeLast()
             default: parts.append(String(part))

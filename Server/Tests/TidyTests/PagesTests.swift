@@ -1,6 +1,6 @@
 import Testing
 
-/// Each check of pages, failing on a bad sample.
+/// Each check of pages finds a bad sample and accepts a good one.
 @Suite struct PagesTests {
     private let places: Set = ["README.md", "docs", "docs/README.md", "docs/api.md"]
 

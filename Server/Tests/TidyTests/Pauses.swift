@@ -1,7 +1,7 @@
-/// A test that sleeps for a fixed time fails on a busy machine, and is slow on any other. It waits
-/// for a condition instead: see `eventually` in Tests/Eventually.
+/// Finds tests that sleep for a fixed time. Such a test fails on a busy machine and is slow on any
+/// other. A test waits for a condition instead: see `eventually` in Tests/Eventually.
 enum Pauses {
-    /// Files that may sleep, how often, and why: only where time itself is tested.
+    /// Files that may sleep, how often, and why. They test time itself.
     static let allowed: [String: (count: Int, why: String)] = [
         "Eventually/Eventually.swift": (2, "it looks again and again"),
         "Eventually/AsyncSequence+First.swift": (1, "the limit of a wait"),
@@ -44,7 +44,7 @@ enum Pauses {
         }
     }
 
-    /// Not with a word boundary: by Unicode's rules there is none at the point of `Task.sleep`.
+    /// Does not use a word boundary: by Unicode's rules there is none at the point of `Task.sleep`.
     static func sleeps(_ line: Substring) -> Bool {
         line.contains("sleep") && line.contains(#/(^|[^A-Za-z0-9_])sleep\s*\(/#)
     }

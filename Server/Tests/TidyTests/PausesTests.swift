@@ -11,8 +11,8 @@ import Testing
         }
     }
 
-    /// Otherwise the list of exceptions would only grow.
-    @Test func `every file of the exceptions sleeps exactly as often as allowed`() {
+    /// Otherwise exceptions that are no longer needed would stay in the list.
+    @Test func `every file that may sleep does so exactly as often as the list allows`() {
         for (path, allowance) in Pauses.allowed {
             let file = Repository.files.first {
                 $0.path == "Server/Tests/\(path)" || $0.path == path

@@ -1,12 +1,12 @@
 import Foundation
 
-/// The files of this repository, located from the path of this file.
+/// The files of this repository. The path of this source file leads to them.
 enum Repository {
     /// Folders that contain build products, not sources.
     private static let foldersLeftOut: Set = [
         "__pycache__", ".build", ".git", ".perennial", ".swiftpm", "dist", "venv",
     ]
-    /// Larger files are neither prose nor code.
+    /// A larger file is neither prose nor code.
     private static let fileBytesMax = 1_000_000
 
     static let root = URL(filePath: #filePath)
@@ -15,10 +15,10 @@ enum Repository {
 
     private static let paths = paths(in: root, prefix: "").sorted()
 
-    /// Every text file, sorted by path. Reads the disk once.
+    /// All text files, sorted by path. They are read from disk once.
     static let files: [SourceFile] = paths.compactMap(file)
 
-    /// All files and folders, including pictures, because links may name any of them.
+    /// All files and folders, including pictures, because a link may name any of them.
     static let places: Set<String> = Set(paths.flatMap(ancestors))
 
     private static func ancestors(of path: String) -> [String] {

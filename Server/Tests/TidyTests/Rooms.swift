@@ -1,9 +1,9 @@
-/// Where a file is and what it is called, so that a reader can guess it.
+/// The rules for the name and the folder of a file, so that a reader can guess both.
 enum Rooms {
     /// Swift files directly in one folder.
     static let folderFilesMax = 25
 
-    /// The folders that every module of the server has, if it has anything to put there.
+    /// The folders that every module of the server uses for the same subjects.
     private static let shared: Set = [
         "Access", "Purchases", "Customers", "Ownership", "Events", "Reconciliation", "Wallets",
         "Terms", "Grants", "Content", "Offers", "Consumption", "Delivery", "Legacy", "Import",
@@ -62,13 +62,13 @@ enum Rooms {
 
     // MARK: - Files
 
-    /// Endings of files that extend a type of another file with one topic, such as `GrantRows`:
-    /// the rows of grants, as functions of a database session.
+    /// A file whose name has one of these endings covers one topic, and need not declare a type of
+    /// that name.
     private static let topicEndings = ["Rows", "Routes", "Codec", "Events", "Tests", "Stories"]
     /// Nouns that end like a gerund or a participle.
     private static let nouns: Set = ["Booking", "Spelling", "String", "Messaging", "Verified"]
-    /// Files that hold several small types, or one topic of a type with many. No new one without
-    /// need.
+    /// Files that contain several small types, or one topic of a type that has many. Add a file
+    /// only if necessary.
     private static let collections: Set = [
         "AccountTokens", "AdvancedCommerce", "AppStoreEnumerations", "ByteComparison",
         "Consumption", "CustomerErasure", "DatabaseCommands", "DatabaseCopy", "DocumentPartitions",
@@ -99,7 +99,7 @@ enum Rooms {
         ]
     }
 
-    /// A simple boundary: for Unicode, `A.B` is one word.
+    /// A simple word boundary. For Unicode, `A.B` is one word.
     private static func isCarried(_ chief: String, in file: SourceFile) -> Bool {
         let kinds = "struct|enum|class|actor|protocol|extension|typealias"
         guard let declared = try? Regex("\\b(\(kinds))\\s+(\\w+\\.)*\(chief)\\b") else {

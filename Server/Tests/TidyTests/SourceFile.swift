@@ -1,10 +1,11 @@
-/// A file of the repository as text. The checks take only values of this type, so that each can be
-/// given a bad sample.
+/// A file of the repository as text. The checks take values of this type only, so a test can give
+/// them a bad sample.
 struct SourceFile: Sendable {
-    /// From the repository's root, with slashes.
+    /// The path from the repository's root, with slashes.
     let path: String
     let text: String
-    /// The text without the content of comments, strings and backticks; same lines, same columns.
+    /// The text without the content of comments, strings and backticks. All lines and columns stay
+    /// where they are.
     let code: String
 
     init(path: String, text: String) {
@@ -18,14 +19,14 @@ struct SourceFile: Sendable {
     var isSwift: Bool { path.hasSuffix(".swift") }
     var isPage: Bool { path.hasSuffix(".md") }
 
-    /// The folder of a target: `Ledger` for `Server/Sources/Ledger/Access.swift`, or `Benchmarks`,
-    /// which is beside those. Nil elsewhere, and for a tutorial.
+    /// The folder of the file's target: `Ledger` for `Server/Sources/Ledger/Access.swift`, or
+    /// `Benchmarks`. Nil for a file elsewhere, and for the steps of a tutorial.
     var target: String? {
         var parts = path.split(separator: "/").map(String.init)
         if parts.first == "Server" { parts.removeFirst() }
         if parts.count > 1, parts[0] == "Benchmarks" { return parts[0] }
         guard parts.count > 2, ["Sources", "Tests"].contains(parts[0]) else { return nil }
-        // The steps of a tutorial are the code of an app.
+        // The steps of a tutorial are the code of an app, not of a target.
         if parts.contains(where: { $0.hasSuffix(".docc") }) { return nil }
         return parts[1]
     }
@@ -37,7 +38,7 @@ struct SourceFile: Sendable {
     }
 }
 
-/// A violation of a house rule: what, where, and the remedy.
+/// A violation of a house rule: what and where it is, and its remedy.
 struct Violation: Hashable, Sendable, CustomStringConvertible {
     let path: String
     /// Starts at 1.

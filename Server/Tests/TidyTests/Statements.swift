@@ -1,12 +1,12 @@
-/// The SQL in Swift text: string literals that begin like a statement, each with the literals that
-/// `+` appends to it.
+/// Finds the SQL in Swift text: string literals that begin like a statement, each with the literals
+/// that `+` appends.
 ///
-/// Walks the bytes once. At each it is in code, in a comment, or in a string; a string's
-/// interpolations are kept as they are written. Literals with `#` are not known.
+/// Walks the bytes once. Each byte is in code, in a comment, or in a string. The interpolations of
+/// a string are kept as they are written. Literals with `#` are not supported.
 enum Statements {
     struct Statement: Equatable {
         let line: Int
-        /// Each run of white space is one space.
+        /// The text of the statement, in which each run of white space is one space.
         let text: String
     }
 
@@ -44,7 +44,7 @@ private struct LiteralReader {
         var text: String { String(decoding: bytes, as: UTF8.self) }
     }
 
-    /// Bytes are compared many times faster than characters.
+    /// The text as bytes, because bytes are compared many times faster than characters.
     private let characters: [UInt8]
     private static let quote = UInt8(ascii: "\"")
     private static let quotes = [quote, quote, quote]
@@ -117,7 +117,7 @@ private struct LiteralReader {
         advance()
     }
 
-    /// From `\(` to its closing parenthesis, with the strings inside.
+    /// Appends the text from `\(` to its closing parenthesis, with the strings inside.
     private mutating func appendInterpolation(to text: inout [UInt8]) {
         append(to: &text)
         append(to: &text)

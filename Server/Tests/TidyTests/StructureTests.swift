@@ -2,8 +2,8 @@ import Eventually
 import Foundation
 import Testing
 
-/// The counts of `bin/structure` that have a goal. Those that have reached it must stay within it;
-/// the others may only shrink.
+/// The counts of `bin/structure` that have a goal. A count that has reached its goal must stay
+/// within it; any other count may only shrink.
 ///
 /// If you reduce a count, write the new number here.
 @Suite struct StructureTests {
@@ -46,7 +46,8 @@ import Testing
         }
     }
 
-    /// The values of the column "now", by name. The text after a comma in a name varies.
+    /// The values of the column "now", by the name of the row without the text after a comma, which
+    /// varies.
     private static func counts(in table: String) -> [String: Int] {
         var counts: [String: Int] = [:]
         for line in table.split(separator: "\n") {

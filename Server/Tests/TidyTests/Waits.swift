@@ -1,5 +1,5 @@
-/// A wait without a limit blocks all tests, and does not say what it waited for. The waits of
-/// Tests/Eventually have limits and names.
+/// Finds waits without a time limit. Such a wait can block all tests, and does not say what it
+/// waits for. The waits of Tests/Eventually have limits and names.
 enum Waits {
     /// Files that may wait in another way, how often, and why.
     static let allowed: [String: (count: Int, why: String)] = [
@@ -24,21 +24,22 @@ enum Waits {
 
     /// The lines that wait without a limit.
     static func lines(in file: SourceFile) -> [Int] {
-        // The SDK's suites have their time limits in files of their own.
+        // A suite of the SDK has a time limit in its own file.
         let mayLoop = file.path.hasPrefix(folder) && !file.code.contains(".timeLimit(")
         return file.codeLines.enumerated().filter { _, line in
             blocks(line) || mayLoop && loops(line)
         }.map { $0.offset + 1 }
     }
 
-    // A regular expression is parsed each time it is used, which takes longer than these lines do,
-    // so plain words are checked first.
+    // Checks for plain words first, because a regular expression is parsed each time it is used,
+    // which takes longer than this check of words.
     private static func blocks(_ line: Substring) -> Bool {
         (line.contains("wait") || line.contains("ToEnd"))
             && line.contains(#/\.wait\(\)|(waitUntilExit|readDataToEndOfFile|readToEnd)\(/#)
     }
 
-    /// A loop over elements that others send. The tasks of a group wait with limits of their own.
+    /// Whether the line loops over elements that others send. The tasks of a group have their own
+    /// limits, so a loop over a group is allowed.
     private static func loops(_ line: Substring) -> Bool {
         line.contains(" await ") && line.contains(#/\bfor (try )?await \w+ in /#)
             && !line.contains(#/ in (group|tasks|sequence\(\))\b/#)

@@ -1,4 +1,4 @@
-/// Words that must not stand in the text of the repository.
+/// Words that the text of the repository must not contain.
 enum Words {
     static func violations(in file: SourceFile) -> [Violation] {
         var found = everywhere.flatMap { matches(of: $0, in: file.lines, of: file) }
@@ -42,8 +42,8 @@ enum Words {
         }
     }
 
-    /// A `SELECT` with conditions among the columns of another one, which a distributed PostgreSQL
-    /// refuses.
+    /// Finds a `SELECT` with conditions among the columns of another one. A distributed PostgreSQL
+    /// refuses such a statement.
     private static func correlatedSelects(in file: SourceFile) -> [Violation] {
         file.text.matches(of: /SELECT (?:(?!FROM|;)[^;])*?\(SELECT [^()]*WHERE/).map { match in
             let line = file.text[..<match.range.lowerBound].count { $0 == "\n" } + 1
@@ -62,8 +62,8 @@ enum Words {
         }
     }
 
-    // The lists are computed, as a Regex is not Sendable. Each pattern has one letter in brackets,
-    // so that this file does not hold what it looks for.
+    // The lists are computed because a Regex is not Sendable. Each pattern has one letter in
+    // brackets, so that the check does not find its own pattern in this file.
 
     private static var everywhere: [Ban] {
         [
@@ -106,7 +106,7 @@ enum Words {
             remedy: "read the row with a ColumnReader, in the order of the query.")
     }
 
-    /// Routes import Storage for the values that services return.
+    /// Routes may import Storage, but only for the values that services return.
     private static var session: Ban {
         Ban(
             #/\bDatabaseSession\b|\btx\./#, "A route reads or writes the database.",

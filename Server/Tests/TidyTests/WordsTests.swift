@@ -1,6 +1,6 @@
 import Testing
 
-/// Each check of words and names, failing on a bad sample.
+/// Each check of words and names finds a bad sample and accepts a good one.
 @Suite struct WordsTests {
     private func violations(_ text: String, in path: String = "Server/Sources/X/Y.swift") -> Int {
         Words.violations(in: SourceFile(path: path, text: text)).count
@@ -46,7 +46,7 @@ import Testing
         #expect(violations(line, in: "Server/Sources/Storage/Y.swift") == 0)
     }
 
-    @Test func `a SELECT among the columns of another one is a violation`() {
+    @Test func `a SELECT among the columns of another SELECT is a violation`() {
         let nested = """
             "SELECT timeline, (SELECT customer FROM links "
                 + "WHERE links.app = purchases.app) FROM purchases"
@@ -62,7 +62,7 @@ import Testing
     @Test(arguments: [
         "// TO" + "DO: later", "// FIX" + "ME", "let x = 1 // HA" + "CK", "// not imple" + "mented",
     ])
-    func `a leftover of unfinished work is a violation, except in a page`(line: String) {
+    func `a mark of unfinished work is a violation, except in a page`(line: String) {
         #expect(violations(line) == 1)
         #expect(violations(line, in: "STYLE.md") == 0)
     }
@@ -118,7 +118,7 @@ import Testing
         #expect(complaints(text, in: "Server/Sources/Storage/X.swift") == 1)
     }
 
-    @Test func `a complaint names the line and the remedy`() {
+    @Test func `the message of a violation names the line and the remedy`() {
         let file = SourceFile(path: "A/B.swift", text: "\n\nlet x = try! y()")
         let text = Words.violations(in: file).first?.description ?? ""
         #expect(text.hasPrefix("A/B.swift:3: "))

@@ -4,12 +4,12 @@ import Testing
 
 @testable import HTTPServer
 
-/// What operators see while the database does not respond.
+/// What operators see while the database does not answer.
 @Suite struct AbsentDatabaseTests {
     private static let again = "<body data-again>"
 
     @Test(arguments: ["/", "/customers", "/customers/anna", "/charts/mrr", "/events", "/nowhere"])
-    func `while the database is away, a page says so and reloads itself`(
+    func `while the database does not answer, a page says so and reloads itself`(
         path: String
     ) async throws {
         try await OperatorServer.run { server in
@@ -27,7 +27,7 @@ import Testing
         }
     }
 
-    @Test func `while the database is away, the login page says so, and a sign-in changes nothing`()
+    @Test func `while the database does not answer, the login page says so and nobody signs in`()
         async throws
     {
         try await OperatorServer.run { server in
@@ -42,8 +42,8 @@ import Testing
         }
     }
 
-    /// A browser without a stream tries again, in the page's script.
-    @Test func `while the database is away, a live page gets no stream`() async throws {
+    /// If a browser gets no stream, the page's script tries again later.
+    @Test func `while the database does not answer, a live page gets no stream`() async throws {
         try await OperatorServer.run { server in
             let mira = try await server.browser(of: "mira")
             server.database.failAll(.unavailable)

@@ -6,7 +6,7 @@ import Testing
 
 @testable import HTTPServer
 
-/// An act and its audit entry are written in one transaction.
+/// The server writes an act and its audit entry in one transaction.
 @Suite struct AuditTests {
     private func entries(_ server: DashboardServer) async throws -> [PerennialContract.AuditEntry] {
         try await server.api(Paths.audit, AuditList.self).items
@@ -18,7 +18,8 @@ import Testing
         try await DashboardServer.run { server in
             let act = server.engine.audit.begin(
                 "customers.grants", by: "mira", app: "birds", customer: "anna")
-            // Nothing completes the entry, as if the process had stopped.
+            // No later step completes the entry. So the test shows what a stopped process would
+            // leave.
             try await PendingAct.$current.withValue(act) {
                 _ = try await server.engine.grants.add(
                     NewGrant(entitlement: "pro", reason: "sorry"), to: "anna", app: "birds",
@@ -52,7 +53,7 @@ import Testing
                         app: "birds", environment: .production)
                 }
             }
-            // The engine throws this refusal after its transaction was committed.
+            // The engine throws this refusal after it has committed the transaction.
             let spent = server.engine.audit.begin(
                 "customers.wallets.debits", by: "mira", app: "birds")
             await #expect(throws: EngineFailure.insufficientBalance("seeds", balance: 0)) {
@@ -98,7 +99,7 @@ import Testing
             #expect(Set(moves.map(\.before)) == [["owner": "anna"], ["owner": "ben"]])
             #expect(Set(moves.map(\.after)) == [["owner": "ben"], ["owner": "anna"]])
             try await post("anna/erase", ["confirm": "anna"])
-            // All entries have the same moment, so their order is not defined.
+            // All entries have the same moment, so the test does not compare their order.
             #expect(
                 try await entries(server).map(\.act).sorted() == [
                     "customers.blocks", "customers.blocks.end", "customers.erase",
@@ -108,7 +109,7 @@ import Testing
         }
     }
 
-    @Test func `a client's request ids are not used as keys of forms`() async throws {
+    @Test func `a request id from a client is never used as the key of a form`() async throws {
         try await DashboardServer.run { server in
             try await server.buy("anna", transaction: "7001")
             var keys: Set<Substring> = []
@@ -121,7 +122,7 @@ import Testing
         }
     }
 
-    @Test func `a second grant from the same page is another act`() async throws {
+    @Test func `a second grant from the same page is a separate act`() async throws {
         try await DashboardServer.run { server in
             for reason in ["sorry", "sorry again"] {
                 let act = try await server.post(
@@ -133,7 +134,7 @@ import Testing
         }
     }
 
-    @Test func `a webhook that is paused twice has one entry`() async throws {
+    @Test func `a webhook that is paused twice has one audit entry`() async throws {
         try await DashboardServer.run { server in
             let added = try await server.post(
                 "/webhooks", ["url": "http://127.0.0.1:9/hook", "format": "perennial"])

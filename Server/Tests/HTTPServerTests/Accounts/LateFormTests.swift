@@ -7,9 +7,9 @@ import Testing
 
 @testable import HTTPServer
 
-/// A form whose body arrives long after its header.
+/// Forms whose bodies arrive long after their headers.
 @Suite struct LateFormTests {
-    /// What happens to ben between the header and the body of his form.
+    /// What an admin changes about ben between the header and the body of his form.
     enum Change: CaseIterable, Sendable {
         case blocked, demoted, signedOut
     }
@@ -17,7 +17,7 @@ import Testing
     private static let roles = OperatorRoles(everywhere: .admin)
 
     @Test(arguments: Change.allCases)
-    func `an operator blocked, demoted or signed out before the body arrives cannot act`(
+    func `an operator who is blocked, demoted or signed out before the body arrives cannot act`(
         change: Change
     ) async throws {
         try await OperatorServer.run(on: .live) { server in
@@ -61,7 +61,7 @@ import Testing
         }
     }
 
-    @Test func `the server does not read the body of a form without a session`() async throws {
+    @Test func `the server does not read the body of a form that has no session`() async throws {
         try await OperatorServer.run(on: .live) { server in
             var stranger = server.browser
             stranger.session = "0"
@@ -73,8 +73,8 @@ import Testing
         }
     }
 
-    /// Sends the header of a form. The server asks for the body only if it has recognized the
-    /// operator. Then sends the first five bytes of the body, and returns the rest.
+    /// Sends the header of a form. The server asks for the body only after it has recognized the
+    /// operator. Then sends the first five bytes of the body, and returns the other bytes.
     private static func begin(
         _ path: String, _ form: String, of browser: OperatorBrowser
     ) async throws -> (Connection, String) {

@@ -54,7 +54,7 @@ import Testing
         }
     }
 
-    @Test func `an operator of one app sees only that app, and one of several can switch`()
+    @Test func `an operator of one app sees only that app, an operator of several can switch`()
         async throws
     {
         try await OperatorServer.run { server in
@@ -67,7 +67,7 @@ import Testing
             ben.app = "bees"
             #expect(try await ben.get("/?app=bees").status == 303)
             let act = try await ben.post("/customers/anna/grants", Self.grant)
-            #expect(act.status == 303 && act.headers[.location] == "/", "not done")
+            #expect(act.status == 303 && act.headers[.location] == "/", "the act was not done")
             let grants: GrantList = try await server.api(Paths.grants(of: "anna"), of: "bees")
             #expect(grants.items.isEmpty)
             let cleo = try await server.browser(of: "cleo", OperatorRoles(everywhere: .viewer))
@@ -96,7 +96,9 @@ import Testing
             #expect(made.status == 200)
             let link = try #require(
                 made.text.firstMatch(of: #/https://localhost(/links/[0-9a-f]+)/#)?.1)
-            #expect(try await mira.get("/operators").text.contains(link) == false, "shown once")
+            #expect(
+                try await mira.get("/operators").text.contains(link) == false,
+                "the page shows the link once")
             let accepted = try await server.browser.post(
                 String(link),
                 ["password": OperatorServer.password, "repeated": OperatorServer.password])
@@ -107,7 +109,7 @@ import Testing
             #expect(demoted.status == 303)
             #expect(try await cleo.get("/operators").status == 403)
             #expect(try await mira.post("/operators/cleo/block").status == 303)
-            #expect(try await cleo.get("/").status == 303, "signed out")
+            #expect(try await cleo.get("/").status == 303, "the operator is signed out")
             let last = try await mira.post("/operators/mira/block")
             #expect(last.status == 400 && last.text.contains("is the only admin of every app"))
         }
@@ -149,7 +151,7 @@ import Testing
             let webhook = try #require(webhooks.items.first?.webhookID)
             server.pass(.seconds(1))
             _ = try await mira.post("/webhooks/\(webhook)/pause")
-            // A refused act is not recorded.
+            // The server refused this act and did not record it.
             _ = try await ben.post("/webhooks/\(webhook)/resume")
             let list: AuditList = try await server.api(Paths.audit)
             #expect(

@@ -65,7 +65,7 @@ struct OperatorServer: Sendable {
     /// A browser without a session.
     var browser: OperatorBrowser { OperatorBrowser(server: self) }
 
-    /// A browser with the session of an operator who has the roles.
+    /// A browser with the session of an operator who has these roles.
     func browser(
         of name: String, _ roles: OperatorRoles = OperatorRoles(everywhere: .admin)
     ) async throws -> OperatorBrowser {
@@ -144,7 +144,7 @@ struct OperatorBrowser: Sendable {
 }
 
 extension TestServer.Answer {
-    /// The token of the session that this answer starts.
+    /// The token of the session that starts with this response.
     var session: String? {
         headers[values: .setCookie].first { $0.hasPrefix("\(OperatorServer.cookie)=") }
             .map { String($0.dropFirst(OperatorServer.cookie.count + 1).prefix { $0 != ";" }) }

@@ -6,7 +6,7 @@ import Testing
 
 @testable import HTTPServer
 
-/// The streams of live pages, and who may open them.
+/// Who may open the streams of live pages, and when the streams end.
 @Suite struct OperatorStreamTests {
     private static func open(
         _ path: String, by browser: OperatorBrowser
@@ -18,7 +18,9 @@ import Testing
         return connection
     }
 
-    @Test func `a stream shows nothing more to an operator who was blocked`() async throws {
+    @Test func `a stream shows nothing more to an operator after the operator was blocked`()
+        async throws
+    {
         try await OperatorServer.run(on: .live) { server in
             _ = try await server.browser(of: "mira")
             let ben = try await server.browser(of: "ben", OperatorRoles(everywhere: .viewer))
@@ -29,7 +31,7 @@ import Testing
             }
             try await grant(to: "anna")
             let stream = try Self.open("/live/events", by: ben)
-            // The first thing that an open stream sends is the content of the page.
+            // An open stream sends the content of the page first.
             _ = try await stream.received(until: "anna")
             try await server.engine.operators.setBlock(true, of: "ben", by: "mira")
             try await grant(to: "lateone")

@@ -12,7 +12,7 @@ import Testing
         ["name": name, "password": password, "next": "/customers/anna"]
     }
 
-    @Test func `without signing in, no visitor sees a page or acts`() async throws {
+    @Test func `without signing in, nobody sees a page or acts`() async throws {
         try await OperatorServer.run { server in
             _ = try await server.browser(of: "mira")
             let pages = [
@@ -39,7 +39,7 @@ import Testing
         }
     }
 
-    @Test func `the first link creates an admin, who is then signed in`() async throws {
+    @Test func `the first link creates an admin and signs the admin in`() async throws {
         try await OperatorServer.run { server in
             let login = try await server.browser.get("/login")
             #expect(login.status == 200 && login.text.contains("There is no account yet"))
@@ -103,7 +103,7 @@ import Testing
         }
     }
 
-    @Test func `after five wrong tries, signing in is blocked for a minute, with any name`()
+    @Test func `after five wrong tries, signing in is blocked for a minute, whatever the name`()
         async throws
     {
         try await OperatorServer.run { server in
@@ -130,7 +130,7 @@ import Testing
         }
     }
 
-    @Test func `the page says which limit was reached, and whether a try was not counted`()
+    @Test func `the page says which limit was reached, and whether the try was not counted`()
         async throws
     {
         // In these tests, requests come from an empty address.
@@ -163,13 +163,13 @@ import Testing
 
     private static let forwardedFor = HTTPField.Name.wellFormed("X-Forwarded-For")
 
-    /// In each text, # is replaced by another number each time.
+    /// The test replaces # by another number in each request.
     @Test(arguments: [
         "203.0.113.5", "203.0.113.6:4#", "[2001:db8::1]:4#", "2001:db8:1:1::#",
         "2001:DB8:1:2:#::7", "::ffff:203.0.113.7", "198.51.100.#, 203.0.113.8",
         "198.51.100.#, unknown", "198.51.100.#, [203.0.113.9",
     ])
-    func `one address counts as one, in whatever form a proxy writes it`(
+    func `an address is counted as one address in every notation that a proxy may use`(
         text: String
     ) async throws {
         try await OperatorServer.run(behind: TrustedProxy(addresses: [""])) { server in
@@ -223,7 +223,7 @@ import Testing
                 "/customers/anna/grants", ["entitlement": "pro"],
                 headers: [.origin: "https://localhost", site: "same-origin"])
             #expect(own.status == 303, "\(own.text)")
-            #expect(try await mira.get("/").status == 200, "still signed in")
+            #expect(try await mira.get("/").status == 200, "mira is still signed in")
         }
         try await OperatorServer.run(at: "https://store.example.com") { server in
             let page = try await server.browser.get("/login")
@@ -231,7 +231,9 @@ import Testing
         }
     }
 
-    @Test func `a form token of another session or another app changes nothing`() async throws {
+    @Test func `a form with the token of another session or another app changes nothing`()
+        async throws
+    {
         try await OperatorServer.run { server in
             let mira = try await server.browser(of: "mira")
             let ben = try await server.browser(of: "ben")
@@ -244,7 +246,8 @@ import Testing
                     "/customers/anna/grants", ["entitlement": "pro"], token: token)
                 #expect(answer.status == 403 && answer.text.contains("form_outdated"))
             }
-            // As if the app had been switched in another tab.
+            // The form has the token of another app, as if the operator had switched apps in
+            // another tab.
             let token = SessionService.formToken(ofSession: try #require(mira.session), app: "bees")
             let answer = try await mira.post(
                 "/customers/anna/erase", ["confirm": "anna"], token: token)
@@ -252,7 +255,7 @@ import Testing
         }
     }
 
-    @Test func `a session ends by time, by signing out, and by signing out everywhere`()
+    @Test func `a session ends after its time, by signing out, and by signing out everywhere`()
         async throws
     {
         try await OperatorServer.run { server in
@@ -277,7 +280,7 @@ import Testing
         }
     }
 
-    @Test func `pages without a session cannot be framed and are not stored`() async throws {
+    @Test func `a page without a session cannot be framed and is not stored`() async throws {
         try await OperatorServer.run { server in
             let mira = try await server.browser(of: "mira")
             let link =

@@ -24,7 +24,10 @@ import Testing
         return channel
     }
 
-    @Test func `closing makes room, and trusted proxies and this machine have no limit`() throws {
+    @Test
+    func `a closed connection makes room, and trusted proxies and this machine have no limit`()
+        throws
+    {
         var limits = ConnectionLimits()
         limits.connectionsOfAddressMax = 1
         let counts = ConnectionCounts(limits)
@@ -34,7 +37,9 @@ import Testing
         }
         let first = try connection(from: "2001:db8::1")
         #expect(admits(first))
-        #expect(try !admits(connection(from: "2001:db8::2")), "of the same network")
+        #expect(
+            try !admits(connection(from: "2001:db8::2")),
+            "addresses of the same network count together")
         #expect(try admits(connection(from: "2001:db8:0:1::1")))
         first.close(promise: nil)
         first.embeddedEventLoop.run()

@@ -3,7 +3,7 @@ import Testing
 
 @testable import HTTPServer
 
-/// The requests that a program for development refuses.
+/// Which requests a program for development refuses.
 @Suite struct LocalNamesTests {
     private func isRefused(
         _ method: HTTPRequest.Method = .get, host: String? = "localhost:8080",
@@ -26,14 +26,16 @@ import Testing
             ("127.0.0.1.evil.example:8080", true), ("evillocal.example", true),
             ("1.2.3.4.evil.example", true), ("store.example.com", false),
         ])
-    func `only names of this machine and configured ones are accepted as host`(
+    func `only configured names and names of this machine are accepted as host`(
         host: String, isRefused: Bool
     ) throws {
         #expect(
             try self.isRefused(host: host, others: ["Store.example.com"]) == isRefused, "\(host)")
     }
 
-    @Test func `an HTTP 1.0 request without a host does not come from a browser`() throws {
+    @Test func `a request without a host is accepted unless it comes from a page of another site`()
+        throws
+    {
         #expect(try !isRefused(host: nil))
         #expect(try isRefused(host: nil, ["Origin": "https://evil.example"]))
     }

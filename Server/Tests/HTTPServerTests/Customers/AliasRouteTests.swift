@@ -5,7 +5,7 @@ import Testing
 
 @testable import HTTPServer
 
-/// Two people become one customer only if a secret key or the configuration allows it.
+/// Only a secret key or the configuration allows the merge of two people into one customer.
 @Suite struct AliasRouteTests {
     private static let anonymous = "anon_0f4c7b9e-1d2a-4c3b-8e5f-6a7b8c9d0e1f"
 
@@ -24,17 +24,17 @@ import Testing
             .post, Paths.aliases(of: id), key: key, body: #"{"customer_id": "\#(other)"}"#)
     }
 
-    @Test func `an app cannot merge two people into one customer, and a server can`() async throws {
+    @Test func `an app cannot merge two people into one customer, but a server can`() async throws {
         try await TestServer.run { server in
             try await meet(["anna", "ben", CustomerID(rawValue: Self.anonymous)], on: server)
             let refused = try await join("ben", to: "anna", on: server)
             #expect(refused.status == 409)
             #expect(try refused.problem.code == .aliasJoinsTwoPeople)
-            // The id of a person who has not logged in is not another person.
+            // The id of somebody who has not logged in does not stand for another person.
             for other in [Self.anonymous, "anna"] {
                 #expect(try await join(other, to: "anna", on: server).status == 200, "\(other)")
             }
-            // Now the anonymous id belongs to anna.
+            // Since the log-in, the anonymous id belongs to anna.
             #expect(try await join(Self.anonymous, to: "ben", on: server).status == 409)
             let joined = try await join("ben", to: "anna", on: server, key: TestServer.secret)
             #expect(joined.status == 200)
@@ -50,7 +50,7 @@ import Testing
         }
     }
 
-    @Test func `an app cannot add an id that may belong to another person, and a server can`()
+    @Test func `an app cannot add an id that may belong to another person, but a server can`()
         async throws
     {
         let (known, uuid) = ("anna", "0f4c7b9e-1d2a-4c3b-8e5f-6a7b8c9d0e1f")
@@ -85,7 +85,7 @@ import Testing
                 for: CustomerID(rawValue: Self.anonymous), app: "birds")
             let token = try #require(made).rawValue
             try await meet([CustomerID(rawValue: thief), "thief"], on: server)
-            // Everybody who has a signed transaction can read this token in it.
+            // Everybody who has a signed transaction can read this token in the transaction.
             for (id, other) in [
                 ("thief", token), (token, "thief"), (thief, token), (token, thief),
                 (token.uppercased(), thief), (thief, token.uppercased()),
@@ -126,8 +126,8 @@ import Testing
                 .get, Paths.customer("anna"), key: TestServer.secret)
             #expect(
                 try filled.decoded(Customer.self).aliases.count == CustomerService.idsByAppMax - 1)
-            // What a device had before the log-in still moves to her, in either direction of the
-            // alias.
+            // Grants that a device had before the log-in still move to anna, whichever id the
+            // request names first.
             let devices = ["a", "b"].map { "anon_" + String(repeating: $0, count: 32) }
             for (device, right) in zip(devices, ["pro", "plus"] as [EntitlementID]) {
                 _ = try await server.engine.grants.add(
@@ -139,10 +139,10 @@ import Testing
             let reversed = try await join("anna", to: devices[1], on: server)
             #expect(try reversed.decoded(Customer.self).customerID == "anna")
             #expect(try reversed.decoded(Customer.self).entitlements["plus"]?.active == true)
-            // The ids themselves were not added, because there was no room.
+            // The ids of the devices were not added to anna, because she had no room for them.
             let gone = try await server.send(.get, Paths.customer(devices[0]))
             #expect(try gone.decoded(Customer.self).entitlements.isEmpty)
-            // There is still room for her account token and for the ids that her server adds.
+            // Anna still has room for her account token and for the ids that her server adds.
             let token = try await server.send(.post, Paths.customer("anna") + "/account_token")
             #expect(token.status == 200, "\(token.text)")
             let own = try await join("anna-2", to: "anna", on: server, key: TestServer.secret)

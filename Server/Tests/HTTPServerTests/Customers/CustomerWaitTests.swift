@@ -7,7 +7,7 @@ import Testing
 @testable import Engine
 @testable import HTTPServer
 
-/// A waiting request is answered when the customer changes.
+/// A request may wait until the customer changes.
 @Suite struct CustomerWaitTests {
     private static let order = NewGrant(entitlement: "pro", reason: "sorry")
 
@@ -15,7 +15,7 @@ import Testing
         try #require(try await server.send(.get, Paths.customer("anna")).headers[.eTag])
     }
 
-    /// Starts a request, makes the change once the request waits, and returns the answer.
+    /// Starts a request, makes the change when the request waits, and returns the answer.
     private func answer(
         _ server: TestServer, wait: Int = 60,
         after change: @escaping @Sendable () async throws -> Void
@@ -40,7 +40,9 @@ import Testing
         try answer.decoded(Customer.self).entitlements["pro"]?.active == true
     }
 
-    @Test func `a grant ends the wait of a client, and nothing is held afterwards`() async throws {
+    @Test func `a grant ends a client's wait, and the server then holds nothing for it`()
+        async throws
+    {
         try await TestServer.run { server in
             let answer = try await answer(server) {
                 _ = try await server.engine.grants.add(
@@ -62,7 +64,7 @@ import Testing
         }
     }
 
-    @Test func `an expiry by time alone ends the wait`() async throws {
+    @Test func `an expiry that only time causes ends the wait`() async throws {
         let clock = Mutex(TestServer.now)
         let now: @Sendable () -> Instant = { clock.withLock { $0 } }
         try await TestServer.run(clock: now) { server in
@@ -86,7 +88,7 @@ import Testing
         }
     }
 
-    @Test func `a wait ends when another configuration comes into force`() async throws {
+    @Test func `a wait ends when a new configuration comes into force`() async throws {
         try await TestServer.run { server in
             let began = ContinuousClock.now
             let answer = try await answer(server) {
@@ -94,7 +96,7 @@ import Testing
                 _ = try await server.engine.grants.add(
                     Self.order, to: "anna", app: "birds", environment: .production)
             }
-            #expect(answer.status == 304, "the former configuration gives no later answer")
+            #expect(answer.status == 304, "the earlier configuration gives no later answer")
             #expect(ContinuousClock.now - began < .seconds(30))
             #expect(server.engine.customers.awaitedIDCount == 0)
         }
@@ -134,7 +136,7 @@ import Testing
     }
 
     @Test(arguments: ["/v1/customers/anna?wait=60", "/v1/events?wait=60"])
-    func `a request whose key is revoked while it waits gets 401`(path: String) async throws {
+    func `a waiting request gets 401 when its key is revoked`(path: String) async throws {
         try await ListeningServer.run { server in
             let key = "sk_test_birds"
             try await server.engine.keys.add(key: key, app: "birds", kind: .secret, name: "test")

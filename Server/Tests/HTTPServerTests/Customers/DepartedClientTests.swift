@@ -8,14 +8,15 @@ import Testing
 /// No request waits for a client that has disconnected.
 @Suite struct DepartedClientTests {
     private static let secret = "authorization: Bearer sk_test_birds\r\n"
-    /// Shorter than any wait in these tests.
+    /// The test ends before any wait would end by itself.
     private static let soonSeconds = 30.0
 
     private static func run(
         _ body: @escaping @Sendable (ListeningServer) async throws -> Void
     ) async throws {
         var streams = EventStreamLimits()
-        // With this pause, no write to the connection detects that it is closed.
+        // The pause is so long that no comment is written. So no write detects that the connection
+        // is closed.
         streams.commentPause = .hours(1)
         try await ListeningServer.run(streams: streams) { server in
             try await server.engine.keys.add(
@@ -73,7 +74,7 @@ import Testing
         }
     }
 
-    @Test func `a client that ends its input before the wait is answered immediately`()
+    @Test func `a client that has ended its input before the wait is answered immediately`()
         async throws
     {
         try await Self.run { server in
@@ -86,7 +87,7 @@ import Testing
     }
 
     @Test(arguments: [true, false])
-    func `the place of a stream is released as soon as its client disconnects`(
+    func `a stream's place is free as soon as its client disconnects`(
         isClosed: Bool
     ) async throws {
         try await Self.run { server in

@@ -7,7 +7,7 @@ import Testing
 
 @testable import HTTPServer
 
-/// How much requests with an app key may add without any new evidence.
+/// How much data requests with an app key may add without new evidence.
 @Suite struct GrowthRouteTests {
     private static let change: TestServer.Change = { $0.growthPerHour = 6 }
 

@@ -6,7 +6,7 @@ import Testing
 
 /// What a developer who searches for a mistake needs to know first.
 @Suite struct PingTests {
-    @Test func `a ping says which kind of key it has, and which app`() async throws {
+    @Test func `a ping answers with the kind of its key and with its app`() async throws {
         try await TestServer.run { server in
             for (key, kind) in [(TestServer.key, "app"), (TestServer.secret, "secret")] {
                 let answer = try await server.send(.get, Paths.ping, key: key)

@@ -8,7 +8,7 @@ import Testing
 
 @testable import HTTPServer
 
-/// An app needs a proof for acts about its own customer that cannot be undone.
+/// An app needs a proof of its customer for acts that cannot be undone.
 @Suite struct ProvenRequestTests {
     private static let secret = "0123456789abcdef0123456789abcdef"
     private static let anonymous = "anon_0f4c7b9e-1d2a-4c3b-8e5f-6a7b8c9d0e1f"
@@ -36,7 +36,9 @@ import Testing
             .put, Paths.customer(id) + "/consumption", body: body, headers: headers)
     }
 
-    @Test func `an app with a proof can give consent, and nothing more`() async throws {
+    @Test func `an app with a proof can give consent, but cannot change the rest of the report`()
+        async throws
+    {
         try await Self.withProofs { server in
             let proof = try Self.proof(of: "anna")
             let path = Paths.customer("anna") + "/consumption"
@@ -55,7 +57,7 @@ import Testing
                 #expect(refused.status == 403)
                 #expect(try refused.problem.remedy.contains("from your server"))
             }
-            // What the server had reported is unchanged.
+            // The values that the server reported are unchanged.
             let known = try await server.send(.get, path, key: TestServer.secret)
             let overview: ConsumptionOverview = try known.decoded()
             #expect(overview.consented == true && overview.sampleContentProvided == true)
@@ -95,7 +97,7 @@ import Testing
         }
     }
 
-    @Test func `an anonymous id needs no proof, until it belongs to a customer`() async throws {
+    @Test func `an anonymous id needs no proof until it belongs to a customer`() async throws {
         try await TestServer.run { server in
             #expect(try await Self.consent(server, Self.anonymous).status == 200)
             _ = try await server.send(

@@ -6,7 +6,7 @@ import Testing
 
 @testable import HTTPServer
 
-/// Limits on the requests that may wait.
+/// How many requests may wait at the same time.
 @Suite struct WaitShareTests {
     private static func key(_ number: UInt8, _ kind: KeyKind) -> StoredKey {
         StoredKey(
@@ -20,7 +20,8 @@ import Testing
         return limits
     }
 
-    /// Waits with one key after the other. Returns the number of refusals.
+    /// Starts one wait for each key, all of them at the same time. Returns the number of refused
+    /// waits.
     private func refusals(
         _ waits: CustomerWait, _ keys: ArraySlice<StoredKey>
     ) async throws -> Int {
@@ -39,15 +40,15 @@ import Testing
         arguments: [
             // The limit of all waits together.
             ([(1, .secret, 3), (2, .secret, 3)], 1),
-            // App keys leave places to secret keys, whichever come first.
+            // Waits with app keys leave places to secret keys, even if they start first.
             ([(1, .app, 3), (2, .app, 3), (3, .secret, 1)], 2),
             ([(3, .secret, 1), (1, .app, 3), (2, .app, 3)], 2),
-            // One key leaves places to other keys.
+            // Waits with one key leave places to other keys.
             ([(1, .app, 5), (2, .app, 1), (3, .secret, 1)], 2),
             ([(1, .secret, 5), (2, .secret, 2)], 2),
             ([(1, .app, 2), (2, .app, 2), (3, .secret, 1)], 0),
         ] as [([(UInt8, KeyKind, Int)], Int)])
-    func `waits are limited in all, by key, and for all app keys together`(
+    func `waits are limited in total, for each key, and for all app keys together`(
         waiting: [(UInt8, KeyKind, Int)], refused: Int
     ) async throws {
         let waits = CustomerWait(Self.limits(all: 5, app: 4, key: 3))
@@ -58,7 +59,7 @@ import Testing
         #expect(waits.waitingCount == 0)
     }
 
-    @Test func `the default limits leave places to other keys`() {
+    @Test func `with the default limits, one key leaves places to other keys`() {
         let limits = WaitLimits()
         #expect(limits.waitsOfKeyMax < limits.waitsWithAppKeysMax)
         #expect(limits.waitsWithAppKeysMax < limits.waitsMax)
@@ -66,7 +67,7 @@ import Testing
 
     /// By default, nginx ends a request after 60 seconds without a response, and Debian's HAProxy
     /// after 50.
-    @Test func `a wait ends before proxies end it, even if the client has asked for longer`()
+    @Test func `a wait ends before proxies end it, even if the client has asked for a longer one`()
         async throws
     {
         #expect(WaitLimits().holdMax <= .seconds(45))

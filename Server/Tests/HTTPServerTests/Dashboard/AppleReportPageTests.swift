@@ -7,7 +7,8 @@ import Testing
 @testable import HTTPServer
 
 @Suite struct AppleReportPageTests {
-    /// Apple's file for the day of the purchase by ``DashboardServer/buy(_:transaction:)``.
+    /// Apple's sales file for the day of the purchase that ``DashboardServer/buy(_:transaction:)``
+    /// makes.
     private static func file(units: Int64) throws -> [UInt8] {
         var row = SalesRow()
         row.sku = "pro.monthly"
@@ -23,7 +24,7 @@ import Testing
         return try SalesReport(rows: [row]).bytes()
     }
 
-    @Test func `without a file the page says how to import one`() async throws {
+    @Test func `without a sales file, the page says how to import one`() async throws {
         try await DashboardServer.run { server in
             let page = try await server.get("/reports")
             #expect(page.status == 200)
@@ -31,7 +32,7 @@ import Testing
         }
     }
 
-    @Test func `our sales are shown beside Apple's, and a difference with its cause`()
+    @Test func `our sales are shown beside Apple's, and each difference with its cause`()
         async throws
     {
         for (units, words) in [
@@ -54,7 +55,7 @@ import Testing
         }
     }
 
-    @Test func `the page says what is not compared`() async throws {
+    @Test func `the page says which numbers are not compared`() async throws {
         try await DashboardServer.run { server in
             _ = try await server.engine.appleReports.importFile(
                 try Self.file(units: 1), name: "S_D_1_20261120.txt", of: "birds")

@@ -7,9 +7,9 @@ import Testing
 
 @testable import HTTPServer
 
-/// A preview shows what a configuration would change before it is in force.
+/// A preview shows what a configuration would change, before the configuration is in force.
 @Suite struct ConfigurationPageTests {
-    /// Replaces the reader of files: each line of the text is a product that gives pro.
+    /// Stands in for the reader of files. Each line of the text is a product that gives pro.
     private static let reading: ProposedConfiguration.Reading = { text in
         let lines = text.split(whereSeparator: \.isNewline).map(String.init)
         guard !text.contains("secret") else {
@@ -34,7 +34,7 @@ import Testing
     }
 
     @Test
-    func `a preview counts and names the customers who would lose access, and changes nothing`()
+    func `a preview counts and names customers who would lose access, and changes nothing`()
         async throws
     {
         try await DashboardServer.run(reading: Self.reading) { server in
@@ -68,7 +68,9 @@ import Testing
         }
     }
 
-    @Test func `a text that is not a configuration is refused with its problems`() async throws {
+    @Test func `a text that is not a configuration is refused, and the page lists its problems`()
+        async throws
+    {
         try await DashboardServer.run(reading: Self.reading) { server in
             let page = try await server.post(
                 "/products/preview", ["configuration": "port: secret"])

@@ -6,7 +6,7 @@ import Testing
 @testable import HTTPServer
 
 @Suite struct ConsumptionActTests {
-    /// Runs a server on which Apple asks about two purchases of anna. Her app's server has already
+    /// Runs a server that Apple has asked about two purchases of anna. Her app's server has
     /// reported one of them.
     private func run(_ body: @escaping @Sendable (DashboardServer) async throws -> Void)
         async throws
@@ -35,7 +35,7 @@ import Testing
 
     private let path = "/customers/anna/consumption"
 
-    @Test func `the dialog names every purchase Apple asks about, and what was reported`()
+    @Test func `the dialog names every purchase that Apple asks about, and what was reported`()
         async throws
     {
         try await run { server in
@@ -49,7 +49,9 @@ import Testing
         }
     }
 
-    @Test func `what the app's server reported stays, unless the form changes it`() async throws {
+    @Test func `values that the app's server reported stay unless the form changes them`()
+        async throws
+    {
         try await run { server in
             var form = [
                 "consented": "yes", "transaction_id": "7001", "delivery": "server_outage",
@@ -79,7 +81,7 @@ import Testing
         }
     }
 
-    @Test func `an answer sent twice has one audit entry, and without consent nothing is sent`()
+    @Test func `an answer sent twice has one audit entry, and no answer is sent without consent`()
         async throws
     {
         try await run { server in

@@ -17,7 +17,7 @@ import Testing
             today: ["USD": 1_250_000, "JPY": 150_000_000, "KWD": 375_000],
         ])
 
-    /// Three customers pay $9.99, and one pays ¥1,500, which is a larger number but less money.
+    /// Three customers pay $9.99 each, and one pays ¥1,500: the larger number, but less money.
     private static func sell(on server: DashboardServer) async throws {
         for (name, transaction) in [("anna", "7001"), ("ben", "7002"), ("cleo", "7003")] {
             try await server.buy(name, transaction: transaction)
@@ -34,7 +34,7 @@ import Testing
 
     private static func addRates(to app: inout AppSettings) { app.money.rates = rates }
 
-    @Test func `without rates, pages show one currency and name those that are left out`()
+    @Test func `without exchange rates, pages show one currency and name the others`()
         async throws
     {
         try await DashboardServer.run { server in
@@ -51,14 +51,16 @@ import Testing
         }
     }
 
-    @Test func `with rates, pages show all amounts in the currency in which most was paid`()
+    @Test
+    func
+        `with exchange rates, pages show all amounts in the currency in which customers paid most`()
         async throws
     {
         try await DashboardServer.run(with: Self.addRates) { server in
             try await Self.sell(on: server)
             for path in ["/", "/charts/revenue", "/charts/mrr"] {
                 let page = try await server.get(path).text
-                // The sum of 29.97 and 1,500 / 150 * 1.25.
+                // This is the sum of 29.97 and 1,500 / 150 * 1.25.
                 #expect(page.contains("$42.47"), "\(path)")
                 #expect(page.contains("Amounts are in USD, at your exchange rates of"), "\(path)")
                 #expect(try !Self.withoutEvents(page).contains("¥"), "\(path)")
@@ -77,7 +79,9 @@ import Testing
         }
     }
 
-    @Test func `a currency without a rate is left out and named`() async throws {
+    @Test func `amounts in a currency without an exchange rate are left out, and the page says so`()
+        async throws
+    {
         let rates = ExchangeRates(
             base: "EUR",
             rates: [Self.today - 2: ["USD": 1_250_000], Self.today: ["USD": 1_250_000]])
@@ -94,7 +98,9 @@ import Testing
         }
     }
 
-    @Test func `with a single currency, pages need no remark about currencies`() async throws {
+    @Test func `if all amounts are in one currency, pages say nothing about currencies`()
+        async throws
+    {
         try await DashboardServer.run(with: Self.addRates) { server in
             try await server.buy("anna", transaction: "7001")
             for path in ["/", "/charts/revenue"] {
@@ -104,7 +110,9 @@ import Testing
         }
     }
 
-    @Test func `a chart shows the days from its query, which may name only one end`() async throws {
+    @Test func `a chart shows the days that its query names, even if it names only one end`()
+        async throws
+    {
         try await DashboardServer.run { server in
             try await server.buy("anna", transaction: "7001")
             let bought = CivilDate(dayNumber: Self.today - 1).text

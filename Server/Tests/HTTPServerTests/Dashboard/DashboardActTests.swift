@@ -8,7 +8,7 @@ import Testing
 
 @Suite struct DashboardActTests {
     private static let grant = ["entitlement": "pro", "until": "2027-01-01", "reason": "sorry"]
-    /// Every act, with the lowest role that may do it.
+    /// Every act, with the lowest role that may do the act.
     private static let acts: [(path: String, role: String)] = [
         ("/customers/anna/grants", "support"),
         ("/customers/anna/grants/grt_1/withdraw", "support"),
@@ -31,7 +31,7 @@ import Testing
 
     // MARK: - Roles
 
-    @Test func `a viewer cannot act, and support cannot do the acts of admins`() async throws {
+    @Test func `a viewer cannot act, and support cannot do what only admins may do`() async throws {
         var access = DashboardServer.developer
         access.developer?.role = .viewer
         try await DashboardServer.run(as: access) { server in
@@ -111,7 +111,7 @@ import Testing
         }
     }
 
-    @Test func `a notice is shown once, and never contains text of the request`() async throws {
+    @Test func `a notice is shown once and never contains text from the request`() async throws {
         try await DashboardServer.run { server in
             let given = try await server.post("/customers/anna/grants", Self.grant)
             let set = try #require(given.headers[.setCookie])
@@ -201,7 +201,7 @@ import Testing
         }
     }
 
-    @Test func `the dialog to erase names both environments, and counts the purchases of both`()
+    @Test func `the dialog to erase names both environments, and counts the purchases in both`()
         async throws
     {
         try await DashboardServer.run { server in
@@ -210,7 +210,7 @@ import Testing
             try await server.buy("anna", transaction: "7003", seeds: true)
             for path in ["/customers/anna", "/customers/anna?environment=sandbox"] {
                 let page = try await server.get(path).text
-                // The consumable is not unlinked.
+                // The consumable stays linked, so the page does not count it.
                 #expect(page.contains("Their 2 purchases are unlinked."), "\(path)")
                 #expect(page.contains("one act for production and the sandbox"), "\(path)")
             }
@@ -250,7 +250,9 @@ import Testing
         }
     }
 
-    @Test func `a refused act says why, and has the status of its kind`() async throws {
+    @Test func `a refused act gets a page with the reason and the status of its failure`()
+        async throws
+    {
         let rows: [(String, [String: String], Int, String)] = [
             ("/customers/anna/grants", ["entitlement": "por"], 404, "entitlement_unknown"),
             (
@@ -287,7 +289,8 @@ import Testing
                 #expect(page.status == status, "\(path): \(page.status)")
                 #expect(page.text.contains(code), "\(path)")
                 #expect(page.text.contains("Nothing has changed."), "\(path)")
-                // The remedies of the HTTP API are written for programs.
+                // These words from the HTTP API's remedies are for programs, so pages must not
+                // contain them.
                 for word in ["There is no such page", "/v1/", "`", "Send ", ".yaml"] {
                     #expect(!page.text.contains(word), "\(path): \(word)")
                 }
@@ -295,7 +298,7 @@ import Testing
         }
     }
 
-    @Test func `the page of a refused act links back to the environment it came from`()
+    @Test func `the page of a refused act links back to the environment of the form`()
         async throws
     {
         try await DashboardServer.run { server in

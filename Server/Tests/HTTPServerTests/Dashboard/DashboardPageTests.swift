@@ -35,7 +35,7 @@ import Testing
         }
     }
 
-    /// Covers addresses that somebody shortens by hand.
+    /// A person may shorten an address in the browser. Such an address must work, too.
     @Test func `every beginning of a page's address leads to a page`() async throws {
         try await DashboardServer.run { server in
             var beginnings: Set<String> = []
@@ -54,7 +54,9 @@ import Testing
         }
     }
 
-    @Test func `a customer is found by the beginning of an id, in any case`() async throws {
+    @Test func `a customer is found by the first characters of an id, in upper or lower case`()
+        async throws
+    {
         try await DashboardServer.run { server in
             try await server.buy("Anna-Lena", transaction: "7001")
             try await server.buy("anna-maria", transaction: "7002")
@@ -69,12 +71,12 @@ import Testing
             let none = try await server.get("/customers?query=nna")
             #expect(none.text.contains("No customer with the id “<bdi>nna</bdi>”"))
             let api: CustomerList = try await server.api("/v1/customers?query=anna")
-            #expect(api.items.isEmpty, "a program names one customer")
+            #expect(api.items.isEmpty, "the API does not search by first characters")
         }
     }
 
-    /// For a new app nothing has arrived, so nothing may be shown as well.
-    @Test func `the health of a new app says what is missing`() async throws {
+    /// Nothing has arrived for a new app, so the page must not say that all is well.
+    @Test func `the health page of a new app says what is missing`() async throws {
         try await DashboardServer.run { server in
             let empty = try await server.get("/").text
             #expect(empty.contains("What is missing"))
@@ -84,7 +86,7 @@ import Testing
         }
     }
 
-    @Test func `pages show what was recorded`() async throws {
+    @Test func `pages show what the server recorded`() async throws {
         let rows = [
             ("/", ["anna", "$9.99"]), ("/customers", ["anna", "paid", "pro"]),
             ("/customers?query=anna", ["Found: 1.", "anna"]),
@@ -117,7 +119,7 @@ import Testing
         }
     }
 
-    @Test func `a server without an App Store key says so when a search finds nothing`()
+    @Test func `on a server without an App Store key, a search without results mentions the key`()
         async throws
     {
         let words = "this server has no key for the App Store"
@@ -132,7 +134,9 @@ import Testing
         }
     }
 
-    @Test func `an invisible character in an id is shown, and the shown form finds the customer`()
+    @Test
+    func
+        `an invisible character of an id is shown, and a search for the shown form works`()
         async throws
     {
         try await DashboardServer.run { server in
@@ -240,7 +244,8 @@ import Testing
         }
     }
 
-    @Test func `the answer for something unknown is also a page`() async throws {
+    @Test func `a request that names something unknown is also answered with a page`() async throws
+    {
         let rows = [
             ("/webhooks/wh_1", 404), ("/charts/mmr", 404), ("/documents/00", 404),
             ("/charts/mrr?segment=moon", 400), ("/charts/mrr?column=moon", 400),

@@ -7,10 +7,9 @@ import Testing
 @testable import HTTPServer
 
 extension DashboardServer {
-    /// Records that a customer bought seats for a month, a day ago: two at 9.99, the others at
-    /// 7.99.
+    /// Records that a customer bought seats a day ago for a month: two at 9.99, the others at 7.99.
     ///
-    /// - Parameter host: who manages the invitations, in Apple's word.
+    /// - Parameter host: who manages the invitations, as Apple's documents spell it.
     func buySeats(
         _ id: String, transaction: String, seats: Int = 5, host: String = "DEVELOPER"
     ) async throws {
@@ -18,7 +17,7 @@ extension DashboardServer {
             [try Self.seats(transaction, quantity: seats, Self.tiers(of: seats), host)], as: id)
     }
 
-    /// Records that an hour ago two seats were added to five.
+    /// Records that the customer added two seats to five an hour ago.
     func addSeats(_ id: String, to transaction: String) async throws {
         try await post(
             [
@@ -49,7 +48,7 @@ extension DashboardServer {
         "{\"price\": \(price), \"quantity\": \(quantity)}"
     }
 
-    /// - Parameter added: the id of a later transaction in the same period.
+    /// - Parameter added: the id of a later transaction that adds seats in the same period.
     private static func seats(
         _ original: String, quantity: Int, _ tiers: String, _ host: String = "DEVELOPER",
         isPart: Bool = false, addedAs added: String? = nil

@@ -16,7 +16,7 @@ import Testing
 @testable import HTTPServer
 
 /// A server with a dashboard, for an app that trusts the test's signatures. Requests come from a
-/// browser on this machine, unless a test changes that.
+/// browser on this machine unless a test says otherwise.
 struct DashboardServer {
     static let token = "0000000000000001" + "0000000000000002"
 
@@ -24,15 +24,15 @@ struct DashboardServer {
     let engine: Engine
     let signer: Signer
 
-    /// Access for the developer, whose forms have the token.
+    /// The developer's access to the dashboard, whose forms contain the token.
     static var developer: DashboardAccess {
-        // The bytes of these little-endian numbers are the token.
+        // These two little-endian numbers are the bytes of the token.
         .developer(random: (UInt64(1).byteSwapped, UInt64(2).byteSwapped))
     }
 
-    /// - Parameter access: who uses the dashboard.
-    /// - Parameter webhooks: how webhooks are posted.
-    /// - Parameter reading: how pasted configurations are read.
+    /// - Parameter access: who may use the dashboard.
+    /// - Parameter webhooks: the function that posts webhooks.
+    /// - Parameter reading: the function that reads pasted configurations.
     static func run(
         as access: DashboardAccess = developer, on setup: TestingSetup = .router,
         streams limits: EventStreamLimits = EventStreamLimits(),
@@ -106,12 +106,12 @@ struct DashboardServer {
             text: String(buffer: response.body))
     }
 
-    /// The time that a busy machine may need for an answer. Hummingbird's own client gives up after
-    /// 20 seconds.
+    /// How long a busy machine may need for an answer. Hummingbird's own client gives up after 20
+    /// seconds.
     private static let answerLimit = TimeAmount.minutes(4)
     private static let answerBytesMax = 16 << 20
 
-    /// Sends a request over the network to a server that listens.
+    /// Sends a request over the network to the listening server.
     private func send(
         _ method: HTTPRequest.Method, _ path: String, headers: HTTPFields, body: ByteBuffer?,
         to port: Int

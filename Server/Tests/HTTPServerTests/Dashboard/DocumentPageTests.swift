@@ -5,7 +5,7 @@ import Testing
 @testable import HTTPServer
 
 @Suite struct DocumentPageTests {
-    /// The addresses of the documents that a page links to.
+    /// The addresses of the documents to which a page links.
     private func links(in page: TestServer.Answer) -> [String] {
         page.text.matches(of: /href="(\/documents\/[^"]+)"/).map {
             String($0.1).replacing("&amp;", with: "&")

@@ -5,7 +5,7 @@ import Testing
 
 @testable import HTTPServer
 
-/// The routes with the data of the pages about documents and notifications.
+/// The routes that return the data of the pages about documents and notifications.
 @Suite struct DocumentRouteTests {
     @Test func `the documents of a customer are listed page by page, each once`() async throws {
         try await DashboardServer.run { server in
@@ -35,7 +35,9 @@ import Testing
         }
     }
 
-    @Test func `a document is returned decoded, verified again, and byte for byte`() async throws {
+    @Test func `a document is returned decoded, with a new verification, and byte for byte`()
+        async throws
+    {
         try await DashboardServer.run { server in
             try await server.buy("anna", transaction: "7001")
             let list = try await server.api(

@@ -5,11 +5,11 @@ import Testing
 @testable import Engine
 @testable import HTTPServer
 
-/// Forwards that an operator retries.
+/// An operator retries a forward.
 @Suite struct ForwardActTests {
     private static let addresses = ["https://old.example/a", "https://new.example/b"]
 
-    /// Runs a server with a notification that both addresses have refused until it was given up.
+    /// Runs a server with a notification that two addresses refused until the server gave up.
     private func withServer(
         _ body: @escaping @Sendable (DashboardServer, _ retry: String) async throws -> Void
     ) async throws {
@@ -42,7 +42,7 @@ import Testing
         return Dictionary(uniqueKeysWithValues: forwards.items.map { ($0.url, $0.state) })
     }
 
-    @Test func `a notification is retried for the address of its row, and for no other`()
+    @Test func `a retry sends the notification only to the address in its row`()
         async throws
     {
         try await withServer { server, retry in

@@ -6,7 +6,7 @@ import Testing
 @testable import HTTPServer
 
 @Suite struct LivePageTests {
-    /// Streams end by themselves after two seconds, so that a test can read a whole stream.
+    /// Streams end by themselves after two seconds, so a test can read a whole stream.
     private static let short: EventStreamLimits = {
         var limits = EventStreamLimits()
         limits.pageLifeMax = .seconds(2)
@@ -14,7 +14,7 @@ import Testing
         return limits
     }()
 
-    /// The address of a page's stream, which continues from the content of the page.
+    /// The address of a page's stream, which sends the changes since the page was sent.
     private func source(of path: String, in server: DashboardServer) async throws -> String {
         let page = try await server.get(path)
         let source = try #require(page.text.firstMatch(of: /data-source="([^"]+)"/)).1
@@ -22,7 +22,7 @@ import Testing
     }
 
     @Test(arguments: ["/", "/customers/anna", "/events"])
-    func `the stream of a page sends only what has changed since the page`(
+    func `the stream of a page sends only what has changed since the page was sent`(
         path: String
     ) async throws {
         try await DashboardServer.run(on: .live, streams: Self.short) { server in
@@ -43,8 +43,8 @@ import Testing
     @Test func `an open stream sends new events`() async throws {
         try await DashboardServer.run(on: .live, streams: Self.short) { server in
             var purchases = 0
-            // On a busy machine, a stream may end before the purchase is recorded. Then the next
-            // attempt opens another stream, and another customer buys.
+            // On a busy machine, a stream may end before the purchase is recorded. Then the loop
+            // opens another stream, and another customer buys.
             try await eventually("an event in the stream") {
                 purchases += 1
                 let source = try await source(of: "/events", in: server)
@@ -57,7 +57,7 @@ import Testing
     }
 
     @Test(arguments: ["/webhooks", "/notifications", "/checks"])
-    func `pages about data without events also have streams`(path: String) async throws {
+    func `pages whose data have no events also have streams`(path: String) async throws {
         try await DashboardServer.run(on: .live, streams: Self.short) { server in
             let source = try await source(of: path, in: server)
             #expect(try await server.get(source).status == 200)
@@ -74,7 +74,7 @@ import Testing
         }
     }
 
-    @Test func `the page that answers an act has no stream`() async throws {
+    @Test func `the page that answers a form has no stream`() async throws {
         try await DashboardServer.run { server in
             let page = try await server.post(
                 "/webhooks", ["url": "http://127.0.0.1:9/hook", "format": "perennial"])

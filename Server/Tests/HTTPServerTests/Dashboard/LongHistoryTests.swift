@@ -5,11 +5,11 @@ import Testing
 @testable import HTTPServer
 @testable import Storage
 
-/// The pages of a customer who has more events than one page reads.
+/// The pages of a customer who has more events than a page reads.
 @Suite struct LongHistoryTests {
     private static let renewals = 10_000
 
-    /// Runs a server on which anna has bought a month and has 10,000 renewals.
+    /// Runs a server on which anna bought a month and has 10,000 renewals.
     private func withServer(
         _ body: @escaping @Sendable (DashboardServer) async throws -> Void
     ) async throws {
@@ -67,7 +67,7 @@ import Testing
             let last = try await server.engine.events.lastLogPosition(of: "birds").sequence
             let first = try await server.get("/events?customer_id=anna").text
             #expect(first.contains("id=\"event-\(last)\""))
-            // The event of the link is older than the events that one page reads.
+            // The event of the link is older than all events that the first page reads.
             let path = "/events?customer_id=anna&what=ownership"
             var page = try await server.get(path).text
             #expect(page.contains("Look further back"))

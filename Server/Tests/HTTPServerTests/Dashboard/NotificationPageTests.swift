@@ -19,12 +19,12 @@ import Testing
             let link = try #require(page.text.firstMatch(of: /href="(\/documents\/[^"]+)"/)).1
             let document = try await server.get(String(link).replacing("&amp;", with: "&"))
             #expect(document.text.contains("&quot;notificationType&quot;: &quot;DID_RENEW&quot;"))
-            // The signed transaction inside is shown decoded.
+            // The page shows the signed transaction in the notification decoded.
             #expect(document.text.contains("&quot;transactionId&quot;: &quot;7001&quot;"))
         }
     }
 
-    @Test func `the pages of older notifications list each of them once`() async throws {
+    @Test func `the pages of older notifications list each notification once`() async throws {
         try await DashboardServer.run { server in
             for number in 0..<60 { try await server.notify(.subscribed, of: "\(8000 + number)") }
             let first = try await server.get("/notifications")
@@ -39,7 +39,7 @@ import Testing
         }
     }
 
-    @Test func `the page about requests to Apple says what is due, and why Apple cannot be asked`()
+    @Test func `the page about requests to Apple shows what is due and why Apple cannot be asked`()
         async throws
     {
         try await DashboardServer.run { server in
@@ -54,7 +54,7 @@ import Testing
         }
     }
 
-    @Test func `a cursor that is not from a page is refused`() async throws {
+    @Test func `a cursor that no page contained is refused`() async throws {
         try await DashboardServer.run { server in
             for cursor in ["x", "1", "1-x", "x-00", "-"] {
                 let page = try await server.get("/notifications?cursor=\(cursor)")

@@ -17,7 +17,7 @@ import Testing
         return PageOrigin.loopback.refusal(of: request) == nil
     }
 
-    @Test func `Host may only be a name that always means this machine`() {
+    @Test func `the Host of a request must be a name that always means this machine`() {
         let rows: [(String?, Bool)] = [
             ("localhost", true), ("localhost:8080", true), ("LOCALHOST:1", true),
             ("127.0.0.1:8080", true), ("[::1]:8080", true), ("[::1]", true), (nil, false),

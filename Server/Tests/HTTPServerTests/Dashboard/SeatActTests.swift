@@ -3,11 +3,11 @@ import Testing
 
 @testable import HTTPServer
 
-/// Groups on the pages of customers, and the acts of support on them.
+/// Seats on the pages of customers, and the acts of support on seats.
 @Suite struct SeatActTests {
     private static let invitations = "/customers/anna/groups/7001/invitations"
 
-    /// Runs a server with a group of anna's, in which ben has a seat.
+    /// Runs a server with a group that anna pays for and in which ben has a seat.
     private static func run(
         as access: DashboardAccess = DashboardServer.developer,
         _ body: @escaping @Sendable (DashboardServer, String) async throws -> Void
@@ -18,7 +18,7 @@ import Testing
         }
     }
 
-    /// The token on the page that follows the creation of an invitation.
+    /// The token that the page shows after an invitation was created.
     private static func token(in page: String) throws -> String {
         String(try #require(page.firstMatch(of: #/data-copy=\x22([0-9a-f]{32})\x22/#)).1)
     }
@@ -41,7 +41,7 @@ import Testing
         }
     }
 
-    @Test func `added seats are a separate payment, and the page shows the sum of both`()
+    @Test func `added seats are a separate payment, and the page shows the sum of both payments`()
         async throws
     {
         try await Self.run { server, _ in
@@ -89,7 +89,9 @@ import Testing
         }
     }
 
-    @Test func `if Apple invites the members, the page says that they are unknown`() async throws {
+    @Test func `if Apple manages the invitations, the page says that the members are unknown`()
+        async throws
+    {
         try await DashboardServer.run { server in
             try await server.buySeats("anna", transaction: "7001", host: "APPLE")
             let page = try await server.get("/customers/anna").text
@@ -149,7 +151,7 @@ import Testing
         }
     }
 
-    @Test func `a renewed invitation is for the same person, and the earlier token ends`()
+    @Test func `a renewed invitation is for the same person, and its earlier token is invalid`()
         async throws
     {
         try await Self.run { server, _ in
@@ -202,8 +204,7 @@ import Testing
                 #expect(act.status == status, "\(form)")
                 #expect(act.text.contains("Nothing has changed."), "\(form)")
             }
-            // Ben does not pay for the group, and nobody can act on it from another customer's
-            // page.
+            // Ben does not pay for the group, so his page must not allow acts on it.
             let foreign = try await server.post(
                 "/customers/ben/groups/7001/invitations", ["days": "7", "key": "k"])
             #expect(foreign.status == 404)
@@ -237,7 +238,7 @@ import Testing
         }
     }
 
-    @Test func `the page of another customer cannot release a seat`() async throws {
+    @Test func `a seat cannot be released on the page of another customer`() async throws {
         try await Self.run { server, claim in
             let act = try await server.post("/customers/carl/seats/\(claim)/release")
             #expect(act.status == 404)

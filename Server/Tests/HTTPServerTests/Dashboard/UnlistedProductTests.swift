@@ -5,9 +5,9 @@ import Testing
 @testable import Engine
 @testable import HTTPServer
 
-/// A product that customers have bought, but the configuration does not list.
+/// A product that customers bought but that the configuration does not list.
 @Suite struct UnlistedProductTests {
-    @Test func `every page with an unlisted product says that it gives nothing, and what to add`()
+    @Test func `every page with an unlisted product says that it gives no access, and what to add`()
         async throws
     {
         let other: (inout AppSettings) -> Void = { $0.entitlements = ["pro": ["pro.yearly"]] }
@@ -29,7 +29,7 @@ import Testing
         }
     }
 
-    @Test func `there is one check on products, whether all are listed or none`() async throws {
+    @Test func `there is one check of products, whether all are listed or none`() async throws {
         for (rights, sentence) in [
             (["pro": ["pro.monthly"]], "Every product that was bought is listed."),
             ([:], "None is listed, so no purchase gives access."),
@@ -43,7 +43,7 @@ import Testing
         }
     }
 
-    /// A product that is listed without entitlements can also be used in filters.
+    /// Filters can also name a product that is listed without entitlements.
     @Test func `a product listed without entitlements is known`() {
         var birds = ListeningServer.birds
         birds.listedProducts = ["guide"]

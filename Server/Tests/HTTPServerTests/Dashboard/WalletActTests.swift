@@ -107,7 +107,7 @@ import Testing
         }
     }
 
-    @Test func `an empty wallet can be credited, but not debited`() async throws {
+    @Test func `an operator can credit an empty wallet but cannot debit it`() async throws {
         try await DashboardServer.run(with: fill) { server in
             let page = try await server.get("/customers/anna")
             #expect(page.text.contains("No consumables."))

@@ -6,7 +6,7 @@ import Testing
 @testable import Engine
 @testable import HTTPServer
 
-/// Forms about webhooks, some of them sent twice, and the pages of webhooks with many deliveries.
+/// Forms about webhooks, some of which are sent twice, and pages of webhooks with many deliveries.
 @Suite struct WebhookActTests {
     private static let added = ["url": "http://127.0.0.1:9/hook", "format": "perennial"]
 
@@ -32,7 +32,7 @@ import Testing
         return try #require(try await server.engine.webhooks.all(of: "birds").first)
     }
 
-    /// The value of a hidden field, from the first form with this action that has the field.
+    /// The value of a hidden field in the first form that has this action and this field.
     private func field(
         _ name: String, of action: String, on page: TestServer.Answer
     ) throws -> String {
@@ -46,7 +46,9 @@ import Testing
 
     // MARK: - Mistakes
 
-    @Test func `a form with a mistake says what is wrong, and stays filled in`() async throws {
+    @Test func `a form with a mistake says what is wrong and keeps the entered values`()
+        async throws
+    {
         try await withServer { server in
             let form = [
                 "url": "http://127.0.0.1:9/hook", "format": "revenuecat", "types": "grantd",
@@ -67,7 +69,8 @@ import Testing
 
     // MARK: - Forms sent twice
 
-    @Test func `a form sent twice adds one webhook, and a form with another URL adds another`()
+    @Test
+    func `a form sent twice adds one webhook, and a form with another URL adds another webhook`()
         async throws
     {
         try await withServer { server in
@@ -86,7 +89,7 @@ import Testing
         }
     }
 
-    @Test func `a form sent twice creates one secret, and the earlier one stays valid`()
+    @Test func `a form sent twice creates one secret, and the earlier secret stays valid`()
         async throws
     {
         try await withServer { server in
@@ -130,7 +133,8 @@ import Testing
 
     // MARK: - Many deliveries
 
-    @Test func `a page leaves out what was not counted, and shows the backlog later`()
+    @Test
+    func `a page omits numbers that were not counted, and shows the backlog when it is counted`()
         async throws
     {
         try await withServer { server in
@@ -155,7 +159,7 @@ import Testing
         }
     }
 
-    @Test func `a page says until when a delivery is tried at least, according to the schedule`()
+    @Test func `a page says until what time a delivery is retried at least, as scheduled`()
         async throws
     {
         try await withServer { server in
@@ -170,7 +174,9 @@ import Testing
         }
     }
 
-    @Test func `events are replayed in parts, and each part says where it ends`() async throws {
+    @Test func `events are replayed in parts, and the page shows the end of each part`()
+        async throws
+    {
         try await withServer { server in
             let webhook = try await add(to: server)
             for number in 0...500 {

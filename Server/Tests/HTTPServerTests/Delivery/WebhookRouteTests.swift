@@ -4,7 +4,7 @@ import Testing
 
 @testable import HTTPServer
 
-/// What requests may say about webhooks.
+/// What a request about a webhook may contain.
 @Suite struct WebhookRouteTests {
     /// Returns `"p1", "p2"`, and so on.
     private static func names(_ count: Int) -> String {

@@ -39,7 +39,7 @@ import Testing
         }
     }
 
-    @Test func `events can be limited to those of a customer, by any of the customer's ids`()
+    @Test func `events can be filtered by any id of a customer`()
         async throws
     {
         try await TestServer.run { server in

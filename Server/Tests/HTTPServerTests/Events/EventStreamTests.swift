@@ -6,7 +6,7 @@ import Testing
 @testable import Engine
 @testable import HTTPServer
 
-/// The log as a stream of server-sent events.
+/// The log of events as a stream of server-sent events.
 @Suite struct EventStreamTests {
     private static let secret = "authorization: Bearer sk_test_birds\r\n"
 
@@ -80,7 +80,7 @@ import Testing
         }
     }
 
-    @Test func `later events are sent when they happen, whichever server writes them`()
+    @Test func `later events are sent when they happen, whichever server records them`()
         async throws
     {
         try await TestServer.run { server in
@@ -162,14 +162,15 @@ import Testing
             server.keys.replace(refused: ["sk_test_birds"])
             try await Self.grant(to: "ben", by: server.engine)
             try await eventually("the stream is closed") { server.streams.openCount == 0 }
-            // The connection ends without this event.
+            // The connection ends before the stream sends this event.
             await #expect(throws: Connection.Failure.self) {
                 try await connection.received(until: "id: 2\n")
             }
         }
     }
 
-    @Test func `a client that does not read is disconnected, and few events are read for it`()
+    @Test
+    func `a client that does not read is disconnected, and the server reads few events for it`()
         async throws
     {
         var limits = EventStreamLimits()
@@ -182,17 +183,20 @@ import Testing
             try connection.sendAll(RequestText.get(Paths.eventStream, Self.secret))
             try await eventually("the stream is open") { server.streams.openCount == 1 }
             try await eventually("the stream is closed") { server.streams.openCount == 0 }
-            // The client gets what was already sent and then the end, but not the last event.
+            // The client gets the bytes that were already sent and then the end, but not the last
+            // event.
             await #expect(throws: Connection.Failure.self) {
                 try await connection.received(until: "id: \(Self.longEventsCount)\n")
             }
         }
     }
 
-    /// Each has 4 KB, so together they exceed the buffers of a connection.
+    /// Each event has 4 KB, so all together exceed the buffers of a connection.
     private static let longEventsCount = 6_000
 
-    @Test func `a stream over HTTP 1.0 has no chunks and ends with the connection`() async throws {
+    @Test func `a stream over HTTP 1.0 has no chunks and ends when the connection closes`()
+        async throws
+    {
         try await ListeningServer.run { server in
             try await server.engine.keys.add(
                 key: "sk_test_birds", app: "birds", kind: .secret, name: "test")
@@ -211,7 +215,7 @@ import Testing
         }
     }
 
-    @Test func `a stream tells proxies not to buffer it`() async throws {
+    @Test func `a stream tells proxies not to buffer the response`() async throws {
         try await TestServer.run { server in
             try await Self.grant(to: "anna", by: server.engine)
             let answer = try await stream(server, "?limit=1")
@@ -219,7 +223,7 @@ import Testing
         }
     }
 
-    @Test func `one key cannot use up all streams`() async throws {
+    @Test func `one key cannot use all places for streams`() async throws {
         var limits = EventStreamLimits()
         limits.streamsOfKeyMax = 1
         try await Self.withStream(limits) { server, connection in
@@ -239,7 +243,7 @@ import Testing
     @Test func `streams end when the server stops`() async throws {
         try await Self.withStream { server, connection in
             _ = try await connection.received(until: "retry: 1000")
-            // Without the stop, a stream would last for an hour.
+            // If the server did not stop, the stream would last for an hour.
             await server.shutDown()
             try await eventually("the stream is closed") { server.streams.openCount == 0 }
         }

@@ -6,7 +6,7 @@ import Testing
 @testable import Engine
 @testable import HTTPServer
 
-/// A waiting request for events is answered when there are events.
+/// A request for events may wait until there are events.
 @Suite struct EventWaitTests {
     private static let order = NewGrant(entitlement: "pro", reason: "sorry")
 
@@ -18,7 +18,7 @@ import Testing
         try await server.send(.get, Paths.events + query, key: TestServer.secret)
     }
 
-    /// Starts a request, makes the change once the request waits, and returns the answer.
+    /// Starts a request, makes the change when the request waits, and returns the answer.
     private func answer(
         _ server: TestServer, _ query: String,
         after change: @escaping @Sendable () async throws -> Void
@@ -31,7 +31,9 @@ import Testing
         return try await answer
     }
 
-    @Test func `an event ends the wait of a client, and nothing is held afterwards`() async throws {
+    @Test func `an event ends a client's wait, and the server then holds nothing for it`()
+        async throws
+    {
         try await TestServer.run { server in
             let answer = try await answer(server, "?wait=60") {
                 try await Self.grant(to: "anna", by: server.engine)
@@ -67,7 +69,7 @@ import Testing
     }
 
     @Test func `existing events are returned immediately`() async throws {
-        // A request that had to wait would be refused.
+        // The server would refuse a request that had to wait.
         try await TestServer.run(waitsMax: 0) { server in
             try await Self.grant(to: "anna", by: server.engine)
             let answer = try await events(server, "?wait=60")

@@ -3,7 +3,7 @@ import Ledger
 @testable import Storage
 
 extension ListeningServer {
-    /// Appends events of about 4 KB each to the log of the app birds.
+    /// Appends events of about 4 KB each to the log of the app `birds`.
     func appendLongEvents(_ count: Int) async throws {
         let name = String(repeating: "x", count: 4_000)
         let entries = (1...count).map { number in

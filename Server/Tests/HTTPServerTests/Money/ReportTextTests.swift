@@ -7,7 +7,7 @@ import Testing
 
 @testable import HTTPServer
 
-/// Reports as CSV, and their queries.
+/// Reports as CSV, and the queries of reports.
 @Suite struct ReportTextTests {
     private static let secret: HTTPFields = [.authorization: "Bearer \(TestServer.secret)"]
 
@@ -17,7 +17,7 @@ import Testing
         answer.headers[try #require(HTTPField.Name(name))]
     }
 
-    @Test func `the headers of a CSV report say if it is still filling, and what is not converted`()
+    @Test func `headers of a CSV report say if numbers are incomplete, and what is not converted`()
         async throws
     {
         let rates = ExchangeRates(base: "EUR", rates: [1: ["USD": 1_000_000]])
@@ -45,7 +45,7 @@ import Testing
         }
     }
 
-    @Test func `a plus in a query is a space, as forms encode it`() async throws {
+    @Test func `a plus in a query is read as a space, as HTML forms encode spaces`() async throws {
         try await DashboardServer.run { server in
             try await server.buy("anna", transaction: "7001")
             for part in ["9990+USD", "9990%20USD"] {
@@ -56,7 +56,7 @@ import Testing
             let other: ReportTransactionList = try await server.api(
                 "/v1/reports/revenue/transactions?segment=price&part=9990%2BUSD")
             #expect(other.items.isEmpty)
-            // The plus of a time zone need not be encoded.
+            // The plus in a time zone is accepted whether or not it is encoded.
             for time in ["2026-11-21T08:30:00+01:00", "2026-11-21T08:30:00%2B01:00"] {
                 let report: PerennialContract.Report = try await server.api(
                     "/v1/reports/revenue?as_known_at=\(time)")
@@ -79,8 +79,8 @@ import Testing
         }
     }
 
-    /// Reads a line like a spreadsheet that separates cells at a given character. Quotation marks
-    /// count only at the beginning of a cell, and blanks before them are skipped.
+    /// Splits a line as a spreadsheet does that separates cells at this character. A quotation mark
+    /// counts only at the start of a cell, after any blanks.
     private static func cells(of csv: String, dividedAt divider: Character) -> [String] {
         var cells: [String] = [""]
         var isQuoted = false
@@ -124,7 +124,7 @@ import Testing
                 == "-NqK3abc,@x,=1+1,+49,-5.25,plain,\"a\"\"b,c\"\n")
     }
 
-    /// A spreadsheet keeps only 15 digits of a number and replaces the rest by zeros.
+    /// A spreadsheet keeps 15 digits of a number and replaces the others by zeros.
     @Test func `a spreadsheet gets all digits of a 16-digit id`() {
         let row = ["2000000811204417", "200000081120441", "9990.00"]
         #expect(CSVText.text([row]) == "'2000000811204417,200000081120441,9990.00\n")

@@ -8,7 +8,7 @@ import Testing
 
 /// A sample of each structure in the OpenAPI document, with every member.
 extension OpenAPITests {
-    /// Samples as JSON: requests with every member, answers with every null.
+    /// The samples as JSON. Requests have every member, and answers have every null.
     private static func problem(at now: Timestamp) -> Problem {
         var problem = Problem(
             code: .keyMissing, status: 401, title: "t", detail: "d", remedy: "r",

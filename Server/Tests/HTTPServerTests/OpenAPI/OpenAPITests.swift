@@ -26,7 +26,7 @@ import Testing
         }
     }
 
-    @Test func `every route is described, and every description is a route`() async throws {
+    @Test func `every route is described, and every described route exists`() async throws {
         try await TestServer.run { server in
             let described = try operations(in: await document(of: server)).map {
                 "\($0.method) \($0.path)"
@@ -69,7 +69,7 @@ import Testing
         }
     }
 
-    @Test func `the description is encoded once, and sent only to clients that lack it`()
+    @Test func `the description is encoded once, and sent only to a client that does not have it`()
         async throws
     {
         try await TestServer.run { server in
@@ -104,7 +104,7 @@ import Testing
         return found
     }
 
-    @Test func `the description of a customer's id is what the server accepts`() async throws {
+    @Test func `the description of a customer id matches what the server accepts`() async throws {
         let long = String(repeating: "a", count: 255)
         try await TestServer.run { server in
             let found = Self.customerIDs(in: try await document(of: server))
@@ -128,7 +128,7 @@ import Testing
         }
     }
 
-    @Test func `texts in bodies have a described limit`() async throws {
+    @Test func `the texts in bodies have a described limit`() async throws {
         try await TestServer.run { server in
             let components = try #require(
                 try await document(of: server)["components"] as? [String: Any])
@@ -140,7 +140,7 @@ import Testing
             ] {
                 let properties = schemas[name]?["properties"] as? [String: [String: Any]]
                 let limit = try #require(properties?[member]?["maxLength"] as? Int, "\(name)")
-                // A longer text is refused, by the route or because the whole body is too large.
+                // The route refuses a longer text, or the whole body is too large.
                 #expect(limit > 0 && limit < BodyLimit.configuration)
             }
             #expect(
@@ -183,7 +183,7 @@ import Testing
             let components = try #require(
                 try await document(of: server)["components"] as? [String: Any])
             let schemas = try #require(components["schemas"] as? [String: [String: Any]])
-            // Clients also send the first of these, and the second follows RFC 9457.
+            // Clients also send `PurchaseUse`, and `Problem` follows RFC 9457.
             let others = ["PurchaseUse", "Problem"]
             for (name, value) in try Self.samples()
             where !name.hasSuffix("Request") && !others.contains(name) {
@@ -208,7 +208,7 @@ import Testing
             || choices.contains { $0["type"] as? String == "null" }
     }
 
-    @Test func `every limit is described as an integer, and the query of a search as required`()
+    @Test func `every limit is described as an integer, and a search's query as required`()
         async throws
     {
         try await TestServer.run { server in

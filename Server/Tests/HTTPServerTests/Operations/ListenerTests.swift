@@ -12,8 +12,8 @@ import Testing
     private struct Row: Sendable {
         var path: String
         var key: String?
-        /// The statuses at the main address, at the one for metrics, and at the one for secret
-        /// keys.
+        /// The statuses at three addresses: the main address, the address for metrics, and the
+        /// address for secret keys.
         var statuses: [Int]
     }
 
@@ -23,7 +23,7 @@ import Testing
         Row(path: Paths.metrics, statuses: [404, 200, 404]),
         Row(path: Paths.customer("anna"), key: TestServer.key, statuses: [200, 404, 200]),
         Row(path: Paths.customer("anna"), key: TestServer.secret, statuses: [403, 404, 200]),
-        // At the main address, nobody can find out whether a secret key is valid.
+        // The main address does not reveal whether a secret key is valid.
         Row(path: Paths.customer("anna"), key: "sk_birds_wrong", statuses: [403, 404, 401]),
         Row(path: Paths.customer("anna"), key: "pk_birds_wrong", statuses: [401, 404, 401]),
         Row(path: Paths.events, key: TestServer.secret, statuses: [403, 404, 200]),
@@ -60,7 +60,9 @@ import Testing
         }
     }
 
-    @Test func `a refusal says where to send the request instead`() async throws {
+    @Test func `the problem of a request at the wrong address names the right address`()
+        async throws
+    {
         try await TestServer.run { server in
             let main = Listener.main(hasMetrics: false, hasSecretKeys: false)
             let live = LiveServer(
@@ -76,7 +78,7 @@ import Testing
         }
     }
 
-    @Test func `after a replacement, requests are answered by the new engine`() async throws {
+    @Test func `after the engine is replaced, the new engine answers requests`() async throws {
         try await TestServer.run { server in
             let live = LiveServer(
                 PerennialServer(engine: server.engine, logger: Logger(label: "test")))

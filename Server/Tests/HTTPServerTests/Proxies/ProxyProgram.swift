@@ -8,7 +8,7 @@ import Testing
 enum ProxyProgram: String, Sendable, CaseIterable {
     case nginx, haproxy, caddy, apache2, varnishd
 
-    /// The path of the program. Nil if it is not installed.
+    /// The path of the program; nil if the program is not installed.
     var path: String? {
         let folders =
             (ProcessInfo.processInfo.environment["PATH"] ?? "").split(separator: ":")
@@ -17,7 +17,7 @@ enum ProxyProgram: String, Sendable, CaseIterable {
             .first { FileManager.default.isExecutableFile(atPath: $0) }
     }
 
-    /// Why a test is skipped.
+    /// The reason that a skipped test prints.
     static let absence: Comment = "the proxy is not installed"
 
     // MARK: - Configurations
@@ -140,8 +140,8 @@ enum ProxyProgram: String, Sendable, CaseIterable {
 
     /// Runs the proxy in front of a server while `body` runs.
     ///
-    /// - Parameter configuration: returns the file, given the port of the proxy and that of the
-    ///   server. Nil for the documented configuration.
+    /// - Parameter configuration: returns the configuration file, given the port of the proxy and
+    ///   then the port of the server. Nil for the documented configuration.
     func run(
         before server: ListeningServer, _ configuration: (@Sendable (Int, Int) -> String)? = nil,
         _ body: (_ port: Int) async throws -> Void
@@ -203,7 +203,7 @@ enum ProxyProgram: String, Sendable, CaseIterable {
         }
     }
 
-    /// A port on which nothing listened a moment ago.
+    /// A port on which nothing was listening a moment ago.
     private static func freePort() throws -> Int {
         let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         defer { close(descriptor) }

@@ -6,13 +6,13 @@ import Testing
 
 @testable import HTTPServer
 
-/// Behaviour behind real proxies. A test is skipped if its proxy is not installed.
+/// The server behind real proxies. A test is skipped if its proxy is not installed.
 @Suite struct ProxyTests {
     private static let secret = "authorization: Bearer sk_test_birds\r\n"
-    /// Long before a comment or the end of a stream is due.
+    /// A limit that passes long before a comment or the end of a stream is due.
     private static let soonSeconds = 60.0
 
-    /// Runs a server with a secret key, whose streams send nothing without an event.
+    /// Runs a server with a secret key. Its streams send nothing but events.
     private static func run(
         waits: WaitLimits = WaitLimits(),
         _ body: @escaping @Sendable (ListeningServer) async throws -> Void
@@ -30,8 +30,8 @@ import Testing
         RequestText.get(path, fields).replacing("host: birds", with: "host: localhost")
     }
 
-    /// Opens a stream through a proxy. Expects each of two events as soon as it has happened, and
-    /// the end of the stream when the client disconnects.
+    /// Opens a stream through a proxy. Expects each of two events as soon as it happens, and the
+    /// end of the stream when the client disconnects.
     private func expectStream(
         through proxy: ProxyProgram, _ configuration: (@Sendable (Int, Int) -> String)? = nil,
         _ fields: String = ""
@@ -87,8 +87,8 @@ import Testing
         return limits
     }()
 
-    /// The time limits of server and proxy are shorter here, to keep the test short. Another test
-    /// checks that the default wait is shorter than the proxies' defaults.
+    /// Shortens the time limits of server and proxy to keep the test short. Another test checks
+    /// that the default wait is shorter than the proxies' default limits.
     private func expectWait(
         through proxy: ProxyProgram, _ configuration: @escaping @Sendable (Int, Int) -> String
     ) async throws {
@@ -104,7 +104,7 @@ import Testing
     }
 
     @Test(.enabled(if: hasNginx, ProxyProgram.absence))
-    func `a wait ends before the time limit of nginx`() async throws {
+    func `a wait ends before nginx ends the request`() async throws {
         try await expectWait(through: .nginx) { port, backend in
             ProxyProgram.nginx(
                 "location / { proxy_pass http://127.0.0.1:\(backend); "

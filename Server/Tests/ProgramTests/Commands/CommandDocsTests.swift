@@ -4,11 +4,12 @@ import Testing
 
 @testable import Program
 
-/// Compares the commands and their shared flags with the tables in docs/configuration.md.
+/// Compares the commands and the flags that several commands share with the tables in
+/// docs/configuration.md.
 @Suite struct CommandDocsTests {
     private typealias Leaf = (path: String, type: any ParsableCommand.Type)
 
-    /// Each command without subcommands, by its path.
+    /// Each command that has no subcommands, by its path.
     private static var leaves: [Leaf] { leaves(of: Perennial.self, after: []) }
 
     private static func leaves(of type: any ParsableCommand.Type, after path: [String]) -> [Leaf] {
@@ -23,7 +24,7 @@ import Testing
         return try String(contentsOf: file, encoding: .utf8).components(separatedBy: "\n")
     }
 
-    @Test func `every command has a row`() throws {
+    @Test func `docs/configuration.md has a row for every command`() throws {
         let rows = try Self.page().filter { $0.hasPrefix("| `perennial ") }
         for (path, _) in Self.leaves {
             let words = path.split(separator: " ")
@@ -32,7 +33,7 @@ import Testing
                 guard let first = words.first, row.hasPrefix("| `perennial \(first)") else {
                     return false
                 }
-                // The default command needs no name.
+                // The row may omit the name of a default command.
                 return words.allSatisfy(names.contains) || path == "reconcile purchases"
             }
             #expect(isListed, "No row of docs/configuration.md is about perennial \(path).")
@@ -40,10 +41,12 @@ import Testing
     }
 
     @Test(arguments: ["--app", "--environment", "--data", "--clock-from"])
-    func `a shared flag names the commands that have it`(flag: String) throws {
+    func `the row of a shared flag names exactly the commands that have the flag`(flag: String)
+        throws
+    {
         let row = try #require(try Self.page().first { $0.hasPrefix("| `\(flag) ") })
         let listed = row.split(separator: "|")[1].matches(of: #/`([^`]+)`/#).map { String($0.1) }
-        // The `--data` of these commands names the folder that they create.
+        // In these commands, `--data` names the folder that the command creates.
         let makers: Set = ["dev", "simulate", "prove"]
         let having = Self.leaves.filter { path, type in
             !makers.contains(path)

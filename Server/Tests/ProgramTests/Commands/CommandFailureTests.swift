@@ -2,19 +2,19 @@ import Testing
 
 @testable import Program
 
-/// The messages of commands that fail: one plain sentence and a remedy.
+/// The messages of commands that fail: a plain sentence and a remedy.
 @Suite struct CommandFailureTests {
     struct Row: Sendable, CustomTestStringConvertible {
         /// The arguments after `perennial`.
         var command: String
-        /// All lines that are printed.
+        /// All lines that the command prints.
         var says: [String]
         var testDescription: String { command }
 
         init(_ command: String, _ says: String...) { (self.command, self.says) = (command, says) }
     }
 
-    /// The files that the commands use.
+    /// The files that the commands read.
     private static let files = #"""
         app='bundle_id: com.example.birds, app_apple_id: 1, products: {a: [pro]}'
         echo "apps: {birds: {$app}}" >birds.yaml

@@ -5,11 +5,11 @@ import Testing
 @testable import Program
 
 struct ServerAddressesTests {
-    /// Enough checks for a client that never pauses to meet many of them.
+    /// So many checks that a client which never pauses tries to connect during many of them.
     private static let checks = 300
 
-    /// If the check accepted a connection, no handler would answer it, and its client would wait
-    /// until its own time limit.
+    /// If the check accepted a connection, no handler would answer it. The client would wait until
+    /// its own time limit.
     @Test func `checking whether an address is free accepts no connection`() async throws {
         let place = try BoundSocket()
         let port = place.port
@@ -35,8 +35,10 @@ struct ServerAddressesTests {
         await #expect(throws: StartFailure.self) { try await addresses.requireFree() }
     }
 
-    /// The system remembers an ended connection for a minute.
-    @Test func `ended connections of an earlier server leave an address free`() async throws {
+    /// The system remembers each ended connection for a minute.
+    @Test func `an address is free although connections of an earlier server have just ended`()
+        async throws
+    {
         let taker = try BoundSocket()
         taker.listen()
         let client = try #require(BoundSocket.connected(to: taker.port))
@@ -53,7 +55,7 @@ struct ServerAddressesTests {
 /// A client that connects again immediately after each refusal.
 private final class Visitor: Sendable {
     let isOver = Atomic(false)
-    /// The number of connections that were accepted.
+    /// How many connections were accepted.
     let accepted = Atomic(0)
 
     func connectRepeatedly(to port: UInt16) async {
@@ -83,8 +85,8 @@ private struct BoundSocket {
     func listen() { Foundation.listen(descriptor, 8) }
     func close() { Foundation.close(descriptor) }
 
-    /// Whether a program at this port accepts a connection. Returns false if the system connected
-    /// the client to itself, as it may do while no program listens.
+    /// Whether a program at this port accepts a connection. While no program listens, the system
+    /// may connect the client to itself; this does not count.
     static func acceptsConnection(at port: UInt16) -> Bool {
         guard let client = connected(to: port) else { return false }
         defer { Foundation.close(client) }

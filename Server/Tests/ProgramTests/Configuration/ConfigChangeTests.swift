@@ -16,7 +16,7 @@ import Testing
         .apps
     }
 
-    @Test func `a change is listed line by line`() throws {
+    @Test func `the changes of a setting are listed line by line`() throws {
         let old = try apps(
             """
                 products:
@@ -68,7 +68,7 @@ import Testing
             """.utf8)
     }
 
-    @Test func `another StoreKit file is listed product by product`() throws {
+    @Test func `the changes of a StoreKit file are listed product by product`() throws {
         let files = [
             "old": Self.shop(["a", "b"], in: "21", consumables: ["gems", "x"]),
             "new": Self.shop(["a", "x"], in: "22", consumables: ["gems"]),
@@ -141,7 +141,7 @@ import Testing
                 ]
             ),
         ] as [(String, String, [String])])
-    func `changes that customers notice are listed, without secrets`(
+    func `changes that customers notice are listed without secrets`(
         old: String, new: String, lines: [String]
     ) throws {
         let told = ConfigChange.differences(try apps("    " + old), try apps("    " + new))
@@ -181,7 +181,7 @@ import Testing
             ("host=db dbname=birds", "host=db dbname=birds", false),
             (nil, Settings.databaseDefault, false), (nil, "other.sqlite", true),
         ] as [(String?, String?, Bool)])
-    func `another address is another database, another password is not`(
+    func `a new address means another database, but a new password does not`(
         old: String?, new: String?, isAnother: Bool
     ) {
         let settings = [old, new].map { address -> [String: String] in
@@ -190,7 +190,7 @@ import Testing
         #expect(ConfigChange.isAnotherDatabase(settings[0], settings[1]) == isAnother)
     }
 
-    @Test func `settings are validated before they apply, and another database needs a flag`()
+    @Test func `settings are validated before they apply, and a new database needs a flag`()
         async throws
     {
         let output = try await BuiltProgram.output(
@@ -229,7 +229,7 @@ import Testing
         }
     }
 
-    @Test func `a symbolic link stays, and its target is replaced and keeps its owner`()
+    @Test func `a symbolic link stays, and the file that replaces its target keeps the owner`()
         async throws
     {
         let output = try await BuiltProgram.output(
@@ -256,7 +256,7 @@ import Testing
             ])
     }
 
-    @Test func `a failure names the file that it is about`() async throws {
+    @Test func `a failure names the file that caused it`() async throws {
         try await TemporaryFolder.with { folder in
             let path = "\(folder)/other.yaml"
             let missing = #expect(throws: ConfigurationFailure.self) {

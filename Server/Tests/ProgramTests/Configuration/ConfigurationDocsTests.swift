@@ -3,10 +3,10 @@ import Testing
 
 @testable import Program
 
-/// Compares the keys of the configuration with the tables in docs.
+/// Compares the keys of the configuration with the tables in the docs.
 @Suite struct ConfigurationDocsTests {
-    /// The keys of a mapping, the path to it, and the page with their table. `…` stands for a name
-    /// that the user chooses.
+    /// The keys of a mapping, the path of the mapping, and the page with the table of the keys. `…`
+    /// stands for a name that the user chooses.
     private static let mappings: [(path: String, page: String, keys: [String])] = [
         ("", "configuration.md", ConfigurationReader.appKeys.map(\.name)),
         ("products.….", "configuration.md", ConfigurationReader.productKeys.map(\.name)),
@@ -39,7 +39,7 @@ import Testing
     ]
 
     /// A table of keys: its page, the first cell of its head, the column with the keys, and the
-    /// path prefixes that its rows may omit.
+    /// beginnings of paths that its rows may omit.
     struct Table: Sendable, CustomTestStringConvertible {
         var page: String
         var head: String
@@ -64,7 +64,9 @@ import Testing
         Table(page: "webhooks.md", head: "key of `webhooks`", paths: ["webhooks."]),
     ]
 
-    @Test(arguments: tables) func `every row of a table is a key`(table: Table) throws {
+    @Test(arguments: tables) func `every row of a table names a key that exists`(table: Table)
+        throws
+    {
         let known = (Self.mappings + Self.explained).flatMap { path, _, keys in
             keys.map { path + $0 }
         }
@@ -82,14 +84,14 @@ import Testing
                 try Self.rows(of: table).flatMap { row in table.paths.map { $0 + row } }
             }
             for key in keys.map({ path + $0 }) {
-                // The row of a key in a mapping also counts for the mapping.
+                // The row of a key inside a mapping also counts as a row for the mapping.
                 let isListed = rows.contains { $0 == key || $0.hasPrefix(key + ".") }
                 #expect(isListed, "No table of docs/\(page) has a row for \(key).")
             }
         }
     }
 
-    @Test func `keys without a table are on their page`() throws {
+    @Test func `the page explains keys that have no table`() throws {
         for (_, page, keys) in Self.explained {
             let words = Set(try Self.text(of: page).split { !$0.isLetter && $0 != "_" })
             for key in keys {
@@ -98,7 +100,7 @@ import Testing
         }
     }
 
-    @Test func `a change of any key is shown, except for these`() {
+    @Test func `a change of any key is shown, except for the keys in this list`() {
         let silent = ConfigurationReader.appKeys.filter { $0.lines == nil }.map(\.name)
         #expect(
             silent == [
@@ -112,7 +114,7 @@ import Testing
         return try String(contentsOf: docs.appending(path: page), encoding: .utf8)
     }
 
-    /// The keys in a table: the words in backticks in its column.
+    /// The keys in a table: the words in backticks in the column of keys.
     private static func rows(of table: Table) throws -> [String] {
         let lines = try text(of: table.page).split(
             separator: "\n", omittingEmptySubsequences: false)

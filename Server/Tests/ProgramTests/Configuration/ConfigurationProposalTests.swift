@@ -6,8 +6,8 @@ import Testing
 
 @testable import Program
 
-/// A pasted configuration is read as if it were the file, but it cannot read other files or
-/// variables.
+/// A pasted configuration is read like the configuration file, but it may not name additional files
+/// or variables.
 @Suite struct ConfigurationProposalTests {
     private static let head = "apps:\n  a:\n    bundle_id: x\n"
 
@@ -26,7 +26,7 @@ import Testing
         try body(ConfigurationProposal.reading(inPlaceOf: path))
     }
 
-    @Test func `a proposal has the settings and the differences of each app`() throws {
+    @Test func `a proposal has the settings of each app and the differences`() throws {
         let file = Self.head + "    products: {monthly: [pro]}\n"
         try withFolder(["perennial.yaml": file]) { read in
             let changed = try read(Self.head + "    products: {monthly: [plus]}\n")
@@ -41,7 +41,7 @@ import Testing
         }
     }
 
-    @Test func `a proposal may only name files that the current configuration names`() throws {
+    @Test func `a proposal may name only files that the current configuration names`() throws {
         let files = [
             "perennial.yaml": Self.head + "    shared_secret_file: own\n",
             "own": "0123456789abcdef0123456789abcdef",
@@ -63,7 +63,7 @@ import Testing
         }
     }
 
-    @Test func `an app in a proposal may only name files that the same app names now`() throws {
+    @Test func `an app in a proposal may name only files that the same app names now`() throws {
         let two = Self.head + "    shared_secret_file: own\n" + Self.other
         let files = [
             "perennial.yaml": two + "    shared_secret_file: other\n",
@@ -85,11 +85,11 @@ import Testing
     /// A second app, after the one in `head`.
     private static let other = "  b:\n    bundle_id: y\n"
 
-    @Test func `a variable is allowed only by its whole name, and only for the app that names it`()
+    @Test func `a variable is allowed only for the app that names it now, by its whole name`()
         throws
     {
-        // Variables of this process whose values are short enough for a secret. The file contains
-        // the letters of both names.
+        // Two variables of this process whose values are short enough for a secret. The file
+        // contains both names, but the second one only as a part of a longer name.
         let names = ProcessInfo.processInfo.environment.filter { name, value in
             let text = value.trimmingCharacters(in: .whitespacesAndNewlines)
             return name.wholeMatch(of: /[A-Z_]{4,}/) != nil && (1...200).contains(text.count)
@@ -107,7 +107,7 @@ import Testing
         }
     }
 
-    @Test func `messages about a proposal contain no values of its text`() throws {
+    @Test func `messages about a proposal never contain values from its text`() throws {
         try withFolder(["perennial.yaml": Self.head]) { read in
             let texts = [
                 Self.head + "    legacy: hunter2\n",

@@ -79,14 +79,14 @@ import Testing
         }
     }
 
-    @Test func `a new issue is published without a restart`() async throws {
+    @Test func `the server publishes a new issue without a restart`() async throws {
         try await withDesk { desk in
             let former = desk.live.current.engine
             #expect(try desk.items == ["one"])
             try desk.write(Self.second)
             #expect(await desk.reload.reload())
             #expect(try desk.items == ["one", "two"])
-            // A request ends with the configuration that it began with.
+            // A request keeps the configuration with which it began.
             #expect(try former.context.settings(of: "birds").content.items.count == 1)
             #expect(desk.log.text.contains("in force"))
             #expect(await desk.reload.reload(), "idempotent")
@@ -114,7 +114,9 @@ import Testing
         }
     }
 
-    @Test func `settings that need a restart are named, and the rest takes effect`() async throws {
+    @Test func `the log names settings that need a restart, and the other settings take effect`()
+        async throws
+    {
         try await withDesk { desk in
             try desk.write(
                 Self.second + "settings: {port: 9000, listen_metrics: \"127.0.0.1:9090\"}\n")
@@ -124,7 +126,9 @@ import Testing
         }
     }
 
-    @Test func `a new forwarding address is used by the next run of the worker`() async throws {
+    @Test func `after a change of the address, notifications are forwarded to the new address`()
+        async throws
+    {
         try await withDesk { desk in
             try desk.write(
                 Self.first.replacing("old.example.com", with: "new.example.com"))

@@ -46,7 +46,7 @@ import Testing
         }
     }
 
-    @Test func `a configuration says which products give which entitlement`() throws {
+    @Test func `a configuration says which entitlements each product gives`() throws {
         let file = try read(Self.good)
         let birds = try #require(file.apps.first?.settings)
         #expect(birds.id == "birds" && birds.bundleID == "com.example.birds")
@@ -70,7 +70,8 @@ import Testing
         #expect(file.apps.last?.appStore == nil)
     }
 
-    /// The end of `app_store: {key_id: K, issuer_id: I, `, and whether the app is simulated.
+    /// The end of `app_store: {key_id: K, issuer_id: I, `, whether the app is simulated, and the
+    /// hosts.
     static let hosts: [(String, Bool, AppStoreHosts)] = [
         ("private_key_env: KEY", false, .apple),
         ("private_key_env: KEY, older_host_names: true", false, .appleBefore2026),
@@ -169,7 +170,7 @@ import Testing
             says: "Did you mean port?"),
     ]
 
-    /// The mistakes in `app_store: {…}`, for simulated and real apps.
+    /// Mistakes in `app_store: {…}`, and whether the app is simulated.
     static let keyMistakes: [(String, Bool, String)] = [
         ("issuer_id: I, private_key_env: KEY", false, "app_store has no key_id."),
         ("key_id: K, private_key_env: KEY", false, "app_store has no issuer_id."),
@@ -235,14 +236,16 @@ import Testing
         """
     }
 
-    @Test func `a shared secret comes from a file or a variable, and Apple verifies receipts`()
+    @Test func `a shared secret comes from a file or a variable, and Apple then verifies receipts`()
         throws
     {
         for members in ["shared_secret_file: secret", "shared_secret_env: SECRET"] {
             let app = try #require(try read(app(members)).apps.first)
             #expect(app.settings.sharedSecret == AppSecret("c0ffee"))
             #expect(app.receiptHosts == .appleReceipts && app.appStore == nil)
-            #expect("\(app.settings)".contains("c0ffee") == false, "a log could hold it")
+            #expect(
+                "\(app.settings)".contains("c0ffee") == false,
+                "no description may contain the secret, because it may be logged")
         }
         #expect(try read(app("products: {}")).apps.first?.settings.sharedSecret == nil)
         let simulated = try read(
@@ -279,7 +282,7 @@ import Testing
         #expect(throws: ConfigurationFailure.self) { try read(text) }
     }
 
-    @Test func `a product that the StoreKit file lacks is warned about, with the nearest name`()
+    @Test func `a product that the StoreKit file lacks causes a warning with the nearest name`()
         throws
     {
         let shop = """
@@ -315,7 +318,7 @@ import Testing
         #expect(simulated.servingWarnings.isEmpty)
     }
 
-    @Test func `the nearest word is suggested only if it is near`() {
+    @Test func `the most similar word is suggested only if it is similar enough`() {
         let known = ["bundle_id", "simulated", "products"]
         #expect(Spelling.nearest(to: "simulate", among: known) == "simulated")
         #expect(Spelling.nearest(to: "prodcuts", among: known) == "products")

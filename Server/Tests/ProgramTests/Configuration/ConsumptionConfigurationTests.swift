@@ -14,7 +14,9 @@ import Testing
         #expect(try rules("consumption: {sample_content: true}")?.policy == .never)
     }
 
-    @Test func `an app says when it answers Apple, and which refund it prefers`() throws {
+    @Test func `an app can set when Apple's requests are answered, and which refund is preferred`()
+        throws
+    {
         let found = try rules(
             "consumption: {answer: with_consent, sample_content: true, "
                 + "refund_preference: grant_prorated}")

@@ -49,7 +49,7 @@ import Testing
         #expect(content.items.map(\.file) == [nil, "a/b.pdf"])
     }
 
-    @Test func `files may be stored elsewhere, with signed links`() throws {
+    @Test func `files may be stored on another server, with signed links`() throws {
         let text = """
             redirect: https://files.example.com/a
             redirect_secret_env: CDN

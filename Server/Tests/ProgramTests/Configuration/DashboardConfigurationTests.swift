@@ -11,7 +11,7 @@ import Testing
         return try ConfigurationFile(text) { _ in nil }.dashboard
     }
 
-    @Test func `a dashboard needs only a URL, and the rest has defaults`() throws {
+    @Test func `a dashboard needs only a URL, and its other settings have defaults`() throws {
         let found = try #require(try dashboard("dashboard: {url: 'https://Store.example.com/'}"))
         #expect(found.origin == PageOrigin(url: "https://store.example.com"))
         #expect(found.operators == OperatorSettings() && found.proxy == nil)

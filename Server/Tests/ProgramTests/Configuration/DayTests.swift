@@ -15,7 +15,7 @@ import Testing
         "America/Havana", "Asia/Beirut", "Africa/Cairo", "Australia/Lord_Howe", "Asia/Kathmandu",
         "Pacific/Apia", "Pacific/Kiritimati",
     ])
-    func `days cover time without gaps and without overlaps`(zone: String) throws {
+    func `the days of a time zone follow each other without gaps or overlaps`(zone: String) throws {
         let clock = WallClock(try #require(TimeZone(identifier: zone)))
         for (from, to) in [("2011-12-01", "2012-01-31"), ("2025-12-01", "2027-01-31")] {
             let first = try #require(CivilDate(from)).dayNumber

@@ -68,7 +68,7 @@ import Testing
     ]
 
     @Test(arguments: addresses.indices)
-    func `without TLS, notifications are forwarded only within this machine`(number: Int) {
+    func `notifications are forwarded without TLS only within this machine`(number: Int) {
         let (url, isGood) = Self.addresses[number]
         #expect((ConfigurationReader.name(of: url) != nil) == isGood, "\(url)")
     }
@@ -93,14 +93,14 @@ import Testing
         #expect((complaint?.line ?? 0) >= 6)
     }
 
-    @Test func `pauses between attempts double up to six hours, and take a week in all`() {
+    @Test func `pauses between attempts double up to six hours, and all attempts take a week`() {
         let pauses = (1...ForwardingSettings.attemptsMax).map {
             ForwardingSettings.pause(after: $0)
         }
         #expect(pauses.prefix(3) == [.seconds(15), .seconds(30), .seconds(60)])
         #expect(pauses.last == .some(nil) && pauses.dropLast().allSatisfy { $0 != nil })
         let whole = pauses.compactMap { $0 }.reduce(.zero, +)
-        // The App Store's own attempts take 157 hours.
+        // The App Store's own attempts take 157 hours in total.
         #expect(whole > .hours(150) && whole < .hours(170))
         #expect(ForwardingSettings.lease > ForwardSender.timeout)
     }

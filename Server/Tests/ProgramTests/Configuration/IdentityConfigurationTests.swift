@@ -22,7 +22,7 @@ import Testing
         }
     }
 
-    @Test func `hmac proofs that do not say whether they end cause a warning with a remedy`()
+    @Test func `an hmac proof that does not set endless causes a warning with a remedy`()
         throws
     {
         let hmac = "identity: {proof: hmac, secret_env: SECRET"
@@ -38,14 +38,14 @@ import Testing
         }
     }
 
-    @Test func `a JWT proof can require an audience and an issuer`() throws {
+    @Test func `the configuration can require an audience and an issuer of a JWT`() throws {
         let text = "identity: {proof: jwt, secret_env: SECRET, audience: birds, issuer: me}"
         let claims = IdentityProof.Claims(audience: "birds", issuer: "me")
         #expect(try settings(text)?.proof == .token(AppSecret(Self.secret), claims))
     }
 
     @Test(arguments: ["audience: [birds, cats]", "issuer: {a: b}", "audience: ''"])
-    func `a claim that cannot be checked is a mistake`(claim: String) throws {
+    func `an audience or issuer that is not text is a mistake`(claim: String) throws {
         let failure = #expect(throws: ConfigurationFailure.self) {
             try settings("identity: {proof: jwt, secret_env: SECRET, \(claim)}")
         }
@@ -71,7 +71,7 @@ import Testing
         #expect(app.proof == nil)
     }
 
-    @Test func `a restore policy is for both environments, or one for each`() throws {
+    @Test func `a restore policy is set for both environments, or for each of them`() throws {
         let both = try settings("restore: transfer_if_inactive")
         #expect(both?.restorePolicy(in: .sandbox) == .transferIfInactive)
         let one = try settings("restore: {sandbox: share}")
@@ -94,7 +94,7 @@ import Testing
         #expect(one?.shareRules(in: .sandbox).most == 2)
     }
 
-    @Test func `account tokens are ids of customers, unless the configuration says otherwise`()
+    @Test func `account tokens are customer ids unless the configuration says otherwise`()
         throws
     {
         #expect(try settings("restore: keep")?.accountTokens == .customers)
@@ -108,18 +108,18 @@ import Testing
     @Test(arguments: [
         "identity: {proof: hmac, secret_env: SECRET}",
         "identity: {proof: hmac, secret_file: secret.txt}",
-    ]) func `a proof has its secret from a variable or a file`(text: String) throws {
+    ]) func `the secret of a proof comes from a variable or a file`(text: String) throws {
         #expect(try settings(text)?.proof == .hmac(AppSecret(Self.secret)))
     }
 
-    @Test func `tokens are valid for an hour or the configured time, or switched off`() throws {
+    @Test func `tokens are valid for an hour or the configured time, or are switched off`() throws {
         #expect(try settings("products: {p: [pro]}")?.tokens == TokenRules())
         let rules = try settings("tokens: {minutes: 5, issuer: https://iap.example.com}")?.tokens
         #expect(rules == TokenRules(life: .seconds(300), issuer: "https://iap.example.com"))
         #expect(try #require(try settings("tokens: false")).tokens == nil)
     }
 
-    @Test func `a token is valid offline for 30 days, or the configured number`() throws {
+    @Test func `a token is valid offline for 30 days or the configured number of days`() throws {
         #expect(TokenRules().offlineDays == 30)
         for days in [0, 7, 365] {
             let rules = try settings("tokens: {offline_days: \(days)}")?.tokens

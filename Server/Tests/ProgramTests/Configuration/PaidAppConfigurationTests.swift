@@ -16,7 +16,7 @@ import Testing
         let app = try settings("{before: 3.0, entitlements: [pro, archive]}")
         let three = try #require(AppVersion("3.0"))
         #expect(app?.paidApp == PaidAppRule(before: three, entitlements: ["pro", "archive"]))
-        // An entitlement that only the paid app gives can also be granted.
+        // An entitlement that only purchases of the app give can also be granted.
         #expect(app?.entitlements["archive"] == [] && app?.entitlements["pro"] == ["p"])
         let full = try settings(
             "{before: 417, before_on_mac: 2.1, entitlements: pro, sandbox: true}")

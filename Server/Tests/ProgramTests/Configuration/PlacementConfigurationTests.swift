@@ -78,7 +78,7 @@ import Testing
             }, "\(warnings)")
     }
 
-    @Test func `offerings are exported for the app bundle, signed if there is a database`()
+    @Test func `offerings are exported for the app bundle, and signed if there is a database`()
         async throws
     {
         let output = try await BuiltProgram.output(

@@ -15,7 +15,7 @@ import Testing
             ("seats: {tell_apple: sandbox}", [.sandbox], false),
             ("seats: {tell_apple: [production, sandbox]}", [.production, .sandbox], true),
         ] as [(String, Set<Environment>, Bool)])
-    func `seats are reported to Apple in the listed environments, by default the sandbox`(
+    func `seats are reported to Apple in the listed environments, by default in the sandbox`(
         text: String, told: Set<Environment>, isWarned: Bool
     ) throws {
         let file = try file(text)
@@ -31,7 +31,7 @@ import Testing
         #expect(said.contains { $0.contains("“live” is not an environment") }, "\(said)")
     }
 
-    @Test func `a change of seat reports is shown in the differences`() throws {
+    @Test func `the differences of two configurations show a change of seat reports`() throws {
         let before = try file("products: {}").apps[0].settings.lines
         let after = try file("seats: {tell_apple: [production, sandbox]}").apps[0].settings.lines
         #expect(

@@ -43,9 +43,9 @@ import Testing
         #expect(rules.overlap == .extend)
     }
 
-    /// Compares with Foundation's calendar, which has its own arithmetic.
+    /// Compares our arithmetic with Foundation's calendar, which does not share any code with ours.
     @Test(arguments: ["Europe/Vienna", "America/Los_Angeles", "Australia/Lord_Howe", "Asia/Tehran"])
-    func `the clock of a time zone agrees with the machine's time zone table`(
+    func `our time zones agree with the machine's time zone database`(
         place: String
     ) throws {
         let rules = try #require(try terms("terms: {time_zone: \(place)}"))
@@ -61,7 +61,7 @@ import Testing
         }
     }
 
-    @Test func `reminders of a product come from the product, otherwise from the app`() throws {
+    @Test func `a product has its own reminders, or those of the app if it has none`() throws {
         let rules = try #require(
             try terms(
                 """

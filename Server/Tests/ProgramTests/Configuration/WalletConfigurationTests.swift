@@ -11,7 +11,7 @@ import Testing
         return file.apps.first?.settings.wallets
     }
 
-    @Test func `a product says what it credits, and a wallet what refunds take back`() throws {
+    @Test func `a product says what it credits, and a wallet says what refunds take back`() throws {
         let rules = try #require(
             try wallets(
                 """
@@ -26,7 +26,8 @@ import Testing
         #expect(rules.currency("coins") == .init(refunds: .toZero, allowsDebt: false))
     }
 
-    @Test func `a wallet says who may spend it, and how much an app may spend offline`() throws {
+    @Test func `a wallet says who may spend from it, and how much an app may spend offline`() throws
+    {
         let products = "products: {p: {credits: {gems: 1, coins: 1}}}\n"
         let rules = try #require(
             try wallets(products + "wallets: {gems: {spend: app, max_offline: 50}}"))
@@ -39,7 +40,7 @@ import Testing
         ("{max_offline: 5}", "Add `spend: app`, or leave out max_offline."),
         ("{spend: app, max_offline: 0}", "Use 1 to 1000000000."),
         ("{spend: app, allows_debt: true}", "Apps could spend gems without any limit."),
-    ]) func `what an app may spend must be consistent and limited`(
+    ]) func `settings for what an app may spend must be consistent and have a limit`(
         rules: String, says: String
     ) throws {
         let text = "products: {p: {credits: {gems: 1}}}\nwallets: {gems: \(rules)}"

@@ -1,7 +1,7 @@
 import Crypto
 import Foundation
 
-/// Verifies webhooks. `secrets` has two while you replace one.
+/// Verifies webhooks. While you replace a secret, `secrets` contains the old and the new one.
 struct WebhookReceiver {
     static let toleranceSeconds = 300
 
@@ -13,8 +13,8 @@ struct WebhookReceiver {
         }
     }
 
-    /// - Parameter header: the value of a header; empty if there is none.
-    /// - Parameter body: the bytes as they arrived, before anything reads JSON.
+    /// - Parameter header: returns the value of a header, or an empty text if there is none.
+    /// - Parameter body: the bytes as they arrived, before anything parses them as JSON.
     func isGenuine(_ header: (String) -> String, body: Data, now: Date = Date()) -> Bool {
         let (id, time) = (header("webhook-id"), header("webhook-timestamp"))
         guard !id.isEmpty, let seconds = Int(time),

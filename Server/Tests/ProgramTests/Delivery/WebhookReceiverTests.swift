@@ -7,9 +7,9 @@ import Testing
 
 @testable import Program
 
-/// Tests the receivers in docs/webhook-receivers.md with right and wrong deliveries.
+/// Sends correct and wrong deliveries to the receivers in docs/webhook-receivers.md.
 @Suite(.serialized) struct WebhookReceiverTests {
-    /// A language of the page, with the program that runs it.
+    /// A language in which the page has a receiver, with the program that runs it.
     enum Language: String, CaseIterable, Sendable {
         case python
         case typescript
@@ -27,7 +27,7 @@ import Testing
 
         static var present: [Self] { allCases.filter { $0.program != nil } }
 
-        /// The code on the page, without types, because older versions of Node cannot read them.
+        /// The code on the page, without types, because older versions of Node cannot read types.
         fileprivate func code() throws -> String {
             let code = try WebhookReceiverTests.code(of: rawValue)
             guard self == .typescript else { return code }
@@ -51,7 +51,7 @@ import Testing
         return try #require(WebhookSecret("whsec_" + Data(bytes).base64EncodedString()))
     }
 
-    /// Starts a receiver, and returns the findings of the torture.
+    /// Starts a receiver, and returns what the torture finds wrong.
     private static func findings(
         _ language: Language, _ change: (String) -> String = { $0 }
     ) async throws -> [WebhookFinding] {
@@ -75,14 +75,14 @@ import Testing
 
     // Skipped if neither Python nor Node is installed.
     @Test(.enabled(if: !Language.present.isEmpty), arguments: Language.present)
-    func `the page's receiver accepts right deliveries and refuses wrong ones`(
+    func `the receivers on the page accept correct deliveries and refuse wrong ones`(
         language: Language
     ) async throws {
         let wrong = try await Self.findings(language).filter { !$0.isRight }
         #expect(wrong.map(\.text) == [])
     }
 
-    /// Changes that make the Python receiver wrong, and the cases that detect each of them.
+    /// Changes that make the Python receiver wrong, and the cases that must detect each change.
     private static let mistakes: [(was: String, becomes: String, found: [String])] = [
         (
             "any(hmac.compare_digest(one, two) for one in given for two in right)", "True",
@@ -136,7 +136,7 @@ import Testing
     ]
 
     @Test(.enabled(if: Language.present.contains(.python)), arguments: mistakes.indices)
-    func `each mistake in a receiver is detected by its cases`(index: Int) async throws {
+    func `the cases detect each mistake in a receiver`(index: Int) async throws {
         let (was, becomes, cases) = Self.mistakes[index]
         let code = try Self.code(of: "python")
         try #require(code.contains(was), "the page does not contain \(was)")
@@ -155,7 +155,7 @@ import Testing
         #expect(try Self.code(of: "swift") == String(contentsOf: file, encoding: .utf8))
     }
 
-    @Test func `the Swift receiver accepts right deliveries and refuses wrong ones`() throws {
+    @Test func `the Swift receiver accepts correct deliveries and refuses wrong ones`() throws {
         let (secret, other) = (try Self.secret(1), try Self.secret(2))
         let receiver = WebhookReceiver(secrets: [other.text, secret.text])
         let torture = WebhookTorture(
@@ -191,7 +191,7 @@ import Testing
     }
 }
 
-/// A receiver in its own process. Its first output line contains its port.
+/// A receiver in its own process. The first line of its output contains its port.
 private struct StartedReceiver {
     let port: Int
     private let process = Process()
@@ -226,7 +226,8 @@ private struct StartedReceiver {
         self.port = port
     }
 
-    /// Does not use SIGTERM, because the thread that started the process may have blocked it.
+    /// Does not send SIGTERM, because the thread that started the process may have blocked that
+    /// signal.
     func stop() {
         kill(process.processIdentifier, SIGKILL)
         #expect(throws: Never.self) { try process.waitForEnd() }

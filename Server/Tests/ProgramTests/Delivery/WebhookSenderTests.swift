@@ -7,7 +7,7 @@ import Testing
 @testable import Program
 
 @Suite struct WebhookSenderTests {
-    @Test func `the documented time limit of a receiver is the one in the code`() {
+    @Test func `the documented time limit of a receiver equals the one in the code`() {
         #expect(Courier.timeout == .seconds(WebhookFigures.answerSeconds))
     }
 
@@ -17,7 +17,7 @@ import Testing
         ("crm.internal", true), ("CRM.internal", true), ("127.0.0.2", false),
         ("[::ffff:127.0.0.1]", false), ("10.0.0.1", false), ("example.com", false),
     ])
-    func `plain HTTP is posted to exactly the hosts that may be configured`(
+    func `plain HTTP is used for exactly those hosts for which it may be configured`(
         host: String, isOpen: Bool
     ) {
         let rules = WebhookRules(privateHosts: ["crm.internal"], allowsLoopback: true)

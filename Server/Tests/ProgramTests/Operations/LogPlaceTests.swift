@@ -6,11 +6,12 @@ import Testing
 
 @testable import Program
 
-/// Detects a database that was replaced by an older copy.
+/// The server detects that an older copy has replaced its database.
 @Suite struct LogPlaceTests {
     private static let app: AppID = "rage"
 
-    /// Runs the body with a database of four events, of which a server has recorded `recorded`.
+    /// Runs the body with a database of four events. A server has recorded that the log has
+    /// `recorded` events.
     private static func withDatabase(
         recorded count: Int64 = 4,
         _ body: (_ path: String, _ file: LogPlaceFile) async throws -> Void
@@ -38,7 +39,7 @@ import Testing
         }
     }
 
-    /// The failure at the start. Nil if the server may start.
+    /// Returns the failure at the start, or nil if the server may start.
     private static func refusal(_ file: LogPlaceFile) async throws -> StartFailure? {
         do {
             try await file.check()
@@ -47,7 +48,7 @@ import Testing
     }
 
     @Test(arguments: [(0, true), (3, true), (4, true), (5, false)] as [(Int64, Bool)])
-    func `a log that is shorter than recorded is refused`(
+    func `a log that is shorter than the server has recorded is refused`(
         recorded: Int64, isAccepted: Bool
     ) async throws {
         try await Self.withDatabase(recorded: recorded) { path, file in
@@ -59,7 +60,8 @@ import Testing
         }
     }
 
-    /// This includes a copy with the same content, because the server has the former file open.
+    /// The server also stops for a copy with the same content, because it has the earlier file
+    /// open.
     @Test func `a server stops if its database is replaced or removed while it runs`()
         async throws
     {
@@ -77,7 +79,10 @@ import Testing
         }
     }
 
-    @Test func `a marked database is accepted, and a later copy is refused again`() async throws {
+    @Test
+    func `a database that the operator has marked is accepted, and a later copy is refused again`()
+        async throws
+    {
         try await Self.withDatabase(recorded: 9) { path, file in
             let copy = path + ".copy"
             _ = try await BackupCopy(of: path).make(at: copy)
@@ -86,7 +91,7 @@ import Testing
                 of: #""$perennial" restore --mark --database '\#(path)'"#)
             #expect(marked.hasPrefix("Epoch "))
             #expect(try await Self.refusal(file) == nil)
-            // The copy does not have the epoch that a server records now.
+            // A server has recorded the new epoch. The earlier copy does not have it.
             let store = Database(try DatabaseAddress.open(path))
             let epoch = try await store.read { try $0.events.epochs(of: Self.app).current }
             store.driver.close()

@@ -12,11 +12,12 @@ import Testing
         return try String(contentsOf: file, encoding: .utf8)
     }
 
-    /// In tenths. Without its security options, the unit has an exposure of 9.2, "UNSAFE".
+    /// In tenths, by `systemd-analyze security`. Without its security options, the unit has an
+    /// exposure of 9.2, "UNSAFE".
     private static let exposureMax = 20
 
     @Test(.enabled(if: path != nil, "systemd-analyze is not installed"))
-    func `the unit takes away permissions that the program does not need`() async throws {
+    func `the unit takes away the permissions that the program does not need`() async throws {
         let program = try #require(Self.path)
         try await TemporaryFolder.with { folder in
             let file = folder + "/perennial.service"
