@@ -13,7 +13,7 @@ import Testing
         var testDescription: String { what }
     }
 
-    /// Genuine documents of a purchase, and a stranger who signs as Apple does, but under another
+    /// Genuine documents of a purchase, and a forger who signs as Apple does, but under another
     /// root.
     struct Evidence: Sendable {
         var notification: String
@@ -116,7 +116,7 @@ import Testing
         }
     }
 
-    @Test func `documents signed ahead of our clock are counted, and the server stays ready`()
+    @Test func `documents dated after our clock's time are counted, and the server stays ready`()
         async throws
     {
         try await withShop(on: .sqlite) { shop in
@@ -193,7 +193,7 @@ import Testing
     }
 
     @Test(arguments: purchases, StoryDatabase.allCases)
-    func `a bad posting is refused with its reason, and gives ben nothing`(
+    func `a bad posting is refused with its reason, and gives ben no access`(
         row: Row, database: StoryDatabase
     ) async throws {
         try await withShop(on: database) { shop in
@@ -208,14 +208,14 @@ import Testing
             let customers = try await shop.database.read {
                 try $0.rows("SELECT customer FROM customers", []).map(\.values)
             }
-            #expect(customers == [[.text("anna")]], "ben is no customer")
+            #expect(customers == [[.text("anna")]], "ben is not a customer")
         }
     }
 
     @Test(
         arguments: ["x'; DROP TABLE customers; --", "a\" OR 1=1", "../../etc/passwd", "%00", "😀"],
         StoryDatabase.allCases)
-    func `SQL, paths and odd characters in an id are only an id`(
+    func `SQL, paths and odd characters in an id are treated as plain text`(
         id: String, database: StoryDatabase
     ) async throws {
         try await withShop(on: database) { shop in
@@ -266,7 +266,8 @@ import Testing
 }
 
 extension JSON {
-    /// Returns the object with another value of a member, or (null) without the member.
+    /// Returns the object with a new value for a member, or without the member if the value is
+    /// (null).
     func setting(_ key: String, _ value: JSON) -> JSON {
         let others = (members ?? []).filter { $0.key != key }
         return .object(others + (value == .null ? [] : [Member(key, value)]))

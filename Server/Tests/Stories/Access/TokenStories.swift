@@ -3,8 +3,8 @@ import Crypto
 import Ledger
 import Testing
 
-/// A device that trusts the keys of the day on which it was last online, and verifies tokens by
-/// itself.
+/// A device that trusts only the keys of the day on which it was last online. It verifies tokens
+/// without the server.
 private struct PinnedDevice {
     private var keys: [String: P256.Signing.PublicKey] = [:]
 
@@ -25,7 +25,7 @@ private struct PinnedDevice {
         keys[try key.text("kid")] = try P256.Signing.PublicKey(rawRepresentation: point)
     }
 
-    /// The claims of a text, if a trusted key has signed it.
+    /// Returns the claims of a text if a trusted key has signed the text.
     private func judge(_ text: String) throws -> Judgment? {
         let jws = try #require(CompactJWS(text))
         let header = try JSON(parsing: try #require(jws.header))
@@ -36,7 +36,7 @@ private struct PinnedDevice {
         return Judgment(header: header, claims: try JSON(parsing: try #require(jws.payload)))
     }
 
-    /// The claims of a token, if it is a token of the example app.
+    /// Returns the claims of a token if it is a token of the example app.
     func claims(of token: String) throws -> JSON? {
         guard let judgment = try judge(token), judgment.header["typ"] == "JWT",
             judgment.claims["aud"] == "birds"
@@ -44,7 +44,8 @@ private struct PinnedDevice {
         return judgment.claims
     }
 
-    /// Trusts the keys that trusted keys introduce, link by link, and no others of the set.
+    /// Trusts each key of the set that a trusted key introduces, one after the other, and no other
+    /// key.
     mutating func follow(_ set: JSON) throws {
         for link in (set["chain"]?.array ?? []).compactMap(\.string) {
             guard let judgment = try judge(link),
@@ -95,7 +96,7 @@ private struct PinnedDevice {
                     == bought["original_transaction_id"])
             let purchase = try bought.text("original_transaction_id")
             #expect(claims["purchases"]?[purchase] == "theirs")
-            // The old token is still signed by a key in the set, and is older than the new one.
+            // A key in the set has signed the old token, which was made before the new one.
             let kept = try #require(try device.claims(of: old))
             #expect(try PinnedDevice(trusting: set).claims(of: old) == kept)
             let (before, after) = (kept["seq"]?.integer, claims["seq"]?.integer)
@@ -116,7 +117,7 @@ private struct PinnedDevice {
             }
             let set = try await shop.server.get(Self.keySet)
             let present = try #require(set["keys"]?.array?.first?["kid"])
-            // Its key even has the same id.
+            // The other key even has the same id.
             let key: JSON = [
                 "kid": present, "x": part(foreign.prefix(32)), "y": part(foreign.suffix(32)),
             ]

@@ -7,8 +7,8 @@ import Testing
 
 @testable import Program
 
-/// Apple asks how a purchase was used when its customer requests a refund. Compares our response
-/// with the simulator's own books.
+/// When a customer requests a refund, Apple asks how the purchase was used. Compares our response
+/// with the simulator's books.
 @Suite(.serialized) struct ConsumptionStories {
     static func app(_ rules: ConsumptionRules) -> AppConfiguration {
         var app = birds
@@ -57,7 +57,7 @@ import Testing
         try await pass("PT1S", in: shop)
     }
 
-    /// The responses in the simulator's books, in the order of their arrival.
+    /// The responses in the simulator's books, in order of arrival.
     static func received(in shop: Shop) async throws -> [JSON] {
         try await shop.simulator.get("/_sim/consumption")["received"]?.array ?? []
     }
@@ -98,7 +98,7 @@ import Testing
 
             try await Self.consent("anna", in: shop)
             let told = try await Self.received(in: shop)
-            // The first hundred are spent first: thirty of the second.
+            // The seeds of the first pack are spent first, then thirty of the second.
             let expected: JSON = [
                 "customerConsented": true, "sampleContentProvided": true,
                 "deliveryStatus": "DELIVERED", "consumptionPercentage": 30_000,
@@ -121,7 +121,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `the consent of a customer applies to purchases that are linked later`(
+    func `a customer's consent applies to purchases that are linked later`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database, app: Self.app(Self.consenting), questions: .due) { shop in
@@ -159,7 +159,7 @@ import Testing
             for account in ["anna", "ben"] {
                 #expect(try await Self.asked(account, in: shop).map(\.state) == [.withheld])
             }
-            // The consent comes too late.
+            // This consent comes after the deadline.
             try await Self.consent("anna", in: shop)
             #expect(try await Self.received(in: shop) == [])
             #expect(
@@ -227,7 +227,7 @@ import Testing
     }
 
     @Test
-    func `subscriptions report no share, seasons the elapsed share, and the app's data wins`()
+    func `subscriptions report no share, seasons their elapsed share, and an app's report wins`()
         async throws
     {
         try await withShop(on: .sqlite, app: Self.app(Self.consenting), questions: .due) { shop in
@@ -244,7 +244,7 @@ import Testing
                         transaction: TransactionID(rawValue: seeds), delivery: .serverOutage,
                         used: nil)
                 ], in: shop)
-            // 90 days in all; 9 of them have passed, except for some seconds.
+            // The season has 90 days. All but some seconds of 9 days have passed.
             try await shop.simulator.post("/_sim/clock", ["set": "2027-02-09T12:00:00Z"])
             for id in [month, season, seeds] { try await Self.askRefund(of: id, in: shop) }
             let bodies = try await Self.received(in: shop).map { $0["body"] }
@@ -260,7 +260,7 @@ import Testing
         }
     }
 
-    /// A restore on another device shows the period under another transaction id.
+    /// After a restore on another device, the same period has another transaction id.
     @Test func `a request about one id of a period is answered after another id becomes known`()
         async throws
     {
@@ -282,10 +282,10 @@ import Testing
         }
     }
 
-    /// Of two snapshots of one moment, the timeline keeps the transaction id that is last in text
-    /// order. In the first case this is the original id, in the second the other.
+    /// If two snapshots have the same moment, the timeline keeps the transaction id that is last in
+    /// text order. That is the original id in the first case and the other id in the second.
     @Test(arguments: ["1", "99"])
-    func `usage reported for one id of a period is sent if Apple asks about another id`(
+    func `usage that was reported for one id of a period is sent when Apple asks about another`(
         other: String
     ) async throws {
         try await withShop(on: .sqlite, app: Self.app(Self.consenting), questions: .due) { shop in
@@ -309,7 +309,9 @@ import Testing
         }
     }
 
-    @Test func `consent is set over HTTP, and requests can be read`() async throws {
+    @Test func `consent is given over HTTP, and Apple's requests can be read over HTTP`()
+        async throws
+    {
         try await withShop(on: .sqlite, app: Self.app(Self.consenting), questions: .due) { shop in
             try await shop.addDevice("anna")
             let id = try await Self.buy("seeds.100", "anna", in: shop)
@@ -349,7 +351,9 @@ import Testing
         }
     }
 
-    @Test func `two customers who are merged must both have consented`() async throws {
+    @Test func `after a merge, nothing is reported unless both customers had consented`()
+        async throws
+    {
         try await withShop(on: .sqlite, app: Self.app(Self.consenting), questions: .due) { shop in
             try await shop.addDevice("anna")
             let id = try await Self.buy("seeds.100", "anna", in: shop)

@@ -7,11 +7,12 @@ import Testing
 
 @testable import Program
 
-/// A magazine: an issue every ten days for customers with `plus`; one issue is also sold by itself.
+/// A magazine with an issue every ten days for customers with `plus`. One issue is also sold
+/// separately.
 @Suite(.serialized) struct ContentStories {
     private static let first = Instant(milliseconds: SimulatorSettings.defaultNow.milliseconds)
 
-    /// A folder with a file for each issue: a hundred bytes of the issue's letter.
+    /// A folder with a file for each issue. A file contains the issue's letter a hundred times.
     ///
     /// - Parameter file: the path of the first issue's file.
     private static func withMagazine(
@@ -60,7 +61,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `issues of a subscribed time stay readable after a lapse, but not after a refund`(
+    func `paid issues stay readable after a lapse, but not after a refund`(
         database: StoryDatabase
     ) async throws {
         try await Self.withMagazine(on: database) { shop in
@@ -74,7 +75,7 @@ import Testing
             try await shop.simulator.post("/_sim/subscriptions/\(ben)/refund", [:])
             #expect(try await Self.readable("ben", in: shop) == [])
             try await shop.simulator.post("/_sim/clock", ["advance": "P20D"])
-            // The fourth came out on day 25; the month ended before the fifth, on day 35.
+            // The fourth issue came out on day 25. The month ended before the fifth, on day 35.
             #expect(try await Self.readable("anna", in: shop) == ["d", "c", "b", "a"])
             let all = try await shop.server.get("/v1/customers/anna/content?all=true")
             #expect(all["items"]?.array?.first?["readable"] == false)
@@ -133,7 +134,7 @@ import Testing
             guard
                 case .folder(let path) = try shop.engine.context.settings(of: "birds").content.place
             else {
-                Issue.record("The magazine is in no folder.")
+                Issue.record("the magazine has no folder")
                 return
             }
             let folder = URL(fileURLWithPath: path)
@@ -154,7 +155,7 @@ import Testing
         }
     }
 
-    @Test func `a tester's sandbox purchase opens files only for a server`() async throws {
+    @Test func `a sandbox purchase opens files only for a request by a server`() async throws {
         try await Self.withMagazine(on: .sqlite) { shop in
             _ = try await Self.subscribe("tess", ["environment": "sandbox"], in: shop)
             let list = "/v1/customers/tess/content?environment=sandbox"
@@ -171,7 +172,7 @@ import Testing
             let url = try linked.text("url")
             let open = Wire(base: shop.server.base)
             #expect(try await open.send("GET", url).body.count == 100)
-            // The link contains a signed mark that a server asked for it, and the signed
+            // The link contains a signed mark that a server has requested it, and the signed
             // environment.
             for altered in [
                 url.replacing("&for=server", with: ""),
@@ -184,7 +185,9 @@ import Testing
         }
     }
 
-    @Test func `testers read too if the configuration allows it`() async throws {
+    @Test func `a sandbox purchase opens files for apps, too, if the configuration allows it`()
+        async throws
+    {
         try await Self.withMagazine(on: .sqlite, opensSandbox: true) { shop in
             _ = try await Self.subscribe("tess", ["environment": "sandbox"], in: shop)
             let list = try await shop.server.get("/v1/customers/tess/content?environment=sandbox")
@@ -207,7 +210,7 @@ import Testing
             #expect(try ben.json["code"] == "content_not_available")
             let none = try await shop.server.send("GET", "/v1/content/z/file?customer_id=anna")
             #expect(none.status == 404)
-            // An issue that is not published yet does not exist.
+            // The answer about an unpublished issue is the same as about an unknown one.
             let early = try await shop.server.send("GET", "/v1/content/c/file?customer_id=anna")
             #expect(early.status == 404)
             let nobody = try await shop.server.send("GET", "/v1/content/a/file")
@@ -217,7 +220,7 @@ import Testing
         }
     }
 
-    @Test func `an issue that is sold by itself is readable for its buyers`() async throws {
+    @Test func `the buyer of an issue that is sold separately can read it`() async throws {
         try await Self.withMagazine(on: .sqlite) { shop in
             try await shop.addDevice("cleo")
             let bought = try await shop.simulator.post(

@@ -4,8 +4,8 @@ import Ledger
 import Storage
 import Testing
 
-/// Customers' access and purchases, as an operator reads them at a SQL prompt, compared with the
-/// server's responses.
+/// Compares the rows about customers' access and purchases, which an operator reads with SQL, with
+/// the server's responses.
 @Suite(.serialized) struct CustomerRowStories {
     @Test(arguments: StoryDatabase.allCases)
     func `rows about customers match the server's answers as they change`(

@@ -3,7 +3,7 @@ import Engine
 import Ledger
 import Testing
 
-/// What the event log contains after a customer was erased.
+/// The contents of the event log after a customer was erased.
 @Suite(.serialized) struct ErasureStories {
     private typealias Copies = CopiedDocumentStories
 
@@ -33,7 +33,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `the history of a purchase does not name an erased customer by account token`(
+    func `the history of a purchase does not name its erased customer by account token`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database) { shop in

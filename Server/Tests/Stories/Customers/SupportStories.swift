@@ -3,11 +3,11 @@ import Engine
 import Ledger
 import Testing
 
-/// Support grants, transfers, finds, explains and erases.
+/// Support grants access, transfers purchases, and finds, explains and erases customers.
 @Suite(.serialized) struct SupportStories {
     private static let token = "0f4c7b9e-1d2a-4c3b-8e5f-6a7b8c9d0e1f"
 
-    /// Buys on an account's first device, and posts the purchase as a customer.
+    /// Buys on an account's first device and posts the purchase as a customer.
     private static func buy(
         _ account: String, _ product: String = "pro.monthly", as customer: String, in shop: Shop,
         _ more: [String: JSON] = [:]
@@ -58,7 +58,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `after a customer is erased, their purchases' facts stay without an owner`(
+    func `after a customer is erased, the facts of the customer's purchases stay without an owner`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database) { shop in
@@ -100,8 +100,8 @@ import Testing
     ) async throws {
         try await withShop(on: database) { shop in
             let support = Self.support(shop)
-            // The purchase that named anna, and had no owner, goes to ben; carl's goes to dora, who
-            // is emma later.
+            // The purchase that named anna and had no owner goes to ben. Carl's purchase goes to
+            // dora, who is later merged into emma.
             try await shop.support.post(
                 "/v1/customers/anna-anderson/aliases", ["customer_id": .string(Self.token)])
             try await shop.addDevice("a", ["app_account_token": .string(Self.token)])
@@ -111,7 +111,7 @@ import Testing
             let carls = try await Self.buy("c", as: "carl-carlson", in: shop)
             try await Self.move(carls, to: "dora", support)
             try await support.post("/v1/customers/emma/aliases", ["customer_id": "dora"])
-            // The reason why fred's purchase was blocked is erased with fred.
+            // The erasure of fred also erases the reason why his purchase was blocked.
             let freds = try await Self.buy("f", as: "fred-fredson", in: shop)
             try await support.post(
                 "/v1/customers/fred-fredson/blocks",
@@ -147,7 +147,9 @@ import Testing
             ])
     }
 
-    @Test func `ids that only look alike are different, and both are erased`() async throws {
+    @Test func `two ids that only look alike are different, and erasing the customer erases both`()
+        async throws
+    {
         try await withShop(on: .sqlite) { shop in
             for id in ["zo\u{EB}", "zoe\u{308}"] {
                 try await shop.support.post(
@@ -269,7 +271,7 @@ import Testing
         }
     }
 
-    @Test func `a preview advises against buying a non-repeatable term while one runs`()
+    @Test func `a preview advises against buying a non-repeatable term while one is active`()
         async throws
     {
         var app = birds
@@ -288,7 +290,9 @@ import Testing
         }
     }
 
-    @Test func `a preview says that the store account pays for another customer`() async throws {
+    @Test func `a preview says if the store account already pays for another customer`()
+        async throws
+    {
         try await withShop(on: .sqlite) { shop in
             let bought = try await Self.buy("shared", as: "anna", in: shop)
             let signed: JSON = [.string(try bought.text("signed_transaction"))]
@@ -312,7 +316,7 @@ import Testing
         var app = birds
         app.settings.proof = .hmac(
             AppSecret("0123456789abcdef0123456789abcdef"), endless: true)
-        // HMAC-SHA256 of "anna", by Python.
+        // HMAC-SHA256 of "anna", computed with Python.
         let proof = "d662e85040070d4d15c292ca6947ef75c6ce569dbb36194cd0b7747d1d10dbb5"
         try await withShop(on: .sqlite, app: app) { shop in
             let header = ["Perennial-Customer-Proof": proof]

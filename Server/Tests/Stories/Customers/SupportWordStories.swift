@@ -7,8 +7,8 @@ import Testing
 
 @testable import Program
 
-/// Support's decisions: they are listed for the customer, can be undone, and can be found by those
-/// whom they are about.
+/// Support's decisions. They are listed for the customer, can be undone, and can be found by every
+/// customer they concern.
 @Suite(.serialized) struct SupportWordStories {
     private static let token = "0f4c7b9e-1d2a-4c3b-8e5f-6a7b8c9d0e1f"
 
@@ -29,7 +29,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `support's reasons to leave a purchase with its owner are stored, each once`(
+    func `support's reasons for confirming an owner are stored, each once`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database) { shop in
@@ -60,7 +60,7 @@ import Testing
         }
     }
 
-    @Test func `a transfer can be undone though support later confirmed its new owner`()
+    @Test func `a transfer can be undone even if support later confirmed its new owner`()
         async throws
     {
         try await withShop(on: .sqlite) { shop in
@@ -83,7 +83,7 @@ import Testing
         return app
     }
 
-    /// Anna buys, ben has a share, and support moves the purchase to ben.
+    /// Anna buys, ben gets a share of the purchase, and support moves the purchase to ben.
     private static func moveWhatIsShared(in shop: Shop) async throws -> (JSON, transfer: String) {
         let bought = try await shop.buyMonth("anna")
         for name in ["anna", "ben"] {
@@ -103,7 +103,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `undoing a transfer gives the new owner back the share that they had before`(
+    func `if a transfer is undone, the new owner gets back their earlier share`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database, app: Self.sharing) { shop in
@@ -120,7 +120,7 @@ import Testing
             #expect(types == ["shared", "moved", "moved_away", "shared"])
             #expect(events.last?["other_customer_id"]?.string == "anna")
             #expect(try await shop.post(bought, as: "ben") == 200)
-            // It is the same share, and can be ended like it.
+            // The share has the same id as before, and can be ended by this id.
             let kept = try await Self.list("/v1/customers/ben/transfers", in: shop)
             #expect(kept.count == 2)
             let share = try #require(kept.first).text("transfer_id")
@@ -132,14 +132,14 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `undoing a first transfer leaves no owner, and nobody gained a share meanwhile`(
+    func `if a first transfer is undone, the purchase has no owner, and nobody gained a share`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database, app: Self.sharing) { shop in
             let bought = try await shop.buyMonth("anna")
             let moved = try await Self.transfer(bought, to: "anna", because: "ticket 7", in: shop)
             #expect(moved["from"]?.string == nil)
-            // The policy does not share a purchase after support has decided.
+            // After a decision by support, the policy gives no shares of the purchase.
             #expect(try await shop.post(bought, as: "ben") == 409)
             #expect(try await Self.users(shop) == ["anna"])
             let path = "/v1/customers/anna/transfers/\(try moved.text("transfer_id"))"
@@ -147,8 +147,8 @@ import Testing
                 #expect(try await shop.support.send("DELETE", path).status == 200)
                 #expect(try await Self.users(shop).isEmpty)
             }
-            // Now it belongs to the customer whose device shows it first, and the policy shares it
-            // with the next.
+            // Now the purchase belongs to the customer whose device shows it first, and the policy
+            // gives the next customer a share.
             for (name, users) in [("ben", ["ben"]), ("anna", ["anna", "ben"])] {
                 #expect(try await shop.post(bought, as: name) == 200)
                 #expect(try await Self.users(shop) == users)
@@ -157,7 +157,7 @@ import Testing
         }
     }
 
-    @Test func `an undone transfer restores a share once, and not if it was lost before`()
+    @Test func `an undone transfer restores a share once, and no share that ended before it`()
         async throws
     {
         try await withShop(on: .sqlite, app: Self.sharing) { shop in
@@ -171,7 +171,8 @@ import Testing
         }
     }
 
-    @Test func `an undone transfer restores no share after the policy has changed`() async throws {
+    @Test func `an undone transfer restores no share if the policy has changed since`() async throws
+    {
         try await withShop(on: .sqlite, app: Self.sharing) { shop in
             let (_, transfer) = try await Self.moveWhatIsShared(in: shop)
             let number = try #require(Int64(transfer.dropFirst("trf_".count)))
@@ -187,7 +188,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `a customer known only by account token is found by it and by their purchases`(
+    func `a customer known only by account token is found by the token and by their purchases`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database) { shop in
@@ -216,7 +217,8 @@ import Testing
             #expect(number["app_store"]?.string == "not_configured")
             #expect(number["original_transaction_ids"] == .null)
 
-            // Once anything is stored about them, both cases find them, by the stored id.
+            // Once something is stored about the customer, the token in either case finds them by
+            // the stored id.
             let upper = Self.token.uppercased()
             try await shop.support.post(
                 "/v1/customers/\(upper)/grants", ["entitlement": "plus", "reason": "r"])
@@ -254,7 +256,8 @@ import Testing
             let history = try await Self.list("/v1/customers/\(Self.token)/history", in: shop)
             #expect(history.count { $0["kind"] == "event" } == named.count)
 
-            // After they have posted it, no event disappears until they are erased.
+            // After the customer has posted the purchase, no event disappears until they are
+            // erased.
             #expect(try await shop.post(bought, as: Self.token) == 200)
             let later = try await Self.list(path + Self.token, in: shop)
             #expect(Array(later.prefix(named.count)) == named)
@@ -264,7 +267,7 @@ import Testing
         }
     }
 
-    @Test func `a transferred purchase is found as its owner's, and not by the token in it`()
+    @Test func `a transferred purchase is found by its owner, and not by the token in it`()
         async throws
     {
         try await withShop(on: .sqlite) { shop in

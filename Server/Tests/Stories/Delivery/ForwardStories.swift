@@ -9,7 +9,7 @@ import StorageSQLite
 import Synchronization
 import Testing
 
-/// Notifications that are forwarded to other backends, as they arrived.
+/// Notifications are forwarded to other backends unchanged.
 @Suite(.serialized) struct ForwardStories {
     private static func rules(
         _ receivers: [Receiver], _ policy: ForwardRules.Policy = .own
@@ -103,7 +103,7 @@ import Testing
         }
     }
 
-    @Test func `an address that is gone is given up at once, not after a week`() async throws {
+    @Test func `an address that answers 410 is given up at once, not after a week`() async throws {
         let receiver = try Receiver(.status(500))
         try await withShop(
             on: .sqlite, notifies: false, forwards: Self.rules([receiver])
@@ -132,7 +132,7 @@ import Testing
             for _ in 0..<ForwardingSettings.attemptsMax {
                 try await shop.simulator.post("/_sim/clock", ["advance": "PT6H"])
             }
-            // More than a week after it arrived.
+            // More than a week has passed since the notification arrived.
             try await shop.simulator.post("/_sim/clock", ["advance": "P5D"])
             let lost = try #require(try await shop.forwards("?state=given_up").first)
             let path = "/v1/forwards/\(try lost.text("document_id"))/retry"
@@ -151,7 +151,7 @@ import Testing
         }
     }
 
-    @Test func `an unknown forward cannot be retried, and an app key may not ask`() async throws {
+    @Test func `an unknown forward cannot be retried, and an app key may not try`() async throws {
         try await withShop(on: .sqlite, notifies: false) { shop in
             let unknown = String(repeating: "0f", count: 32)
             for name in [unknown, "0f", "\(unknown)0f", "x"] {
@@ -180,7 +180,7 @@ import Testing
         }
     }
 
-    @Test func `an address that does not respond delays no other`() async throws {
+    @Test func `an address that does not respond delays no other address`() async throws {
         let (silent, receiver) = (try Receiver(.nothing), try Receiver())
         try await withShop(
             on: .sqlite, notifies: false, forwards: Self.rules([silent, receiver])
@@ -197,7 +197,7 @@ import Testing
         }
     }
 
-    @Test func `sandbox notifications go to the sandbox's addresses only`() async throws {
+    @Test func `sandbox notifications go only to the addresses for the sandbox`() async throws {
         let (receiver, staging) = (try Receiver(), try Receiver())
         var rules = Self.rules([receiver, staging])
         rules.targets[0].environments = [.production]
@@ -227,7 +227,8 @@ import Testing
             #expect(first.status == 503)
             #expect(try first.json["code"] == "forward_not_accepted")
             #expect(shop.engine.counts.notificationsRecorded == 1)
-            // Sent again, as by the App Store: an address that has it does not get it twice.
+            // The notification arrives again, as the App Store repeats it. An address that has
+            // accepted it does not get it again.
             #expect(try await shop.tell(body) == 200)
             #expect(try await shop.tell(body) == 200)
             #expect(quick.arrivals.count == 1 && slow.arrivals.count == 2)
@@ -295,7 +296,7 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(10)), arguments: StoryDatabase.allCases)
-    func `a server that is killed between storing and forwarding forwards after a restart`(
+    func `a server that is killed after storing a notification forwards it after a restart`(
         database: StoryDatabase
     ) async throws {
         let receiver = try Receiver()
@@ -332,14 +333,14 @@ import Testing
     }
 }
 
-/// The bodies that were posted.
+/// Counts the bodies that were posted.
 private final class Tally: Sendable {
     private let found = Mutex<[Bool]>([])
     var all: [Bool] { found.withLock { $0 } }
     func add(_ isBody: Bool) { found.withLock { $0.append(isBody) } }
 }
 
-/// A disk that is full.
+/// A database that refuses every write, as a full disk does.
 private struct RefusingDatabase: DatabaseDriver {
     let dialect = Dialect.sqlite
 
@@ -358,7 +359,7 @@ private struct RefusingDatabase: DatabaseDriver {
     func close() {}
 }
 
-/// Gives each buyer without a name a name of their own.
+/// Makes a new name for each buyer who has none.
 private let buyers = Atomic(0)
 
 extension Shop {
@@ -383,7 +384,7 @@ extension Shop {
         return statuses
     }
 
-    /// Processes everything that is due.
+    /// Does all work that is due.
     fileprivate func settle() async throws {
         try await simulator.post("/_sim/clock", ["advance": "PT1S"])
     }

@@ -1,7 +1,7 @@
 import Foundation
 import Synchronization
 
-/// Another backend, on a port of this machine: receives what is posted, and responds as a test
+/// Another backend on a port of this machine. It receives what is posted and responds as the test
 /// says.
 final class Receiver: Sendable {
     struct Arrival: Hashable, Sendable {
@@ -16,7 +16,7 @@ final class Receiver: Sendable {
         case answer(Int, headers: [String: String], body: String)
         /// A reply that depends on the request.
         case chosen(@Sendable (Arrival) -> Int)
-        /// Never responds, while the connection stays open.
+        /// Keeps the connection open and never responds.
         case nothing
     }
 
@@ -31,11 +31,11 @@ final class Receiver: Sendable {
 
     private let state: Mutex<State>
     private let port: UInt16
-    /// Bound but never listening: it reserves the port, so that no other process gets it while the
-    /// receiver is stopped.
+    /// A socket that is bound but never listens. It reserves the port, so that no other process
+    /// gets the port while the receiver is stopped.
     private let keeper: Int32
 
-    /// - Parameter replies: used one after the other; the last one is used for all further
+    /// - Parameter replies: used one after the other; the last reply is used for all further
     ///   requests.
     init(_ replies: Reply...) throws {
         state = Mutex(State(replies: replies.isEmpty ? [.status(200)] : replies))
@@ -49,7 +49,7 @@ final class Receiver: Sendable {
     }
 
     var url: String { origin + "/apple" }
-    /// The address as the server shows it: without the path.
+    /// The address as the server shows it, without the path.
     var origin: String { "http://127.0.0.1:\(port)" }
     var arrivals: [Arrival] { state.withLock { $0.arrivals } }
     /// The header fields of each request, with names in lower case.
@@ -57,7 +57,7 @@ final class Receiver: Sendable {
 
     func reply(_ replies: Reply...) { state.withLock { $0.replies = replies } }
 
-    /// A socket of this machine, and its port: the wished one, or any port if that is 0.
+    /// A socket of this machine and its port: the wished port, or any free port if that is 0.
     private static func bound(to port: UInt16) throws -> (socket: Int32, port: UInt16) {
         let socket = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         var yes: Int32 = 1
@@ -79,7 +79,7 @@ final class Receiver: Sendable {
         return (socket, UInt16(bigEndian: address.sin_port))
     }
 
-    /// Begins to listen, at the same port as before.
+    /// Listens at the same port as before.
     func listen() throws {
         let listener = try Self.bound(to: port).socket
         guard Foundation.listen(listener, 128) == 0 else {

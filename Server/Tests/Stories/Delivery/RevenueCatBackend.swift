@@ -1,14 +1,14 @@
 import AppStoreFormats
 import Ledger
 
-/// A backend that follows RevenueCat's documentation. Purchases open access until their end;
-/// EXPIRATION and refunds close it. For a TRANSFER it first opens everything for the new owner, and
-/// then closes everything for the former one. It knows nothing else.
+/// A backend that follows RevenueCat's documentation. A purchase opens access until its end;
+/// EXPIRATION and refunds close it. For a TRANSFER the backend first opens all access for the new
+/// owner, and then closes all access of the former owner. It has no other source of knowledge.
 struct RevenueCatBackend {
-    /// The access that one chain of renewals, or one purchase, gives by one product.
+    /// The access that a chain of renewals, or a single purchase, gives by one product.
     private struct Right {
         var entitlements: Set<String>
-        /// Nil if it does not end by itself.
+        /// Nil if the access does not end by itself.
         var until: Int64?
     }
 
@@ -18,7 +18,7 @@ struct RevenueCatBackend {
     }
 
     private var rights: [String: [Place: Right]] = [:]
-    /// The ids of each customer, grouped by the first of them that was seen.
+    /// The ids of each customer, grouped by the id that was seen first.
     private var customers: [String: String] = [:]
 
     /// The entitlements that are open for a customer with these ids.
@@ -70,7 +70,7 @@ struct RevenueCatBackend {
         (ids?.array ?? []).compactMap(\.string).map { customers[$0] ?? $0 }
     }
 
-    /// The customer of an event, who has all of its ids from now on.
+    /// Returns the customer of an event, and gives the customer all ids in the event.
     private mutating func join(_ event: JSON) -> String? {
         guard let id = event["app_user_id"]?.string else { return nil }
         let ids = [id] + (event["aliases"]?.array ?? []).compactMap(\.string)

@@ -6,12 +6,12 @@ import Testing
 
 @testable import Simulator
 
-/// Compares what webhooks, answers, the export and the simulator's books say about the same
-/// transactions, over random lives.
+/// Plays random lives, and compares what webhooks, answers, the export and the simulator's books
+/// say about the same transactions.
 @Suite(.serialized) struct RevenueCatLifeStories {
     private static let accounts = 80
     private static let months = 8
-    /// Times at which the app posts new purchases, and everything is compared.
+    /// How often the app posts new purchases and everything is compared.
     private static let samples = 10
 
     @Test func `all outputs agree on every transaction, and every payer has access`() async throws {
@@ -32,7 +32,7 @@ import Testing
                 let time = ISODuration(
                     days: days - 1, milliseconds: Int64.random(in: 0..<172_800_000, using: &dice))
                 try await shop.store.advance(by: time)
-                // Some apps are opened long after Apple's notifications arrived.
+                // Some apps are opened only long after Apple's notifications have arrived.
                 let posts = sample == Self.samples ? 1 : 0.5
                 try await crowd.post { Double.random(in: 0..<1, using: &dice) < posts }
                 try await crowd.check("sample \(sample) of seed \(seed)")
@@ -43,8 +43,8 @@ import Testing
     }
 }
 
-/// The customers of a population, with an app that posts their purchases at intervals, and a
-/// backend that receives webhooks.
+/// The customers of a population. Their app posts purchases at intervals, and a backend receives
+/// webhooks.
 private struct RevenueCatCrowd {
     private let shop: DirectShop
     private let webhooks: PostedWebhooks
@@ -52,7 +52,7 @@ private struct RevenueCatCrowd {
     private var backend = RevenueCatBackend()
     private var events: [JSON] = []
     private var posted: Set<String> = []
-    /// The accounts whose app has been opened, each with its ids.
+    /// The ids of each account whose app has been opened.
     private var ids: [String: [String]] = [:]
 
     init(_ shop: DirectShop, _ webhooks: PostedWebhooks, _ names: [String]) {
@@ -99,8 +99,8 @@ private struct RevenueCatCrowd {
 
     // MARK: - Answers
 
-    /// Everything that is open by the answer is open at the backend, and everything that has ended
-    /// by the answer is closed there.
+    /// Expects that the backend has open all access that is open by the answer, and closed all that
+    /// has ended by the answer.
     func check(_ place: String) async throws {
         let now = shop.store.clock.milliseconds
         for (name, ids) in ids {
@@ -117,15 +117,16 @@ private struct RevenueCatCrowd {
                     state.entitlements.filter { $0.value.isOpen }.map(\.key.rawValue))
                 try checkFree(state, place)
             }
-            #expect(isOpen.isSubset(of: open), "\(name) was shut out: \(place)")
+            #expect(isOpen.isSubset(of: open), "\(name) lacks access: \(place)")
             let once: Set = ["seeds", "season"]
             #expect(
                 open.subtracting(once).isSubset(of: isOpen.union(mayBeOpen)),
-                "\(name) has too much: \(place)")
+                "\(name) has too much access: \(place)")
         }
     }
 
-    /// The last webhook of each present period has the same state and price as the answer.
+    /// Expects that the last webhook of each current period has the same state and price as the
+    /// answer.
     private func checkFree(_ state: CustomerState, _ place: String) throws {
         for purchase in state.purchases {
             guard let access = purchase.access,
@@ -153,8 +154,8 @@ private struct RevenueCatCrowd {
         events.filter { types.contains($0["type"]?.string ?? "") }
     }
 
-    /// No purchase changes its owner here. Each transaction arrives once, and each subscription
-    /// starts once.
+    /// Expects one webhook for each transaction and one start for each subscription. No purchase
+    /// changes its owner in these lives.
     func checkCounts(_ place: String) async throws {
         #expect(events(of: ["TRANSFER"]).isEmpty, "\(place)")
         #expect(Set(events.compactMap { $0["id"]?.string }).count == events.count, "\(place)")
@@ -173,7 +174,7 @@ private struct RevenueCatCrowd {
 
     // MARK: - Books and export
 
-    /// A transaction of the books, and the one before it in its chain.
+    /// A transaction in the books, and the previous transaction of its chain.
     private struct Booked {
         var transaction: StoreTransaction
         var before: StoreTransaction?
@@ -183,7 +184,7 @@ private struct RevenueCatCrowd {
     private func booked() async -> [String: Booked] {
         var found: [String: Booked] = [:]
         for subscription in Array(await shop.store.world.subscriptions.all) {
-            // Added seats have the number of their period, and do not convert a trial.
+            // Added seats have the number of their period and do not convert a trial.
             let periods = subscription.transactions.filter(\.beginsPeriod)
             for (index, transaction) in periods.enumerated() {
                 found[transaction.id] = Booked(
@@ -218,8 +219,8 @@ private struct RevenueCatCrowd {
         return rows
     }
 
-    /// Each webhook about a transaction agrees with the transaction's row in the export and with
-    /// the books.
+    /// Expects that each webhook about a transaction agrees with the transaction's row in the
+    /// export and with the books.
     func checkExport(_ place: String) async throws {
         let (booked, exported) = (await booked(), try await exported())
         var seen: [String: Int] = [:]
@@ -240,14 +241,14 @@ private struct RevenueCatCrowd {
             "BILLING_ISSUE", "PRODUCT_CHANGE",
         ]
         for type in expected {
-            #expect(seen[type, default: 0] > 0, "\(type) was not seen: \(place)")
+            #expect(seen[type, default: 0] > 0, "no webhook was \(type): \(place)")
         }
         let conversions = events.filter { $0["is_trial_conversion"] == true }
         #expect(conversions.count > 3, "\(place)")
     }
 }
 
-/// One webhook about a transaction, its row of the export, and its entry in the books.
+/// A webhook about a transaction, the transaction's row in the export, and its entry in the books.
 private struct RevenueCatComparison {
     let event: JSON
     let type: String
@@ -256,7 +257,7 @@ private struct RevenueCatComparison {
     let before: StoreTransaction?
     let number: Int
 
-    /// The differences in words: each fact as the webhook, the export and the books have it.
+    /// The differences in words. Each has the value in the webhook, in the export and in the books.
     var differences: [String] {
         var facts: [(String, String, String, String)] = [
             ("period_type", text("period_type"), exportedPeriodType, bookedPeriodType),
@@ -268,7 +269,7 @@ private struct RevenueCatComparison {
             ("offer_code", text("offer_code"), value("offer"), book.offer?.id ?? "-"),
             ("currency", text("currency"), value("purchased_currency"), book.storefront.currency),
         ]
-        // A webhook names the charged amount; the export deducts the refunds of single seats.
+        // A webhook contains the charged amount. The export subtracts the refunds of single seats.
         let isPayment = ["INITIAL_PURCHASE", "RENEWAL", "NON_RENEWING_PURCHASE"].contains(type)
         if isPayment, book.seats.map({ $0.refunds.isEmpty }) ?? true {
             let paid = book.ownership == .purchased ? book.price : 0
@@ -336,7 +337,7 @@ private struct RevenueCatComparison {
         }
     }
 
-    /// Such as `9.99`, with a third digit only if it is not zero.
+    /// Formats an amount such as `9.99`, with a third digit only if that is not zero.
     private static func decimal(_ thousandths: Int64) -> String {
         let (units, rest) = thousandths.quotientAndRemainder(dividingBy: 1000)
         let digits = "\(rest + 1000)".dropFirst()

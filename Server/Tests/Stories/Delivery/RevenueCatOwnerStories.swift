@@ -21,15 +21,15 @@ import Testing
         return app
     }
 
-    /// How a server learns of an ordinary purchase.
+    /// How the server learns of an ordinary purchase.
     enum Coming: String, CaseIterable, Sendable {
         case byNotificationFirst
         case byAppFirst
-        /// The app has set the token that the server made.
+        /// The app has set an account token that the server made.
         case withToken
-        /// The app has set the customer's own id as the token, and has not posted anything yet.
+        /// The app has set the customer's own id as the token, and posts the purchase later.
         case withOwnID
-        /// The same, and the app never posts.
+        /// The app has set the customer's own id as the token, and never posts.
         case neverPosted
     }
 
@@ -56,7 +56,7 @@ import Testing
                 #expect(try await shop.post(bought, as: customer) == 200)
             }
             try await shop.advance("P32D")
-            // A restore, by the same person.
+            // The same person restores the purchase.
             if coming != .neverPosted {
                 #expect(try await shop.post(bought, as: customer) == 200)
             }
@@ -69,7 +69,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `events from before a purchase had an owner arrive in order when it is linked`(
+    func `when a purchase gets an owner, its earlier events arrive in order`(
         database: StoryDatabase
     ) async throws {
         let receiver = try Receiver()
@@ -87,7 +87,7 @@ import Testing
             #expect(receiver.webhooks.allSatisfy { $0["app_user_id"] == "anna" })
             let times = receiver.webhooks.compactMap { $0["event_timestamp_ms"]?.integer }
             #expect(times == times.sorted() && Set(times).count > 2)
-            // Nothing is delivered twice.
+            // No webhook is delivered twice.
             #expect(try await shop.post(bought, as: "anna") == 200)
             try await shop.advance("PT1M")
             #expect(receiver.webhooks.count == types.count)
@@ -95,7 +95,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `a TRANSFER is sent whenever the owner changes, and never otherwise`(
+    func `a TRANSFER is sent exactly when the owner changes`(
         database: StoryDatabase
     ) async throws {
         let receiver = try Receiver()
@@ -107,7 +107,7 @@ import Testing
                 "original_transaction_id": .string(try bought.text("original_transaction_id")),
                 "reason": "ticket",
             ]
-            // Support confirms that it is hers, gives it to ben, and undoes that.
+            // Support confirms that the purchase is anna's, moves it to ben, and undoes the move.
             try await shop.support.post("/v1/customers/anna/transfers", order)
             try await shop.advance("PT1M")
             #expect(receiver.transfers.isEmpty)
@@ -121,7 +121,7 @@ import Testing
             #expect(undone.status == 200)
             try await shop.advance("PT1M")
             #expect(receiver.transfers == [.init(["anna"], ["ben"]), .init(["ben"], ["anna"])])
-            // Her other id is not another owner.
+            // An alias of anna is not another owner.
             try await shop.support.post(
                 "/v1/customers/anna/aliases", ["customer_id": "anna@home"])
             #expect(try await shop.post(bought, as: "anna@home") == 200)
@@ -196,7 +196,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `a pack's credits in two currencies are one transaction, and so is its refund`(
+    func `a pack's credits in two currencies are one transaction, and its refund is one, too`(
         database: StoryDatabase
     ) async throws {
         let receiver = try Receiver()
@@ -225,7 +225,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `waiting events from before the owner was known arrive after a change of format`(
+    func `events from before the owner was known arrive after a change of format`(
         database: StoryDatabase
     ) async throws {
         let receiver = try Receiver(.status(500))
@@ -247,7 +247,7 @@ import Testing
     }
 }
 
-/// The former and the new owner in one TRANSFER.
+/// The former owner and the new owner in a TRANSFER.
 private struct OwnerChange: Hashable {
     var from: [String]
     var to: [String]
@@ -256,7 +256,7 @@ private struct OwnerChange: Hashable {
 }
 
 extension Receiver {
-    /// A webhook that arrived in RevenueCat's form, and whether it was accepted.
+    /// The webhooks that arrived in RevenueCat's form, each with whether it was accepted.
     fileprivate var webhooks: [JSON] {
         postings.compactMap { (try? JSON(parsing: $0.body))?["event"] }
     }

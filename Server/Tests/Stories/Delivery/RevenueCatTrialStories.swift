@@ -7,7 +7,7 @@ import Testing
 
 @testable import Program
 
-/// Free periods, and the payments after them, in each output.
+/// Free periods and the payments after them, in each output.
 @Suite(.serialized) struct RevenueCatTrialStories {
     @Test(arguments: StoryDatabase.allCases)
     func `the first payment after a trial is a conversion in webhook, export and report`(
@@ -66,7 +66,8 @@ import Testing
     @Test func `a free period by an offer code is a trial in each output`() async throws {
         let webhooks = PostedWebhooks()
         try await DirectShop.open(webhooks: webhooks) { shop in
-            // Ben has subscribed before, and comes back by the code; anna is new.
+            // Ben has subscribed before and comes back with the code. Anna has not subscribed
+            // before.
             for (name, isNew) in [("ben", false), ("anna", true)] {
                 try await shop.store.addDevice(account: name)
                 if !isNew {
@@ -80,7 +81,7 @@ import Testing
                 let truth = try await shop.store.groundTruth(of: name).purchases
                 #expect(truth.map(\.state) == [.trial])
             }
-            // Two months are free.
+            // Two months are free with the code.
             try await shop.pass("P63D")
             try await shop.deliver()
             let events = webhooks.take()
@@ -129,8 +130,8 @@ extension Shop {
 }
 
 extension DirectShop {
-    /// Subscribes an account, whose app posts the purchase, and switches renewal off so that the
-    /// given number of months is paid.
+    /// Subscribes an account whose app posts the purchase, and switches renewal off so that exactly
+    /// this number of months is paid.
     fileprivate func subscribe(_ name: String, _ offer: String, months: Int) async throws {
         let bought = try await store.purchase(
             PurchaseOrder("tiers.silver", offerID: offer), on: "\(name)-1")

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Program
 
-/// The webhooks that a handler of RevenueCat's webhooks receives.
+/// What a handler for RevenueCat's webhooks receives from us.
 @Suite(.serialized) struct RevenueCatWebhookStories {
     private static func app(_ receiver: Receiver) -> AppConfiguration {
         var app = birds
@@ -21,7 +21,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `each transaction of the App Store's books arrives once, with its customer`(
+    func `each transaction in the App Store's books arrives once, with its customer`(
         database: StoryDatabase
     ) async throws {
         let receiver = try Receiver()
@@ -45,7 +45,8 @@ import Testing
                 "INITIAL_PURCHASE", "RENEWAL", "BILLING_ISSUE", "CANCELLATION", "EXPIRATION",
             ]
             for type in expected { #expect(types.contains(type), "\(types)") }
-            // The customer is the one who posted the purchase, as soon as that is known.
+            // The customer is the one who posted the purchase, as soon as the server knows that
+            // customer.
             let owner = events.drop { $0["type"] != "TRANSFER" && $0["app_user_id"] != "anna" }
             #expect(
                 owner.allSatisfy { $0["app_user_id"] == "anna" || $0["type"] == "TRANSFER" },
@@ -57,7 +58,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `an event that becomes several webhooks is delivered in order, and replayed whole`(
+    func `an event that becomes several webhooks is delivered in order and replayed whole`(
         database: StoryDatabase
     ) async throws {
         let receiver = try Receiver()
@@ -66,7 +67,7 @@ import Testing
             #expect(try await shop.post(bought, as: "anna") == 200)
             let chain = try bought.text("original_transaction_id")
             try await shop.simulator.post("/_sim/subscriptions/\(chain)/fail-billing")
-            // The second one is refused, so the following ones wait.
+            // The receiver refuses the second webhook, so the following ones wait.
             receiver.reply(
                 .chosen {
                     String(decoding: $0.body, as: UTF8.self).contains("\"CANCELLATION\"")
@@ -97,7 +98,7 @@ import Testing
         }
     }
 
-    @Test func `after a change of format, a replay has the new form`() async throws {
+    @Test func `after a change of format, a replay uses the new format`() async throws {
         let receiver = try Receiver()
         try await withShop(on: .sqlite) { shop in
             let added = try await shop.support.post("/v1/webhooks", ["url": .string(receiver.url)])
@@ -119,10 +120,10 @@ import Testing
         message.split(separator: "_").prefix(3).joined(separator: "_")
     }
 
-    /// A webhook whose deliveries all failed gets another format, and is compared with one that had
-    /// this format from the start.
+    /// Compares two webhooks: one got another format after all its deliveries had failed, the other
+    /// had this format from the start.
     @Test(arguments: StoryDatabase.allCases, WebhookFormat.allCases)
-    func `after a change of format, each waiting event arrives whole in the new form`(
+    func `after a change of format, each waiting event arrives whole in the new format`(
         database: StoryDatabase, format: WebhookFormat
     ) async throws {
         let (receiver, other) = (try Receiver(.status(500)), try Receiver())
@@ -181,7 +182,7 @@ import Testing
         }
     }
 
-    @Test func `a test arrives as RevenueCat's TEST`() async throws {
+    @Test func `a test webhook arrives as RevenueCat's TEST`() async throws {
         let receiver = try Receiver()
         try await withShop(on: .sqlite, app: Self.app(receiver)) { shop in
             try await shop.support.post("/v1/webhooks/crm/test")
@@ -227,12 +228,12 @@ extension Shop {
         ).text("webhook_id")
     }
 
-    /// The id of the event of the failed payment.
+    /// The id of the event about the failed payment.
     fileprivate func failure() async throws -> String {
         try #require(try await events().first { $0["type"] == "billing_failed" }).text("id")
     }
 
-    /// The App Store's books about a device's account.
+    /// The transaction ids in the App Store's books about a device's account.
     fileprivate func transactionIDs(of device: String) async throws -> [String] {
         let books = try await simulator.get("/_sim/devices/\(device)/transactions")
         return try #require(books["signed_transactions"]?.array).map {

@@ -7,7 +7,7 @@ import Testing
 
 @testable import Program
 
-/// Manages webhooks by requests: their settings, secrets, deliveries and replays.
+/// Webhooks are managed by requests: their settings, secrets, deliveries and replays.
 @Suite(.serialized) struct WebhookAPIStories {
     @Test(arguments: StoryDatabase.allCases)
     func `a webhook is added, filtered, changed and deleted, and its secret is shown once`(
@@ -55,7 +55,7 @@ import Testing
         }
     }
 
-    @Test func `both secrets sign during a rotation, and only the new one afterwards`()
+    @Test func `during a rotation both secrets sign, and afterwards only the new secret`()
         async throws
     {
         let receiver = try Receiver()
@@ -80,7 +80,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `after repeated rotations the receiver's secret and the previous one still sign`(
+    func `after repeated rotations, the receiver's secret and the previous one still sign`(
         database: StoryDatabase
     ) async throws {
         let receiver = try Receiver()
@@ -237,7 +237,7 @@ import Testing
     }
 
     @Test
-    func `a configured webhook can only be paused by a request, and invalid ones are refused`()
+    func `requests can only pause a configured webhook, and invalid webhooks are refused`()
         async throws
     {
         let receiver = try Receiver()

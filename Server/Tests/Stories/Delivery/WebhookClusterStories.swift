@@ -6,10 +6,10 @@ import Testing
 
 @testable import Program
 
-/// Webhooks of servers that are killed, and of several servers on one database.
+/// The webhooks of servers that are killed, and of several servers on one database.
 @Suite(.serialized) struct WebhookClusterStories {
-    /// The number of customers, each of whom causes a few events. PERENNIAL_WEBHOOK_CUSTOMERS sets
-    /// another number, such as 10000.
+    /// The number of customers. Each causes a few events. PERENNIAL_WEBHOOK_CUSTOMERS sets another
+    /// number, such as 10000.
     private static let customers =
         ProcessInfo.processInfo.environment["PERENNIAL_WEBHOOK_CUSTOMERS"].flatMap(Int.init) ?? 300
     private static let eventsPerCustomer = 3
@@ -48,7 +48,7 @@ import Testing
                     wire.bearer = program.key
                     let count = receiver.arrivals.count
                     try await Self.give(1...20, at: [wire])
-                    // While it reads the log, renders, posts, or records.
+                    // The kill comes while the server reads the log, renders, posts or records.
                     try await eventually("webhooks of round \(round)", within: 120) {
                         receiver.arrivals.count >= count + round * 3
                     }
@@ -95,8 +95,8 @@ import Testing
         }
     }
 
-    /// The database is new, so the first notifications find it without statistics, and all rows are
-    /// on the same pages.
+    /// In a new database, the first notifications find no statistics, and all rows are on the same
+    /// pages.
     @Test(.timeLimit(.minutes(10)))
     func `two servers refuse no notification while they post webhooks and answer requests`()
         async throws
@@ -142,8 +142,8 @@ import Testing
         return found
     }
 
-    /// Causes events of each customer. Retries if a server is gone: the idempotency key makes it
-    /// one grant.
+    /// Causes events of each customer. If a server is gone, repeats the request: the idempotency
+    /// key makes it one grant.
     private static func give(_ customers: ClosedRange<Int>, at wires: [Wire]) async throws {
         await withTaskGroup { group in
             for writer in 0..<writers {
@@ -169,7 +169,7 @@ import Testing
         }
     }
 
-    /// Waits until every event of the log has arrived, each after the earlier ones of its customer.
+    /// Waits until every event of the log has arrived, in each customer's order.
     private static func expectAll(
         _ receiver: Receiver, _ program: ServerProgram, at wire: Wire
     ) async throws {

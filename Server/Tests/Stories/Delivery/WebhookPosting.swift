@@ -16,8 +16,8 @@ struct WebhookPosting: Sendable {
         self.body = body
     }
 
-    /// Whether it was signed with the secret, by an independent implementation of Standard
-    /// Webhooks.
+    /// Whether the webhook was signed with the secret. Uses an independent implementation of
+    /// Standard Webhooks.
     func isSigned(with secret: String) -> Bool {
         guard let key = Data(base64Encoded: String(secret.dropFirst("whsec_".count))) else {
             return false

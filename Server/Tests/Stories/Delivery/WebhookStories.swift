@@ -39,7 +39,7 @@ import Testing
             #expect(Set(postings.map(\.id)) == Set(try events.map { "birds_\(try $0.text("id"))" }))
             for posting in postings {
                 let event = try #require(posting.event)
-                // The event has exactly the API's form.
+                // The body contains the event exactly as the API returns it.
                 #expect(events.contains(event))
                 #expect(posting.id == "birds_\(try event.text("id"))")
                 #expect(posting.isSigned(with: webhookSecret))
@@ -87,7 +87,7 @@ import Testing
         }
     }
 
-    /// Verified by the library of Standard Webhooks for Python, if it is installed.
+    /// Verifies the webhook with the library of Standard Webhooks for Python, if it is installed.
     private static func checkByLibrary(_ posting: WebhookPosting) throws {
         let python = ProcessInfo.processInfo.environment["PERENNIAL_PYTHON"] ?? "python3"
         let script = """
@@ -133,7 +133,7 @@ import Testing
             #expect(Set(receiver.postings.filter { $0.customer == "ben" }.map(\.id)).count == 3)
             for pause: JSON in ["PT7S", "PT7M", "PT40M"] { try await shop.advance(pause) }
             let tried = receiver.postings.filter { $0.customer == "anna" }
-            // Attempts at once, after 5 s, 5 min, and 30 min, of the first event only.
+            // The first event alone is tried: immediately, and after 5 s, 5 min and 30 min.
             #expect(tried.count == 4)
             #expect(Set(tried.map(\.id)).count == 1 && Set(tried.map(\.body)).count == 1)
             receiver.reply(.status(200))
@@ -229,7 +229,7 @@ import Testing
             #expect(try await shop.deliveries("").first?["last_status"] == 302)
             try await shop.advance("PT8S")
             #expect(receiver.arrivals.count == 2)
-            // The webhook as a whole waits, too.
+            // The other deliveries of the webhook wait, too.
             try await shop.give("ben")
             try await shop.advance("PT8M")
             #expect(receiver.arrivals.count == 2)
@@ -264,7 +264,7 @@ import Testing
             try await shop.advance("P1D")
             let later = receiver.postings.dropFirst(count)
             #expect(later.allSatisfy { !String(decoding: $0.body, as: UTF8.self).contains("anna") })
-            // The events themselves are still delivered, with the pseudonym.
+            // The events are still delivered, with the pseudonym in place of the customer.
             #expect(Set(later.map(\.id)).count == 4)
             #expect(try await shop.deliveries("?state=waiting").isEmpty)
         }
@@ -272,10 +272,10 @@ import Testing
 }
 
 extension WebhookStories {
-    /// A delivery may be waiting for its response when its customer is erased. The next delivery of
-    /// that customer starts all the same.
+    /// A delivery may wait for its response while its customer is erased. The customer's next
+    /// delivery must still start.
     @Test(arguments: StoryDatabase.allCases)
-    func `a response after an erasure starts the next delivery, and is not stored`(
+    func `a response that arrives after an erasure starts the next delivery, and is not stored`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database) { shop in

@@ -1,10 +1,10 @@
 import AppStoreFormats
 import Testing
 
-/// The author of a request, as the log and the history keep it.
+/// The author of a request in the log and in the history.
 @Suite struct AuthorStories {
     @Test(arguments: StoryDatabase.allCases)
-    func `an event names the key and the person, and the history says so`(
+    func `an event names the key and the person of its request, and the history shows both`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database) { shop in

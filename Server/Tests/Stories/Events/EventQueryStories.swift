@@ -3,9 +3,10 @@ import Foundation
 import Storage
 import Testing
 
-/// The log as an operator reads it at a SQL prompt.
+/// The event log as an operator reads it with SQL.
 @Suite(.serialized) struct EventQueryStories {
-    /// A trial with a refund, a sandbox purchase, a grant, a wallet, and a purchase that moves.
+    /// Plays a trial with a refund, a sandbox purchase, a grant, a wallet, and a purchase that
+    /// moves to another customer.
     private static func play(in shop: Shop) async throws {
         let simulator = shop.simulator
         #expect(try await shop.post(try await shop.buyMonth("anna"), as: "anna") == 200)
@@ -34,7 +35,7 @@ import Testing
         try await simulator.post("/_sim/clock", ["advance": "PT1H"])
     }
 
-    /// The rows of a query, all columns as text.
+    /// The rows of a query, with all columns as text.
     private static func rows(
         _ query: String, _ columns: [String], in shop: Shop
     ) async throws -> [[String?]] {
@@ -49,7 +50,7 @@ import Testing
         }
     }
 
-    /// The queries of docs/events.md, in their order.
+    /// The queries in docs/events.md, in their order.
     private static func pageQueries() throws -> [String] {
         let page = URL(filePath: #filePath).deletingLastPathComponent()
             .appending(path: "../../../../docs/events.md").standardized
@@ -58,7 +59,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `the page's queries give the same true answers on both databases`(
+    func `the queries in docs/events.md give the same correct rows on both databases`(
         database: StoryDatabase
     ) async throws {
         let queries = try Self.pageQueries()
@@ -76,7 +77,7 @@ import Testing
                     })
             let money = try await Self.rows(
                 queries[1], ["month", "currency", "revenue"], in: shop)
-            // The databases format the digits of a sum differently.
+            // The two databases format the digits of a sum differently.
             let sums = try money.map { row -> [String?] in
                 let sum = try #require(row[2].flatMap { Decimal(string: $0) })
                 return [row[0], row[1], "\(sum)"]
@@ -88,7 +89,7 @@ import Testing
         }
     }
 
-    /// By month and currency, in production.
+    /// The revenue in production by month and currency.
     private static func revenue(of events: [JSON]) -> [[String?]] {
         var sums: [[String]: Decimal] = [:]
         for event in events where event["environment"] == "production" {
@@ -123,10 +124,10 @@ import Testing
                 }
                 #expect(row[7] == Self.text(event["cause"]?["document_id"]))
                 var details = Self.leaves(try JSON(parsing: Array((row[8] ?? "").utf8)))
-                // The evidence of the link, which the API omits.
+                // The API omits the evidence of a link.
                 details["evidence"] = nil
                 var api = Self.leaves(event)
-                // Counted when the event is read.
+                // The API counts this value when the event is read.
                 api["earlier_events"] = nil
                 for name in columns + ["id", "purchase_id"] { api[name] = nil }
                 if row[7] != nil { (api["cause.kind"], api["cause.document_id"]) = (nil, nil) }
@@ -140,7 +141,7 @@ import Testing
         return value.string ?? value.text
     }
 
-    /// All values that are not null, by their path.
+    /// All values except null, by their paths.
     private static func leaves(_ value: JSON, at path: String = "") -> [String: String] {
         guard let members = value.members else { return text(value).map { [path: $0] } ?? [:] }
         return members.reduce(into: [:]) { leaves, member in

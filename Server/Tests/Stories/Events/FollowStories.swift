@@ -3,7 +3,7 @@ import Eventually
 import Foundation
 import Testing
 
-/// `perennial events follow` in its own process, beside servers that stop and start.
+/// Runs `perennial events follow` in its own process while servers stop and start.
 @Suite(.serialized) struct FollowStories {
     private static let count = 20
 
@@ -73,7 +73,7 @@ import Testing
         }
     }
 
-    /// Begins to follow. The returned function returns the lines that were printed.
+    /// Begins to follow. The returned function returns the lines printed so far.
     private static func follow(
         _ program: ServerProgram, in folder: TemporaryFolder, _ arguments: [String]
     ) throws -> (ServerProgram.Running, () throws -> [Substring]) {

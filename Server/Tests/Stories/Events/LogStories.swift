@@ -4,7 +4,7 @@ import Eventually
 import Ledger
 import Testing
 
-/// The log over HTTP, as another program reads it.
+/// Another program reads the log over HTTP.
 @Suite(.serialized) struct LogStories {
     private func events(of shop: Shop, _ query: String = "") async throws -> [JSON] {
         let reader = Wire(base: shop.server.base, bearer: Shop.secretKey)
@@ -14,7 +14,7 @@ import Testing
     private func types(_ events: [JSON]) -> [String] { events.compactMap { $0["type"]?.string } }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `events of elapsed time are emitted once the simulator's clock answers`(
+    func `events that elapsed time causes are emitted once the simulator's clock answers`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database, notifies: false) { shop in
@@ -35,7 +35,8 @@ import Testing
         }
     }
 
-    /// A welcome mail needs an address: `linked` has it, and says that there are earlier events.
+    /// A program that sends a welcome mail needs the mail's address. The event `linked` has the
+    /// customer, and says that there are earlier events.
     @Test(arguments: StoryDatabase.allCases)
     func `events from before a purchase was linked are in its customer's history`(
         database: StoryDatabase

@@ -1,7 +1,7 @@
 import Logging
 import Synchronization
 
-/// A server's log, kept so that a story can read it.
+/// Records the log of a server for a story.
 final class RecordedLog: Sendable {
     struct Line: Hashable, Sendable {
         var level: Logger.Level

@@ -27,7 +27,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `receipts in a file are linked to their customers, as the books say`(
+    func `receipts in a file are linked to their customers, as the simulator's books say`(
         database: StoryDatabase
     ) async throws {
         let folder = try TemporaryFolder()
@@ -62,7 +62,7 @@ import Testing
                 let facts = history.filter { $0.kind == .fact }.map(\.sentence)
                 #expect(!facts.isEmpty && facts.allSatisfy { $0.contains("an imported file") })
             }
-            // The import is complete: a second run has nothing to do, and a new one changes
+            // The import is complete: a second run has nothing left to do, and a new import changes
             // nothing.
             for isAnew in [false, true] {
                 let again = try await Self.run(
@@ -74,7 +74,7 @@ import Testing
         }
     }
 
-    @Test func `a purchase that is linked to a customer stays theirs, and the report says so`()
+    @Test func `a purchase that is already linked stays with its customer, and the report says so`()
         async throws
     {
         let folder = try TemporaryFolder()
@@ -95,7 +95,7 @@ import Testing
     private static let token = "0f4c7b9e-1d2a-4c3b-8e5f-6a7b8c9d0e1f"
 
     @Test(arguments: ["import", "document", "support"], StoryDatabase.allCases)
-    func `an imported old receipt gives no lasting right to a purchase that names another`(
+    func `an imported old receipt gives no lasting right to a purchase that names another customer`(
         first: String, database: StoryDatabase
     ) async throws {
         try await withShop(on: database, notifies: false) { shop in
@@ -117,8 +117,8 @@ import Testing
                         "reason": "ticket 7",
                     ])
             }
-            // A decision by support stays; otherwise the purchase goes to the customer it names,
-            // whatever came first.
+            // A decision by support stays. Otherwise the purchase goes to the customer whom it
+            // names, in whatever order the import and the purchase came.
             let isBens = first == "support"
             #expect(try await shop.post(bought, as: Self.token) == (isBens ? 409 : 200))
             for (name, has) in [("ben", isBens), (Self.token, !isBens)] {
@@ -132,7 +132,7 @@ import Testing
     @Test(
         arguments: [OwnershipClaim.RestorePolicy.keep, .transfer],
         [ImportKind.receipts, .originalTransactionIDs])
-    func `the restore policy applies to imports as to purchases posted by devices`(
+    func `the restore policy applies to imports as to purchases that devices post`(
         policy: OwnershipClaim.RestorePolicy, kind: ImportKind
     ) async throws {
         var app = birds
@@ -227,7 +227,7 @@ import Testing
         }
     }
 
-    @Test func `an import slows down as often as it is rate-limited, and misses nothing`()
+    @Test func `an import slows down each time the App Store limits its rate, and misses nothing`()
         async throws
     {
         let folder = try TemporaryFolder()
@@ -284,7 +284,7 @@ import Testing
         ]
         if killing {
             let running = try program.begin(arguments)
-            // A part of it is read.
+            // A third of the file is imported before the kill.
             try await eventually("a third is imported") {
                 try await program.linesImported() > rows / 3
             }
@@ -309,7 +309,7 @@ private final class Pauses: Sendable {
 }
 
 extension Shop {
-    /// The id of the first transaction.
+    /// Returns the id of the first transaction.
     fileprivate func buy(_ name: String, _ more: [String: JSON] = [:]) async throws -> String {
         try await addDevice(name, more)
         let bought = try await simulator.post(
@@ -317,7 +317,7 @@ extension Shop {
         return try bought.text("original_transaction_id")
     }
 
-    /// A row for each of them.
+    /// Five customers buy. Returns a row of the file for each of them.
     fileprivate func fiveWhoBought() async throws -> [String] {
         var rows: [String] = []
         for number in 1...5 { rows.append("c\(number),\(try await buy("c\(number)"))") }
@@ -330,7 +330,7 @@ extension Shop {
 }
 
 extension ServerProgram {
-    /// The part that is written so far.
+    /// The number of lines imported so far.
     fileprivate func linesImported() async throws -> Int {
         guard FileManager.default.fileExists(atPath: database) else { return 0 }
         let opened = try engine.open(database)

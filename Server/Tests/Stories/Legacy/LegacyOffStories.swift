@@ -51,14 +51,14 @@ import Testing
         }
     }
 
-    @Test func `notifications of version 1 are refused, those of version 2 are accepted`()
+    @Test func `notifications of version 1 are refused, and those of version 2 are accepted`()
         async throws
     {
         try await withShop(on: .sqlite, app: Self.app, announcements: .both) { shop in
             try await shop.addDevice("anna")
             _ = try await shop.simulator.post(
                 "/_sim/devices/anna-1/purchases", ["product_id": "pro.monthly"])
-            // Both were delivered before the purchase request was answered.
+            // Both notifications were delivered before the purchase request was answered.
             #expect(shop.engine.counts.notificationsRecorded == 1)
             #expect(shop.engine.counts.notificationsRefused >= 1)
             let v1: JSON = [

@@ -6,11 +6,12 @@ import Simulator
 import Storage
 import Testing
 
-/// Lives of which the server gets only formats from before StoreKit 2: receipts, answers of
-/// verifyReceipt, notifications of version 1.
+/// The server gets only formats from before StoreKit 2: receipts, answers of verifyReceipt,
+/// notifications of version 1.
 @Suite(.serialized) struct LegacyStories {
-    /// Version 1 has no notification for some events, and the server asks only at the period's end.
-    /// Answers about such events are compared with the books only at the end of a life.
+    /// Version 1 has no notification for some events, and the server asks the App Store only at the
+    /// end of the period. For lives with such events, answers are compared with the books only at
+    /// the end.
     private static let told = Life.all.filter { life in
         !["reversed", "everything at once", "ended by the store"].contains {
             life.name.contains($0)
@@ -18,7 +19,9 @@ import Testing
     }
 
     @Test(arguments: Life.all)
-    func `with receipts alone, scheduled checks find the truth`(life: Life) async throws {
+    func `with receipts alone, scheduled checks make every answer equal the books`(life: Life)
+        async throws
+    {
         try await withShop(on: .sqlite, notifies: false, questions: .receipts) { shop in
             let stage = try await shop.play(life, posting: .receipt)
             try await stage.expectTruthInTheEnd()
@@ -32,14 +35,16 @@ import Testing
     ) async throws {
         try await withShop(on: database, questions: .receipts, announcements: .v1) { shop in
             try await shop.play(life, posting: .receipt, isCompared: true) { stage, _ in
-                // Nothing happens in the millisecond in which the App Store was asked.
+                // Nothing else happens in the millisecond in which the server asked the App Store.
                 try await stage.set(clock: try await stage.now() + .seconds(1))
             }
         }
     }
 
     @Test(arguments: Life.all, [V1Era.year2018, .year2020, .year2021])
-    func `a life of any client era ends with true answers`(life: Life, era: V1Era) async throws {
+    func `a life of an app of any age ends with correct answers`(life: Life, era: V1Era)
+        async throws
+    {
         try await withShop(
             on: .sqlite, questions: .receipts, announcements: .v1, era: era
         ) { shop in
@@ -62,7 +67,7 @@ import Testing
     }
 
     @Test(arguments: Life.all, StoryDatabase.allCases)
-    func `both versions of every notification, shuffled and repeated, give true answers`(
+    func `both versions of every notification, shuffled and repeated, lead to correct answers`(
         life: Life, database: StoryDatabase
     ) async throws {
         try await withShop(on: database, notifies: false, announcements: .both) { shop in
@@ -75,12 +80,12 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `a notification of version 1 is stored once, whatever receipt a copy has`(
+    func `a notification of version 1 is stored once, even if its copies have different receipts`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database, announcements: .v1) { shop in
             try await shop.addDevice(Stage.account)
-            // Each attempt but the last fails, and each has a new receipt.
+            // Each attempt except the last one fails, and each has a new receipt.
             try await shop.simulator.post("/_sim/faults", ["notifications": ["drop": 1]])
             try await shop.simulator.post(
                 "/_sim/devices/anna-1/purchases", ["product_id": "pro.monthly"])
@@ -135,7 +140,7 @@ import Testing
             try await shop.simulator.post("\(chain)/cancel")
             let off = try #require(try await shop.v1Notifications().last)
             #expect(try JSON(parsing: off)["auto_renew_status"] == "false")
-            // The next attempt comes when renewal is off, and has a new receipt.
+            // The next attempt comes after renewal was switched off, and has a new receipt.
             try await shop.simulator.post("/_sim/clock", ["advance": "PT6H"])
             let later = try await shop.simulator.get("/_sim/devices/anna-1/receipt")
             copy.replace("latest_receipt", with: .string(try later.text("app_receipt")))
@@ -208,7 +213,7 @@ import Testing
 }
 
 extension JSON {
-    /// Replaces the value of a member, at any depth.
+    /// Replaces the value of a member at any depth.
     fileprivate mutating func replace(_ key: String, with value: JSON) {
         guard case .object(var members) = self else { return }
         for index in members.indices {

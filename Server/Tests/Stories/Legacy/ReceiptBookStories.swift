@@ -4,12 +4,12 @@ import Foundation
 import Simulator
 import Testing
 
-/// Compares the simulator's receipts with its own signed transactions: our reader reads each
-/// attribute, and it agrees with the books.
+/// Compares the simulator's receipts with its signed transactions: our reader reads each attribute,
+/// and each value agrees with the books.
 @Suite(.serialized) struct ReceiptBookStories {
     private typealias Field = InAppReceipt.Field
 
-    /// Apple's receipts have these besides the attributes with a meaning.
+    /// Apple's receipts contain these attributes besides those whose meaning is known.
     private static let empty: [Field] = [
         .empty1709, .empty1714, .empty1715, .empty1716, .empty1717, .empty1718, .zero,
     ]
@@ -36,8 +36,8 @@ import Testing
 
     private static let products = ["pro.yearly", "season.spring", "guide", "seeds.100"]
 
-    /// A subscription that begins with a trial and is refunded, a non-consumable, a consumable, and
-    /// a non-renewing subscription.
+    /// Plays a subscription that begins with a trial and is refunded, a non-consumable, a
+    /// consumable, and a non-renewing subscription.
     private static func live(_ shop: Shop) async throws {
         try await shop.addDevice("anna")
         for product in products {
@@ -66,7 +66,7 @@ import Testing
             bundleID: ExampleShop.bundleID, appAppleID: ExampleShop.appAppleID,
             environments: [.production])
         let verifier = Verifier(roots: try TrustRoots(der: [root]))
-        // The receipt of this device, with the requested hash algorithm.
+        // The receipt of this device, with this hash algorithm.
         let outcome = await verifier.receipt(
             file, for: app, guid: guid, at: AppStoreDate(milliseconds: 4_000_000_000_000))
         guard case .verified(let receipt) = outcome else {
@@ -76,7 +76,7 @@ import Testing
             "sha1": [0x06, 0x05, 0x2B, 0x0E, 0x03, 0x02, 0x1A],
             "sha256": [0x06, 0x09, 0x60, 0x86, 0x48, 0x01, 0x65, 0x03, 0x04, 0x02, 0x01],
         ]
-        // The hash algorithm is named early in the file, before any certificate.
+        // The file names the hash algorithm near its beginning, before the certificates.
         let head = Array(file.prefix(80))
         for (name, bytes) in identifiers {
             #expect((head.firstRange(of: bytes) != nil) == (name == digest), "\(name)")
@@ -84,7 +84,7 @@ import Testing
         return receipt
     }
 
-    /// Rounded to the second, as in receipts.
+    /// The moment, rounded to the second as in receipts.
     private static func moment(_ text: String) -> AppStoreDate? {
         let format = Date.ISO8601FormatStyle(includingFractionalSeconds: true)
         guard let date = try? format.parse(text) else { return nil }
@@ -114,7 +114,7 @@ import Testing
         }
         func date(_ field: Field, _ expected: AppStoreDate?) {
             read.insert(field)
-            // Rounded to the second, because receipts have no more.
+            // Rounded to the second, because receipts have no fractions of a second.
             let seconds = expected.map { $0.milliseconds / 1000 }
             #expect(purchase[field]?.date.map { $0.milliseconds / 1000 } == seconds, "\(field)")
         }
@@ -139,7 +139,7 @@ import Testing
         text(.promotionalOfferID, offer)
         let written = Set(purchase.attributes.map(\.number))
         let others = written.subtracting(read.map(\.rawValue))
-        #expect(others.isEmpty, "not compared")
+        #expect(others.isEmpty, "attributes that were not compared")
     }
 
     private static func compare(_ receipt: AppReceipt, at now: AppStoreDate) throws {
@@ -159,7 +159,7 @@ import Testing
             .versionExternalIdentifier,
         ]
         for field in numbers { #expect((receipt[field]?.integer ?? 0) > 0, "\(field)") }
-        // The verifier compares the hash itself with the device's identifier.
+        // The verifier itself compares the hash with the device's identifier.
         let raw: [AppReceipt.Field] = [.opaqueValue, .deviceHash, .opaque6, .opaque7]
         for field in raw { #expect(receipt[field]?.value.isEmpty == false, "\(field)") }
         let read =

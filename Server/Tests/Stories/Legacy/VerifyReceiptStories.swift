@@ -3,14 +3,16 @@ import Program
 import Simulator
 import Testing
 
-/// Compares the answers of our verifyReceipt and the simulator's to the same requests.
+/// Sends the same requests to our verifyReceipt and to the simulator's, and compares the answers.
 @Suite(.serialized) struct VerifyReceiptStories {
     private static let lives = Life.all.filter { life in
         ["a month, renewed", "a trial becomes", "upgraded in the middle", "refunded within"]
             .contains { life.name.hasPrefix($0) }
     }
 
-    @Test func `the scenarios with receipts exist`() { #expect(Self.lives.count == 4) }
+    @Test func `four lives are compared with Apple's verifyReceipt`() {
+        #expect(Self.lives.count == 4)
+    }
 
     @Test(arguments: lives)
     func `our verifyReceipt gives the same answers as Apple's`(life: Life) async throws {
@@ -59,7 +61,7 @@ import Testing
     }
 
     @Test(arguments: [LocalStack.Settings.Checks.none, .receipts])
-    func `an older receipt includes later purchases of its store account, and of no other`(
+    func `an older receipt includes later purchases of its store account, and of no other account`(
         questions: LocalStack.Settings.Checks
     ) async throws {
         try await withShop(on: .sqlite, questions: questions, announcements: .both) { shop in
@@ -73,7 +75,7 @@ import Testing
                 try await shop.simulator.post(
                     "/_sim/devices/ben-1/purchases", ["product_id": .string(product)])
             }
-            // Two store accounts that belong to one of our customers.
+            // Two store accounts of the same customer.
             for account in ["anna", "ben"] {
                 let receipt = try await shop.question(of: account).text("receipt-data")
                 try await shop.server.post(
@@ -93,7 +95,7 @@ import Testing
         }
     }
 
-    /// When each row ends.
+    /// The end of each row.
     private static func rows(_ answer: JSON) throws -> [String: [String?]] {
         try (answer["latest_receipt_info"]?.array ?? []).reduce(into: [:]) { rows, row in
             rows[try row.text("transaction_id")] = [
@@ -102,7 +104,9 @@ import Testing
         }
     }
 
-    @Test func `the sandbox has its own path, and a receipt's environment is named`() async throws {
+    @Test func `the sandbox has its own path, and an answer names the receipt's environment`()
+        async throws
+    {
         try await withShop(on: .sqlite) { shop in
             try await shop.addDevice("anna", ["environment": "sandbox"])
             try await shop.simulator.post(
@@ -119,7 +123,7 @@ import Testing
         }
     }
 
-    @Test func `a transaction receipt is answered in the style of its years`() async throws {
+    @Test func `a transaction receipt is answered in the form of its time`() async throws {
         try await withShop(on: .sqlite) { shop in
             try await shop.addDevice("anna")
             let bought = try await shop.simulator.post(
@@ -149,8 +153,8 @@ import Testing
         }
     }
 
-    /// Omits the fields that are new in each response, and the cancellation reason, which we do not
-    /// store.
+    /// Omits the fields that change with each response, and the reason of the cancellation, which
+    /// we do not store.
     private func settled(_ json: JSON) -> JSON {
         switch json {
         case .object(let members):

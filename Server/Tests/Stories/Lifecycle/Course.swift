@@ -8,27 +8,27 @@ import Testing
 
 /// The steps that play one row of the table in docs/lifecycle.md.
 struct Course: Sendable, CustomTestStringConvertible {
-    /// One act on anna's latest purchase, or time that passes.
+    /// An act on anna's latest purchase, or an amount of time that passes.
     enum Step: Sendable {
         /// Buys without an introductory offer.
         case buys(String)
         case orders(PurchaseOrder)
-        /// Orders a purchase that needs approval first, and approves it.
+        /// Orders a purchase that needs approval, and then decides it.
         case ordersPending(PurchaseOrder, PendingVerb)
         case does(SubscriptionAct)
-        /// Acts on the latest transaction, which need not belong to a subscription.
+        /// Acts on the latest transaction, which may also be one of a one-time purchase.
         case transaction(TransactionAct)
         case waits(String)
         case massExtension(MassExtension)
         case restores
-        /// From now on anna and ben are a family.
+        /// Anna and ben become a family.
         case household
         case announces(
             @Sendable (inout World, AppStoreDate) throws(SimulatorProblem) -> NotificationDraft)
     }
 
     let name: String
-    /// Rows that the simulator marks as played.
+    /// The rows that the simulator marks as played.
     var rows: [LifecycleRow] = []
     var environment = SimulatedEnvironment.production
     var set: @Sendable (inout SimulatorSettings) -> Void = { _ in }
@@ -37,23 +37,23 @@ struct Course: Sendable, CustomTestStringConvertible {
     var testDescription: String { name }
 }
 
-/// Plays a course: does its steps, lets the app post new purchases on a device, and compares the
+/// Plays a course. Does its steps, lets the app post new purchases on a device, and compares the
 /// server's answers with the books just before and just after every end.
 struct CourseRun {
     let shop: DirectShop
-    /// The account's customer id at the server.
+    /// The customer id of an account at the server.
     let customer: @Sendable (String) -> CustomerID
-    /// Whether the app posts. If not, the server learns everything from notifications.
+    /// Whether the app posts. If not, the server learns of purchases from notifications only.
     let posts: Bool
-    /// Whether an answer may hold access open if the App Store does not report the end. Such an
-    /// answer counts as true.
+    /// Whether an answer may hold access open if the App Store does not report the end. Then such
+    /// an answer counts as correct.
     var allowsHold = false
     var accounts = ["anna"]
     private var posted: Set<String> = []
     private var introduced: Set<String> = []
     private var bought: PurchasedTransaction?
 
-    /// If the app posts, an account is the customer of the same name.
+    /// Makes a run in which the app posts. Each account is the customer of the same name.
     init(_ shop: DirectShop, allowsHold: Bool = false) {
         self.shop = shop
         self.allowsHold = allowsHold
@@ -61,7 +61,8 @@ struct CourseRun {
         customer = { CustomerID(rawValue: $0) }
     }
 
-    /// If it does not, the customer is found by the token of anna's device.
+    /// Makes a run in which the app does not post. The customer is found by the token of anna's
+    /// device.
     init(_ shop: DirectShop, token: String) {
         self.shop = shop
         posts = false
@@ -69,10 +70,10 @@ struct CourseRun {
     }
 
     static let token = "0a0a0a0a-1111-4222-8333-444444444444"
-    /// Runs after the last step.
+    /// How long to compare after the last step.
     static let aftermath = "P70D"
 
-    /// - Parameter aftermath: how long to compare after the last step; nil: not at all.
+    /// - Parameter aftermath: how long to compare after the last step; nil to compare no longer.
     mutating func play(_ course: Course, aftermath: String? = Self.aftermath) async throws {
         let family = course.steps.contains { if case .household = $0 { true } else { false } }
         try await shop.store.addDevice(
@@ -86,7 +87,7 @@ struct CourseRun {
         let sent = await shop.store.notifications
         #expect(sent.allSatisfy { $0.attempts.last?.result.isSuccess == true })
         for row in course.rows {
-            #expect(sent.contains { $0.draft.row == row }, "\(row) was not played")
+            #expect(sent.contains { $0.draft.row == row }, "the course did not play \(row)")
         }
     }
 
@@ -161,7 +162,8 @@ struct CourseRun {
         try await checkLog(place)
     }
 
-    /// The whole log of the customers. If the app does not post, the events that name the token.
+    /// Checks the whole log of the customers. If the app does not post, checks the events that name
+    /// the token.
     private func checkLog(_ place: String) async throws {
         let now = Instant(milliseconds: shop.store.clock.milliseconds)
         var purchases: Set<Timeline> = []
@@ -176,7 +178,7 @@ struct CourseRun {
             Array(purchases), isAll: posts, at: now, "\(place), at \(now)")
     }
 
-    /// The app links the account's token, if it has one, to the same customer.
+    /// The app links the account's token, if it has one, to the customer.
     private mutating func introduce(_ account: String, _ device: String) async throws {
         guard !introduced.contains(account),
             let token = await shop.store.accountToken(on: device)
@@ -222,7 +224,7 @@ struct CourseRun {
         if !isHeld { #expect(open == Self.open(books), "\(account), \(place), at \(now)") }
     }
 
-    /// The answer. If access may be held open and is, the truth replaces that entitlement.
+    /// The answer, in which the truth replaces an entitlement that is held open if that is allowed.
     private func settled(
         _ answer: Set<PurchaseView>, _ truth: Set<PurchaseView>
     ) -> (Set<PurchaseView>, isHeld: Bool) {
@@ -237,7 +239,7 @@ struct CourseRun {
         return (Set(settled), isHeld)
     }
 
-    /// Products that are open by the books and give an entitlement by themselves.
+    /// The products that are open by the books and give an entitlement.
     private static func open(_ books: [TruePurchase]) -> Set<String> {
         let open = books.filter { $0.isOpen && ($0.period != nil || $0.productID == "atlas") }
         return Set(open.map(\.productID))

@@ -2,10 +2,10 @@ import AppStoreFormats
 
 @testable import Simulator
 
-// Undocumented behaviour of the App Store, and events that coincide.
+// Undocumented behaviour of the App Store, and events that happen at the same time.
 
 extension Course {
-    /// Undocumented behaviour of the App Store, each habit played in a course that shows it.
+    /// Each kind of undocumented behaviour, in a course that shows it.
     static let ofHabits =
         [
             habit(
@@ -83,7 +83,7 @@ extension Course {
         Course(name: habit.rawValue, set: { $0.quirks = [habit] }, steps: steps)
     }
 
-    /// Subscriptions that end without a notification: elapsed time has to decide.
+    /// Subscriptions that end without a notification, so elapsed time must decide.
     static let endedUntold = [
         [.buys("tiers.silver"), .does(.removeFromSale)],
         [.buys("tiers.silver"), .does(.raisePrice(.init(price: 12_990, needsConsent: true)))],
@@ -96,7 +96,7 @@ extension Course {
 
     // MARK: Events that coincide
 
-    /// Two events at once, in combinations for which answers were wrong before.
+    /// Pairs of events at the same time. Each pair once led to wrong answers.
     static let meetings = [
         Course(
             name: "upgraded after the renewal was charged, and before it began",

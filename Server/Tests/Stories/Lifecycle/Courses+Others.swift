@@ -2,7 +2,7 @@ import AppStoreFormats
 
 @testable import Simulator
 
-// Rows 36 to 57: offers, families, endings, one-time purchases, commitments, and notifications that
+// Rows 36 to 57: offers, families, ends, one-time purchases, commitments, and notifications that
 // are about no purchase.
 
 extension Course {

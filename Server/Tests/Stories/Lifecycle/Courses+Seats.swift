@@ -1,9 +1,9 @@
 @testable import Simulator
 
-// Undocumented behaviour of Apple about several seats.
+// Undocumented behaviour of the App Store about several seats.
 
 extension Course {
-    /// The habits about seats, each played in a course that shows it.
+    /// Each kind of undocumented behaviour about seats, in a course that shows it.
     static let ofSeatHabits = [
         seats(.seatAdditionSharesLineItem, order(2), .waits("P3D"), order(5)),
         seats(.seatAdditionProrated, order(2), .waits("P3D"), order(5)),
@@ -11,7 +11,7 @@ extension Course {
         seats(.seatRefundNamesPercentage, order(4), .waits("P3D"), .does(.refundSeats(1))),
         seats(.unclaimSeatsLost, order(3), .waits("P3D"), .does(.refundSeats(1))),
         seats(.purchaserUsesASeat, order(3), .does(.changeSeats(2)), .waits("P1M")),
-        // Only the purchaser's renewal state is known, so renewal is switched off.
+        // Only the purchaser's renewal state is known, so the course switches renewal off.
         seats(
             .membersHaveNoRenewalInfo, .household, order(3), .does(.cancel),
             .does(.joinGroup("ben")), .waits("P9D"), .does(.leaveGroup("ben"))),
@@ -26,7 +26,7 @@ extension Course {
             name: habit.rawValue,
             set: {
                 $0.quirks = [habit]
-                // Only an app that invites members itself claims seats.
+                // Only an app that invites the members itself claims seats.
                 if [.unclaimSeatsLost, .purchaserUsesASeat].contains(habit) {
                     $0.rules.seatInvitations = .developer
                 }

@@ -2,7 +2,7 @@ import AppStoreFormats
 
 @testable import Simulator
 
-// Rows 1 to 35 of the table in docs/lifecycle.md: one subscriber's own purchases.
+// Rows 1 to 35 of the table in docs/lifecycle.md: purchases of one subscriber.
 
 extension Course {
     static let all =

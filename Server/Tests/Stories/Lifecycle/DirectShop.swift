@@ -7,8 +7,8 @@ import Storage
 
 @testable import Program
 
-/// A server and a simulator on one clock that exchange documents without HTTP, in a shop that sells
-/// every kind of product: for stories of many steps.
+/// A server and a simulator on one clock, for stories of many steps. They exchange documents
+/// without HTTP, and the shop sells every kind of product.
 struct DirectShop: Sendable {
     let store: AppStoreSimulator
     let engine: Engine
@@ -17,12 +17,12 @@ struct DirectShop: Sendable {
     private let folder: TemporaryFolder
 
     static let app: AppID = "birds"
-    /// One authority for all: making certificates takes longer than a story.
+    /// One authority for all stories, because making certificates takes longer than a story.
     private static let authority = Result { try SigningAuthority() }
 
     /// Opens a shop, plays the story, and closes the shop.
     ///
-    /// - Parameter webhooks: the receiver of webhooks in RevenueCat's form. Nil if there is none.
+    /// - Parameter webhooks: the receiver of webhooks in RevenueCat's form; nil for no receiver.
     static func open(
         _ change: (inout SimulatorSettings) -> Void = { _ in }, webhooks: PostedWebhooks? = nil,
         _ story: (DirectShop) async throws -> Void
@@ -46,10 +46,10 @@ struct DirectShop: Sendable {
         server.database.close()
     }
 
-    /// Starts a second server without any documents, to which the story records the earlier
-    /// notifications in another way.
+    /// Starts a second server without any documents. The story records the earlier notifications on
+    /// it in another way.
     ///
-    /// - Parameter address: of its database; nil for a file of its own.
+    /// - Parameter address: the address of its database; nil for its own file.
     func withLateServer(
         _ name: String, on address: String? = nil, _ story: (DirectShop) async throws -> Void
     ) async throws {
@@ -65,9 +65,9 @@ struct DirectShop: Sendable {
         server.database.close()
     }
 
-    /// All notifications sent so far, in the form in which they are posted.
+    /// All notifications sent so far, in the form of posted bodies.
     func bodies() async -> [[UInt8]] {
-        // An organization's purchases are not shown to any app.
+        // Apps do not get an organization's purchases.
         await store.notifications.filter { !$0.attempts.isEmpty }.map {
             Self.body($0.signedPayload)
         }
@@ -106,7 +106,7 @@ struct DirectShop: Sendable {
         return server
     }
 
-    /// Emits the events of elapsed time, and delivers everything that is due to the webhooks.
+    /// Emits the events that elapsed time causes, and posts all webhooks that are due.
     func deliver() async throws {
         guard let webhooks else { return }
         while try await engine.events.emitTimeBased() > 0 {}
@@ -116,7 +116,7 @@ struct DirectShop: Sendable {
         while try await engine.webhooks.deliverDue(to: endpoint) > 0 {}
     }
 
-    /// Each product gives an entitlement of its own name.
+    /// Each product gives the entitlement that has the product's name.
     private static func configuration(selling shop: StoreKitFile) -> AppConfiguration {
         let products = shop.products.map(\.id)
         return AppConfiguration(

@@ -6,9 +6,9 @@ import Testing
 @testable import Simulator
 
 /// The events that each row of the table causes. Every story of a course also checks that the log
-/// is complete, and that its money adds up.
+/// is complete and that its money adds up.
 @Suite(.serialized) struct EventStories {
-    /// By the numbers of the rows in docs/lifecycle.md.
+    /// The events by the number of the row in docs/lifecycle.md.
     private static let table = """
         1 purchased
         2 trial_started
@@ -69,7 +69,7 @@ import Testing
         57 purchased
         """
 
-    /// For commitments the first few months are enough.
+    /// For commitments, the first few months are enough.
     private static let monthsShown = 4
 
     private static func kinds(of row: LifecycleRow) -> [String] {
@@ -78,7 +78,7 @@ import Testing
     }
 
     @Test(arguments: Course.all)
-    func `each row of the table causes its own events`(course: Course) async throws {
+    func `each row of the table causes the expected events`(course: Course) async throws {
         let row = try #require(course.rows.first)
         try await DirectShop.open(course.set) { shop in
             var run = CourseRun(shop, token: CourseRun.token)

@@ -5,11 +5,11 @@ import Testing
 
 @testable import Simulator
 
-/// Every event in the life of a purchase: compares the server's answers with the simulator's books
+/// Every event in the life of a purchase. Compares the server's answers with the simulator's books
 /// just before and just after every end.
 @Suite(.serialized) struct LifecycleStories {
     @Test(arguments: Course.all)
-    func `each row of the table ends with true answers if the app posts its purchases`(
+    func `after each row of the table the answers equal the books, if the app posts its purchases`(
         course: Course
     ) async throws {
         try await DirectShop.open(course.set) { shop in
@@ -19,13 +19,13 @@ import Testing
     }
 
     @Test(arguments: Course.all)
-    func `each row of the table ends with true answers by notifications alone`(
+    func `after each row of the table the answers equal the books, by notifications alone`(
         course: Course
     ) async throws {
         try await DirectShop.open(course.set) { shop in
             var run = CourseRun(shop, token: CourseRun.token)
             try await run.play(course)
-            // The same notifications, all at the end and in any order.
+            // The same notifications arrive all at the end, in any order.
             for seed: UInt64 in 1...2 {
                 var dice = SplitMix64(seed: seed)
                 let bodies = await shop.bodies()
@@ -41,13 +41,13 @@ import Testing
         }
     }
 
-    @Test func `all rows of the table are played`() {
+    @Test func `the courses play all rows of the table`() {
         #expect(Set(Course.all.flatMap(\.rows)) == Set(LifecycleRow.allCases))
         #expect(Set(Course.ofHabits.map(\.name)) == Set(Quirk.allCases.map(\.rawValue)))
     }
 
     @Test(arguments: Course.ofHabits + Course.meetings)
-    func `undocumented behaviour and coinciding events end with true answers`(
+    func `undocumented behaviour and simultaneous events lead to correct answers`(
         course: Course
     ) async throws {
         try await DirectShop.open(course.set) { shop in
@@ -57,7 +57,7 @@ import Testing
     }
 
     @Test(arguments: Course.endedUntold)
-    func `without a notification of its end access closes after a day`(
+    func `if no notification reports the end of a subscription, its access closes after a day`(
         course: Course
     ) async throws {
         try await DirectShop.open(course.set) { shop in

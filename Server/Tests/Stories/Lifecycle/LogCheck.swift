@@ -3,12 +3,12 @@ import Ledger
 import Storage
 import Testing
 
-/// Checks an app's log against rules that hold at any time, in whatever order documents came.
+/// Checks an app's log by rules that hold at any time, in whatever order documents arrive.
 struct LogCheck {
     let engine: Engine
     let app: AppID
 
-    /// Reads every event, page by page; each has a higher place than the last.
+    /// Reads every event, page by page. Each event has a higher position than the previous one.
     func events(pages: Int = 100) async throws -> [LoggedEvent] {
         var events: [LoggedEvent] = []
         while true {
@@ -17,11 +17,11 @@ struct LogCheck {
             events += page
             guard page.count == pages else { break }
         }
-        #expect(events.map(\.sequence) == events.indices.map { Int64($0 + 1) }, "gaps in the log")
+        #expect(events.map(\.sequence) == events.indices.map { Int64($0 + 1) }, "the log has gaps")
         return events
     }
 
-    /// Emits due events, then compares the log with the purchases in the database.
+    /// Emits due events, and then compares the log with the purchases in the database.
     ///
     /// - Parameter isAll: whether there are no other purchases.
     @discardableResult
@@ -41,8 +41,8 @@ struct LogCheck {
         return events
     }
 
-    /// Each event begins with the state in which the last one ended; the last one ends with the
-    /// present state; the money adds up; and no event of a document is emitted twice.
+    /// Each event begins with the state in which the previous event ended. The last event ends with
+    /// the current state. The money adds up. No event of a document is emitted twice.
     static func check(
         _ events: [LoggedEvent], of purchase: Timeline, at now: Instant, _ place: Comment
     ) {

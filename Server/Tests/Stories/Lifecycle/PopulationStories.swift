@@ -6,15 +6,15 @@ import Testing
 
 @testable import Simulator
 
-/// Many random customers, each with a life of their own.
+/// Many random customers with random lives.
 @Suite(.serialized) struct PopulationStories {
     private static let accounts = 200
     private static let months = 8
-    /// Times at which every customer's answer is compared.
+    /// How often the answers about all customers are compared.
     private static let samples = 8
 
     @Test
-    func `every customer's answer is true at any time, and again after a shuffled replay`()
+    func `every customer's answer equals the books at any time, and after a shuffled replay`()
         async throws
     {
         let seed = Dice.seed(announcedBy: "PopulationStories", usual: 1)
@@ -53,8 +53,7 @@ import Testing
     }
 }
 
-/// The customers of a population who have arrived so far, each with an app that posts new
-/// purchases.
+/// The customers of a population who have arrived so far. Each has an app that posts new purchases.
 struct Crowd {
     private let names: [String]
     private var run: CourseRun
@@ -76,7 +75,7 @@ struct Crowd {
 }
 
 extension AppStoreSimulator {
-    /// Posts nothing for an account that has not arrived yet.
+    /// The books about an account; empty if the account has not arrived yet.
     fileprivate func books(of name: String) throws -> [TruePurchase] {
         do { return try groundTruth(of: name).purchases } catch {
             guard error.code == "unknown_account" else { throw error }

@@ -6,11 +6,12 @@ import Testing
 
 @testable import Simulator
 
-/// Sales through the Advanced Commerce API. Apple's files name them by the SKUs of their items.
+/// Sales through the Advanced Commerce API. Apple's files name such sales by the SKUs of their
+/// items.
 @Suite(.serialized) struct ItemSKUStories {
     private static let product = "tiers.silver"
 
-    /// Anna's subscription is migrated to items, and renews. Returns the result of the comparison.
+    /// Anna's subscription is migrated to items and renews. Returns the result of the comparison.
     private static func compare(
         _ skus: [String], _ form: SalesReportForm, inFile text: String? = nil
     ) async throws -> SalesReconciliation {
@@ -43,7 +44,7 @@ import Testing
     }
 
     @Test(arguments: [["item.a"], ["item.a", "item.b"], [product], ["tiers.gold"]])
-    func `a row of items is compared under the product of the signed transaction`(
+    func `a row about items is compared under the product of the signed transaction`(
         skus: [String]
     ) async throws {
         for form in [SalesReportForm.tabs, .commas] {
@@ -62,7 +63,7 @@ import Testing
         #expect(found.differences.contains { $0.cause == .itemSKUs })
     }
 
-    @Test func `a space at the end of a SKU changes nothing`() async throws {
+    @Test func `a space at the end of a SKU does not matter`() async throws {
         let found = try await Self.compare(
             [Self.product], .tabs, inFile: Self.product + " ")
         #expect(found.differences.allSatisfy { $0.cause == .fileMissing })

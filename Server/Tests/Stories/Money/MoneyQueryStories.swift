@@ -6,9 +6,9 @@ import Reports
 import Storage
 import Testing
 
-/// Purchases as an operator reads them at a SQL prompt, and as exported files.
+/// Purchases as an operator reads them with SQL and in exported files.
 @Suite(.serialized) struct MoneyQueryStories {
-    /// Anna renews, ben is refunded, cleo is in grace, and dora switched renewal off.
+    /// Plays: anna renews, ben is refunded, cleo is in grace, and dora has switched renewal off.
     static func play(in shop: Shop) async throws {
         for name in ["anna", "ben", "cleo", "dora"] {
             #expect(try await shop.post(try await shop.buyMonth(name), as: name) == 200)
@@ -26,7 +26,7 @@ import Testing
         while try await shop.engine.customers.show() > 0 {}
     }
 
-    /// The queries of docs/sql.md, in their order.
+    /// The queries in docs/sql.md, in their order.
     private static func pageQueries() throws -> [String] {
         let page = URL(filePath: #filePath).deletingLastPathComponent()
             .appending(path: "../../../../docs/sql.md").standardized
@@ -35,7 +35,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `the page's queries find the played purchases, on both databases`(
+    func `the queries in docs/sql.md find the played purchases on both databases`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database) { shop in
@@ -55,7 +55,7 @@ import Testing
 
     private static let expected: [Int64] = [3, 3, 1, 1, 1, 2, 4, 1, 1, 0]
 
-    /// At the end of the days, which is later than now: events of the future do not count yet.
+    /// The days end later than now: events of the future do not count yet.
     private static let days = WallClock.utc.dayNumber(at: Instant(milliseconds: 1_767_225_600_000))
 
     @Test(arguments: StoryDatabase.allCases)
@@ -87,7 +87,7 @@ import Testing
         }
     }
 
-    /// Four began in January; anna and dora paid twice, and ben was refunded.
+    /// Four customers began in January. Anna and dora paid twice, and ben was refunded.
     @Test(arguments: StoryDatabase.allCases)
     func `cohort reports extend to now, on both databases`(database: StoryDatabase) async throws {
         try await withShop(on: database) { shop in
@@ -110,7 +110,7 @@ import Testing
             #expect(try await values("trial_conversion") == [])
             #expect(try await values("retention_days") == [[4, 4, 3, 3, 0, 0, 0, 0]])
             #expect(try await values("refund_cohorts") == [[4, 1, 1, 39_960, 9_990]])
-            // Ben was refunded; no other subscription had ended.
+            // Ben was refunded. No other subscription has ended.
             #expect(try await values("churn_reasons") == [[1, 0, 0, 0, 0, 1, 0, 0]])
             for profile in ReportProfile.allCases {
                 for definition in profile.definitions {
@@ -133,9 +133,9 @@ import Testing
         }
     }
 
-    /// Anna's month ends, she comes back for another one, and that is refunded.
+    /// Anna's month ends, she buys another month, and that month is refunded.
     @Test(arguments: StoryDatabase.allCases)
-    func `a customer who comes back and ends again counts as returned once`(
+    func `a customer who comes back and leaves again counts once as returned`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database) { shop in
@@ -160,7 +160,7 @@ import Testing
         }
     }
 
-    /// The sums of each column except shares, which do not add up.
+    /// The sums of each column, except for columns of shares, which do not add up.
     private static func sums(_ report: Report) -> [Int64] {
         report.definition.columns.indices.map { column in
             guard report.definition.columns[column].unit != .percent else { return 0 }
@@ -187,7 +187,7 @@ import Testing
 
     /// Anna buys 100 seeds, spends 30 of them, and buys 100 more in February. Then it is March.
     @Test(arguments: StoryDatabase.allCases)
-    func `the report of wallets opens with the balance of the month before`(
+    func `the report of wallets opens with the balance of the previous month`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database) { shop in
@@ -206,7 +206,7 @@ import Testing
             let rows = try await shop.engine.reporting.report(query, of: "birds").report.rows
             #expect(rows.map(\.part) == ["seeds", "seeds", "seeds"])
             let values = rows.map { $0.values.map(\.number) }
-            // Nothing happened in March, and the balance is the same.
+            // Nothing happened in March, so the balance is the same.
             #expect(values == [[100, 0, -30, 0, 70], [100, 0, 0, 0, 170], [0, 0, 0, 0, 170]])
             query.asKnownAt = Instant(milliseconds: Self.days * 86_400_000)
             await #expect(throws: EngineFailure.self) {

@@ -5,7 +5,7 @@ import Testing
 @testable import Engine
 @testable import Program
 
-/// Warnings and notes of report commands, beside their result.
+/// The warnings and notes that report commands print beside their result.
 @Suite struct ReportCommandStories {
     @Test func `a report as CSV comes with warnings about incomplete numbers`() async throws {
         var app = birds
@@ -26,7 +26,7 @@ import Testing
         }
     }
 
-    @Test func `an import says if the file was known, replaces another, or is ignored`() {
+    @Test func `an import says if the file was known, replaces an earlier file, or is ignored`() {
         func line(_ kind: String, _ isKnown: Bool, days: Int64 = 1, _ replaced: String?) -> String {
             AppleReportsImportCommand.standing(
                 of: AppleReportImport(

@@ -4,7 +4,7 @@ import Ledger
 import Reports
 import Testing
 
-/// The currency that a request names for a report.
+/// Requests for reports in a certain currency.
 @Suite(.serialized) struct ReportCurrencyStories {
     private static let paths = [
         "/v1/reports/revenue?", "/v1/reports/mrr?by=day&", "/v1/reports/active?",
@@ -12,7 +12,7 @@ import Testing
     ]
 
     @Test(arguments: StoryDatabase.allCases)
-    func `an unknown currency is refused, and the known ones are named`(
+    func `an unknown currency is refused, and the refusal names the known ones`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database) { shop in

@@ -10,10 +10,10 @@ import Testing
 @testable import Program
 @testable import Simulator
 
-/// A server that fetches the App Store's report files by itself, with a team key.
+/// A server fetches the App Store's report files with a team key.
 @Suite(.serialized) struct ReportFetchStories {
     @Test
-    func `files arrive day by day, and files missed during an outage of Apple follow`()
+    func `files arrive day by day, and those missed during an outage of Apple arrive later`()
         async throws
     {
         let fetcher = try await Fetcher()
@@ -31,26 +31,26 @@ import Testing
             let outcome = try await fetcher.fetchAll()
             #expect(outcome.troubles.isEmpty != (5...6).contains(day), "day \(day): \(outcome)")
             if (5...6).contains(day) {
-                // It is not tried again at once.
+                // The server does not try again immediately.
                 let again = try #require(
                     try await fetcher.engine.appleReports.fetch(of: Fetcher.app))
                 #expect(again == ReportFetchOutcome())
             }
             if day == 7 {
-                // Ben's purchase on the third day.
+                // This is the file with ben's purchase on the third day.
                 #expect(outcome.stored.contains { $0.hasPrefix("S_D_") })
-                #expect(outcome.count >= 12, "three days of four reports: \(outcome)")
+                #expect(outcome.count >= 12, "three days of four reports each: \(outcome)")
             }
         }
         let comparison = try await fetcher.engine.appleReports.reconcileSales(
             of: Fetcher.app, in: first...fetcher.today - 2, .utc)
         #expect(comparison.reconciliation.differences == [])
         #expect(comparison.reconciliation.comparedCount > 0)
-        // A day without sales counts as a day with a file.
+        // A day without sales counts like a day with a file.
         #expect(comparison.files == Int(fetcher.today - 2 - first) + 1)
     }
 
-    @Test func `a server that was down for a week catches up, and nothing is fetched twice`()
+    @Test func `a server that was down for a week catches up and fetches nothing twice`()
         async throws
     {
         let fetcher = try await Fetcher()
@@ -60,13 +60,15 @@ import Testing
         try await fetcher.store.advance(by: ISODuration(days: 7, milliseconds: 0))
         let outcome = try await fetcher.fetchAll()
         let days = Set(outcome.stored.filter { $0.hasPrefix("SUBSCRIPTION_D_") })
-        // Apple has a day's report from eight o'clock Pacific time on the next day.
+        // Apple has a day's report from eight o'clock Pacific time of the next day.
         #expect(days.count == 6, "\(outcome.stored)")
         #expect(outcome.stored.contains { $0.hasPrefix("S_D_80000001_2026") })
         #expect(try await fetcher.fetchAll() == ReportFetchOutcome())
     }
 
-    @Test func `a wrong key stores nothing, and the problem says what to compare`() async throws {
+    @Test func `with a wrong key nothing is stored, and the problem says what to compare`()
+        async throws
+    {
         let other = P256.Signing.PrivateKey()
         let fetcher = try await Fetcher { try other.signature(for: $0) }
         let outcome = try #require(try await fetcher.engine.appleReports.fetch(of: Fetcher.app))
@@ -76,7 +78,7 @@ import Testing
     }
 }
 
-/// A server and a simulator on one clock, and the client that connects them.
+/// A server and a simulator on one clock, and the client between them.
 private final class Fetcher: Sendable {
     static let app: AppID = "birds"
 
@@ -129,12 +131,12 @@ private final class Fetcher: Sendable {
 
     deinit { folder.remove() }
 
-    /// A moment in UTC.
+    /// The day in UTC.
     var today: Int64 {
         WallClock.utc.dayNumber(at: Instant(milliseconds: store.clock.milliseconds))
     }
 
-    /// Fetches until nothing is left, or a request fails.
+    /// Fetches until no file is left or a request fails.
     func fetchAll() async throws -> ReportFetchOutcome {
         var all = ReportFetchOutcome()
         while let outcome = try await engine.appleReports.fetch(of: Self.app, isPatient: false) {
@@ -155,7 +157,7 @@ private final class Fetcher: Sendable {
     }
 }
 
-/// Connects the client to the simulator. The client is created before the simulator.
+/// Connects the client with the simulator, which is created later than the client.
 private final class StoreLine: Sendable {
     private let connected = Mutex<AppStoreSimulator?>(nil)
 
@@ -181,7 +183,7 @@ private final class StoreLine: Sendable {
 }
 
 extension String {
-    /// Decodes the names of a query as a server does.
+    /// Decodes the brackets in the names of a query, as a server does.
     fileprivate var removingBrackets: String {
         replacing("%5B", with: "[").replacing("%5D", with: "]")
     }

@@ -7,11 +7,11 @@ import Testing
 
 @testable import Simulator
 
-/// Reports about many random customers, compared with the simulator's books.
+/// Compares reports about many random customers with the simulator's books.
 @Suite(.serialized) struct ReportStories {
     private static let accounts = 150
     private static let months = 10
-    /// Times at which reports are compared, and requested again later.
+    /// How often reports are compared. Each is requested again later.
     private static let samples = 6
 
     @Test func `reports equal the simulator's books at any time, and past reports do not change`()
@@ -24,13 +24,13 @@ import Testing
             var dice = SplitMix64(seed: seed)
             await shop.store.setFaults { $0.notifications.odds[.duplicate] = 0.1 }
             let names = try await shop.store.populate(Self.accounts, within: .months(Self.months))
-            // Apps post the documents of StoreKit, because no notification names the refund of an
+            // Apps post StoreKit's documents, because no notification names the refund of an
             // upgrade.
             var crowd = Crowd(shop, names)
             var shown: [(at: Instant, figures: Figures)] = []
             for sample in 1...Self.samples {
-                // At any time of a day: events that are due later on that day have not happened
-                // yet.
+                // The moment may be at any time of a day. Events that are due later on that day
+                // have not happened yet.
                 let rest = Int64.random(in: 0..<172_800_000, using: &dice)
                 try await shop.store.advance(
                     by: ISODuration(
@@ -45,19 +45,19 @@ import Testing
             }
             for (moment, figures) in shown {
                 let again = try await Figures(shop.engine, at: moment, asKnown: true)
-                #expect(again == figures, "as known at \(moment), seed \(seed)")
+                #expect(again == figures, "the report of \(moment), seed \(seed)")
             }
             let report = try await shop.engine.maintenance.rebuild(verifyOnly: true)
             #expect(report.isClean, "\(report)")
         }
     }
 
-    /// By day and currency, to the thousandth.
+    /// Compares the revenue by day and currency, to the thousandth.
     private static func expectRevenue(
         of books: Books, in shop: DirectShop, _ seed: UInt64
     ) async throws {
         var query = ReportQuery.daily("revenue", until: shop.now)
-        // Reversed refunds are not in the books.
+        // The books do not contain refunds that were reversed.
         query.isRestated = true
         let revenue = try await shop.engine.reporting.report(query, of: "birds")
         var gross: [Books.Key: Int64] = [:]
@@ -74,7 +74,7 @@ import Testing
         #expect(Self.differences(refunded, books.refunded) == [], "refunded, seed \(seed)")
     }
 
-    /// `2026-03-01 USD: 9990, in the books 0`
+    /// Differences such as `2026-03-01 USD: 9990, in the books 0`.
     private static func differences(
         _ ours: [Books.Key: Int64], _ books: [Books.Key: Int64]
     ) -> [String] {
@@ -85,7 +85,7 @@ import Testing
     }
 }
 
-/// The contents of reports at one moment.
+/// The contents of the reports at one moment.
 private struct Figures: Hashable {
     var counts: Counts
     var mrr: [String: Int64]
@@ -120,7 +120,7 @@ private struct Counts: Hashable {
     var retry: Int64 = 0
 }
 
-/// The same contents, counted by the test from the simulator's books.
+/// The same contents, which the test counts from the simulator's books.
 private struct Books {
     struct Key: Hashable {
         var day: Int64
@@ -152,7 +152,7 @@ private struct Books {
     }
 
     private mutating func add(_ purchase: TruePurchase) {
-        // A renewal may be charged a day ahead; reports count it from its beginning.
+        // A renewal may be charged a day before it begins. Reports count it when it begins.
         for charge in purchase.charges where charge.amount > 0 && charge.at <= now {
             gross[Key(charge.at, charge.currency), default: 0] += charge.amount
             guard charge.refunded > 0, let at = charge.refundedAt else { continue }
@@ -185,7 +185,7 @@ extension ReportQuery {
 extension DirectShop {
     var now: Instant { Instant(milliseconds: store.clock.milliseconds) }
 
-    /// Every app posts all transactions, as StoreKit signs them now.
+    /// Every app posts all transactions, newly signed by StoreKit.
     func postAll(of names: [String]) async throws {
         for name in names where try await !store.purchases(of: name).isEmpty {
             let all = try await store.transactions(on: name + "-1")
@@ -197,7 +197,7 @@ extension DirectShop {
 }
 
 extension AppStoreSimulator {
-    /// Posts nothing for an account that has not arrived yet.
+    /// The purchases of an account; empty if the account has not arrived yet.
     func purchases(of name: String) throws -> [TruePurchase] {
         do { return try groundTruth(of: name).purchases } catch {
             guard error.code == "unknown_account" else { throw error }

@@ -4,7 +4,7 @@ import Testing
 
 /// Transactions in the columns of RevenueCat's scheduled export.
 @Suite(.serialized) struct RevenueCatExportStories {
-    /// As RevenueCat's page "Data Export Version 5" lists them.
+    /// The columns that RevenueCat's page "Data Export Version 5" lists.
     private static let columns = """
         rc_original_app_user_id, rc_last_seen_app_user_id_alias, country, country_source, \
         product_identifier, product_display_name, product_duration, start_time, end_time, \
@@ -61,7 +61,7 @@ import Testing
         }
     }
     @Test(arguments: StoryDatabase.allCases)
-    func `the payment after a trial is its conversion, also if the trial is left out`(
+    func `the first payment after a trial is a conversion, even if the trial is left out`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database) { shop in

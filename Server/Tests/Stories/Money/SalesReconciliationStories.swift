@@ -9,17 +9,18 @@ import Testing
 @testable import Program
 @testable import Simulator
 
-/// Our sales of a random population, compared with the files that the simulator makes of its books.
+/// Compares our sales of a random population with the files that the simulator makes from its
+/// books.
 @Suite(.serialized) struct SalesReconciliationStories {
     private static let accounts = 120
     private static let months = 8
     /// The sales of another app of the same developer.
     private static let foreign: ProductID = "cats.monthly"
 
-    /// With seed 1, a payment is collected in grace, and the due date has no sale; with seed 6, a
-    /// partial refund is reversed.
+    /// With seed 1, a payment is collected during grace, and the due date has no sale. With seed 6,
+    /// a partial refund is reversed.
     @Test(arguments: [UInt64(1), 6])
-    func `no sale is missing on either side, and an omitted file is noticed`(
+    func `neither side lacks a sale, and an omitted file is noticed`(
         usual: UInt64
     ) async throws {
         let seed = Dice.seed(announcedBy: "SalesReconciliationStories", usual: usual)
@@ -73,8 +74,8 @@ import Testing
         }
     }
 
-    /// Imports the other reports, of each day or fiscal month that has any. Adds a copy of each row
-    /// for another app, because Apple's files are about all apps of a developer.
+    /// Imports the other reports of each day or fiscal month that has any. Copies each row for
+    /// another app, because Apple's files are about all apps of a developer.
     private static func importOtherFiles(
         of days: ClosedRange<Int64>, into shop: DirectShop
     ) async throws {
@@ -110,8 +111,8 @@ import Testing
         }
     }
 
-    /// Imports the sales report of each day that has one. Returns the omitted day: the one with the
-    /// most rows.
+    /// Imports the sales report of each day that has one, except the day with the most rows.
+    /// Returns that day.
     private static func importFiles(
         of days: ClosedRange<Int64>, into shop: DirectShop, leavingOutOne: Bool
     ) async throws -> Int64 {

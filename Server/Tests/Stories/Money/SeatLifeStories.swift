@@ -3,19 +3,19 @@ import Engine
 import Ledger
 import Testing
 
-/// The life of a subscription with several seats, played by the simulator. The server's answers,
-/// and the money of its events, equal the simulator's books.
+/// The simulator plays the life of a subscription with several seats. The server's answers, and the
+/// money of its events, equal the simulator's books.
 @Suite(.serialized) struct SeatLifeStories {
-    /// Five seats at the product's price, 9.99 or 19.99, and 7.99 for each further one.
+    /// Five seats cost the product's price, 9.99 or 19.99, and each further seat costs 7.99.
     private static let tiers: JSON = ["tiers": [["from": 6, "price": "7.99"]]]
 
-    /// Undocumented behaviour of Apple that must not change the money.
+    /// Undocumented behaviour of the App Store that must not change the money.
     private static let habits: [JSON] = [
         [:], ["seat_addition_shares_line_item": true], ["seat_addition_prorated": true],
         ["seat_refund_names_percentage": true],
     ]
 
-    /// A shop in which anna and ben have devices, and whose months are sold in seats.
+    /// A shop that sells months in seats, and in which anna and ben have devices.
     private static func withGroups(
         on database: StoryDatabase, invitations: String = "apple", habits: JSON = [:],
         environment: String = "production", notifies: Bool = true,
@@ -83,7 +83,8 @@ import Testing
             try await stage.shop.simulator.post(
                 "/_sim/devices/anna-1/purchases", ["product_id": "pro.monthly", "seats": 7])
             try await stage.does("refund", ["seats": 1])
-            // In small steps: a server whose clock jumps by days would find the chain at its end.
+            // Time passes in small steps. If a server's clock jumped by days, it would ask only
+            // after the chain has ended.
             for _ in 0..<90 { try await stage.pass("PT12H") }
             try await stage.compare("a month and a half later")
         }
@@ -143,7 +144,9 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `grace keeps the access of all, and retry ends it`(database: StoryDatabase) async throws {
+    func `grace keeps the access of all members, and billing retry ends it`(database: StoryDatabase)
+        async throws
+    {
         try await Self.withGroups(on: database) { stage in
             try await stage.order(3)
             try await stage.does("join-group", ["account": "ben"])
@@ -160,7 +163,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `a member of a group or organization has access, and their events have no money`(
+    func `a member of a group or organization has access, and the member's events have no money`(
         database: StoryDatabase
     ) async throws {
         try await Self.withGroups(on: database) { stage in
@@ -192,7 +195,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `Apple names the ended claims of the app's server in a notification`(
+    func `a notification by Apple names the claims of the app's server that have ended`(
         database: StoryDatabase
     ) async throws {
         try await Self.withGroups(on: database, invitations: "developer", environment: "sandbox") {
@@ -220,11 +223,11 @@ private enum UUIDs {
     static let other = "6f2c4b0e-3b1f-4d5e-8f6a-0c9d1e2f3a42"
 }
 
-/// Acts that the stories of groups share.
+/// The acts that several stories of groups share.
 struct SeatGroupStage: Sendable {
     let shop: Shop
 
-    /// Anna orders seats, and her app posts the transaction. Returns its id.
+    /// Anna orders seats, and her app posts the transaction. Returns the transaction's id.
     @discardableResult
     func order(_ seats: Int64, _ product: String = "pro.monthly") async throws -> String {
         let bought = try await shop.simulator.post(
@@ -268,7 +271,7 @@ struct SeatGroupStage: Sendable {
         try await compareMoney(when)
     }
 
-    /// Compares the entitlement of every subscription in the shop with the books.
+    /// Compares the entitlement that every subscription of the shop gives with the books.
     func compareAccess(_ when: String, of name: String = "anna") async throws {
         let books = try await shop.simulator.get("/_sim/truth/\(name)")
         let open = (books["purchases"]?.array ?? []).filter { $0["open"]?.bool == true }
@@ -278,7 +281,7 @@ struct SeatGroupStage: Sendable {
         #expect(right?["active"] != true || right?["until"]?.string == until, "\(name), \(when)")
     }
 
-    /// Compares the sum of all events with anna's payments, less her refunds.
+    /// Compares the sum of all events with anna's payments minus her refunds.
     func compareMoney(_ when: String) async throws {
         _ = try await shop.engine.events.numberEvents()
         let events = try await shop.engine.events.list(of: "birds", after: 0, limit: 500)

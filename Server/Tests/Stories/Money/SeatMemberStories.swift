@@ -5,11 +5,11 @@ import Testing
 
 @testable import Simulator
 
-/// Members whose seats a group or an organization pays for: the log, webhooks in RevenueCat's form,
-/// and the simulator's books agree on each transaction.
+/// Members of a group or an organization, which pays for their seats. The log, webhooks in
+/// RevenueCat's form, and the simulator's books agree on each transaction.
 @Suite(.serialized) struct SeatMemberStories {
     @Test(arguments: [[], [.membersHaveNoRenewalInfo]] as [Set<Quirk>])
-    func `a seat is assigned and revoked by events of its own, and costs nothing in webhooks`(
+    func `separate events assign and revoke a seat, which costs nothing in webhooks`(
         habits: Set<Quirk>
     ) async throws {
         let webhooks = PostedWebhooks()
@@ -43,7 +43,7 @@ import Testing
     }
 }
 
-/// Anna, who buys seats, and the members who get one.
+/// Anna, who buys seats, and the members who get a seat.
 private struct SeatMemberStage {
     let shop: DirectShop
     let webhooks: PostedWebhooks
@@ -110,7 +110,7 @@ private struct SeatMemberStage {
         }
     }
 
-    /// The log's events of a member's transactions agree with the books.
+    /// Expects that the log's events of a member's transactions agree with the books.
     private static func expected(_ chain: Simulator.Subscription) -> [Change.Kind] {
         var isHad = false
         return chain.transactions.flatMap { transaction -> [Change.Kind] in
@@ -127,7 +127,7 @@ private struct SeatMemberStage {
         }
     }
 
-    /// Each transaction has one event, and costs a member nothing.
+    /// Expects one event for each transaction, and no price for the member.
     private func compareWebhooks(_ chain: Simulator.Subscription, _ when: String) {
         let payments = posted.filter {
             $0["original_transaction_id"]?.string == chain.id

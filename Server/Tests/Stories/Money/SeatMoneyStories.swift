@@ -7,18 +7,18 @@ import Testing
 
 @testable import Simulator
 
-/// A group that buys five seats, adds two, plans four, renews, and has one refunded: its rows,
-/// answers and reports.
+/// A group buys five seats, adds two, plans four, renews, and gets a refund for one. Its rows,
+/// answers and reports are checked.
 @Suite(.serialized) struct SeatMoneyStories {
     /// The expected state after a step: in the answer about the group, in the row of the
-    /// subscription, and in the reports of now.
+    /// subscription, and in the current reports.
     private struct Stand: Hashable {
         var seats: Int64
         var atRenewal: Int64?
         var mrr: String
     }
 
-    /// Five seats at 9.99, and 7.99 for each further one.
+    /// Five seats cost 9.99 each, and each further seat costs 7.99.
     private static func withGroup(
         on database: StoryDatabase,
         _ story: @escaping @Sendable (SeatGroupStage) async throws -> Void
@@ -35,11 +35,11 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `rows, answers and reports agree on the number of seats and their price`(
+    func `rows, answers and reports agree on the number and the price of the seats`(
         database: StoryDatabase
     ) async throws {
         try await Self.withGroup(on: database) { stage in
-            // Ben's subscription is no group.
+            // Ben has a subscription without a group.
             let shop = stage.shop
             #expect(try await shop.post(try await shop.buyMonth("ben"), as: "ben") == 200)
             let id = try await stage.order(5)
@@ -66,8 +66,8 @@ import Testing
             ]
             #expect(try await Self.rows(of: "anna", in: shop) == expected)
             #expect(try await Self.rows(of: "ben", in: shop) == [nothing, nothing])
-            // In ben's month one seat was bought, then five and two; in the next one three were
-            // dropped, and one was refunded.
+            // In the month in which ben subscribed, one seat was bought, then five, then two. In
+            // the next month three were dropped, and one was refunded.
             #expect(
                 try await Self.values("seats", in: shop)
                     == [["0", "6", "2", "0", "8"], ["8", "0", "-4", "0", "4"]])

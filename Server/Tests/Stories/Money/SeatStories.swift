@@ -3,8 +3,8 @@ import Engine
 import Ledger
 import Testing
 
-/// Documents about several seats, in orders and with contents that the simulator does not produce:
-/// its documents are changed and signed again. Its own behaviour is played in ``SeatLifeStories``.
+/// Documents about several seats that the simulator does not produce. The story changes and signs
+/// the simulator's documents again. ``SeatLifeStories`` plays what the simulator does produce.
 @Suite(.serialized) struct SeatStories {
     private static func content(of jws: String) throws -> JSON {
         try JSON(parsing: CompactJWS(jws)?.payload ?? [])
@@ -48,7 +48,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `a purchaser pays for all seats, and keeps access while any of them is left`(
+    func `a purchaser pays for all seats, and keeps access while at least one seat is left`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database, notifies: false) { shop in
@@ -59,8 +59,8 @@ import Testing
             #expect(try await Self.number("revenue", in: shop) == "65.93")
             #expect(try await Self.number("mrr", in: shop) == "65.93")
             try await shop.simulator.post("/_sim/clock", ["advance": "P10D"])
-            // The addition has the line item of the period, which the first transaction has from
-            // now on, too.
+            // The addition has the line item of the period. From now on, the first transaction has
+            // it, too.
             let content = try Self.content(of: first)
             let begun = try #require(content["purchaseDate"]?.integer)
             let day: Int64 = 86_400_000
@@ -85,7 +85,7 @@ import Testing
             _ = try await Self.post(first, in: shop)
             #expect(try await Self.number("revenue", in: shop) == "89.90")
             #expect(try await Self.number("mrr", in: shop) == "89.90")
-            // One seat of the first payment is refunded: the cheapest.
+            // One seat of the first payment is refunded, the cheapest.
             _ = try await Self.post(try part(7, tiers, signed: 2, refunded: 1), in: shop)
             #expect(try await Self.number("revenue", in: shop) == "81.91")
             // The first payment is refunded in full; the addition stays.
@@ -108,7 +108,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `a seat of a group gives access, and counts as no payment`(
+    func `a seat of a group gives access, and does not count as a payment`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database, notifies: false) { shop in
@@ -138,7 +138,7 @@ import Testing
 }
 
 extension JSON {
-    /// When the signed transaction of a purchase was signed.
+    /// When the purchase's signed transaction was signed.
     fileprivate var signedAt: JSON? {
         let jws = self["signed_transaction"]?.string ?? ""
         return (try? JSON(parsing: CompactJWS(jws)?.payload ?? []))?["signedDate"]

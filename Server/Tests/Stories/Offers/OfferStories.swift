@@ -7,11 +7,12 @@ import Testing
 
 @testable import Program
 
-/// Offers that our server allows and signs, and that the simulator's App Store accepts or refuses.
+/// Our server allows and signs offers. The simulator's App Store accepts or refuses them.
 @Suite(.serialized) struct OfferStories {
     private static let token = "0F4C7B9E-1D2A-4C3B-8E5F-6A7B8C9D0E1F"
 
-    /// The example app, whose monthly product has an offer of each kind, and a key pair that signs.
+    /// The example app, whose monthly product has an offer of each kind, and a key pair that signs
+    /// offers.
     static func app() throws -> AppConfiguration {
         var shop = try ExampleShop.file()
         let key = P256.Signing.PrivateKey().derRepresentation.base64EncodedString()
@@ -75,7 +76,7 @@ import Testing
         return bought
     }
 
-    /// The offers of the monthly product for which a customer is eligible, by our answer.
+    /// The offers of the monthly product for which a customer is eligible by our answer.
     private static func eligible(in shop: Shop) async throws -> Set<String> {
         let list = try await shop.server.get("/v1/customers/anna/offers")
         let items = (list["items"]?.array ?? []).filter {
@@ -128,12 +129,13 @@ import Testing
     }
 
     @Test(arguments: [true, false])
-    func `our answer on the introductory offer equals the App Store's`(isNew: Bool) async throws {
+    func `our answer about the introductory offer equals the App Store's`(isNew: Bool) async throws
+    {
         try await withShop(on: .sqlite, app: try Self.app()) { shop in
             if isNew {
                 try await shop.addDevice("anna", [:])
             } else {
-                // An introductory month that ended.
+                // Anna has had an introductory month, which has ended.
                 try await shop.addDevice("anna", [:])
                 let first = try await Self.buy(["product_id": "pro.monthly"], in: shop).json
                 try await shop.server.post(
@@ -145,7 +147,7 @@ import Testing
                 try await shop.simulator.post("/_sim/subscriptions/anna:pro.monthly/cancel")
                 try await shop.simulator.post("/_sim/clock", ["advance": "P40D"])
             }
-            // Only a server may act for a store account that is unknown to us.
+            // Only a server may act for a store account that we do not know.
             let server = Wire(base: shop.server.base, bearer: Shop.secretKey)
             let signed = try await server.post(
                 "/v1/offers/signatures",
@@ -165,7 +167,7 @@ import Testing
         }
     }
 
-    @Test func `an invented customer id gets no second trial for another's store account`()
+    @Test func `an invented customer id gets no second trial for another customer's store account`()
         async throws
     {
         try await withShop(on: .sqlite, app: try Self.app()) { shop in
@@ -195,7 +197,7 @@ import Testing
         }
     }
 
-    @Test func `a payment with two transaction ids belongs to its customer under both`()
+    @Test func `a payment with two transaction ids belongs to its customer under both ids`()
         async throws
     {
         try await withShop(on: .sqlite, app: try Self.app()) { shop in
@@ -212,7 +214,7 @@ import Testing
             let numbers = try Set(
                 (bodies.map { $0["data"]?["signedTransactionInfo"] } + (signed.array ?? []))
                     .map { try Self.payload($0).text("transactionId") })
-            #expect(numbers.count == 3, "of the first month, and two of the second")
+            #expect(numbers.count == 3, "one of the first month, and two of the second")
             for number in numbers {
                 let order: JSON = [
                     "customer_id": "anna", "product_id": "pro.monthly", "kind": "introductory",
@@ -303,7 +305,7 @@ import Testing
         }
     }
 
-    @Test func `an app gets signatures for eligible customers, a server for any customer`()
+    @Test func `an app gets signatures for eligible customers only, a server for any customer`()
         async throws
     {
         try await withShop(on: .sqlite, app: try Self.app()) { shop in

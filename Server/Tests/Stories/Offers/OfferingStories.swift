@@ -7,7 +7,7 @@ import Testing
 
 @testable import Program
 
-/// An app's offerings, and how it verifies that they come from our server.
+/// An app's offerings. The app verifies that they come from our server.
 @Suite(.serialized) struct OfferingStories {
     private static var app: AppConfiguration {
         var app = birds
@@ -21,8 +21,8 @@ import Testing
         return app
     }
 
-    /// The payload of signed offerings, verified as an app does it. Nil if they are not for this
-    /// app and environment.
+    /// Returns the payload of signed offerings, verified as an app verifies it; nil if they are for
+    /// another app or environment.
     private static func verified(
         _ jws: String, for audience: String, in shop: Shop
     ) async throws -> JSON? {
@@ -118,7 +118,7 @@ import Testing
         }
     }
 
-    /// A server that has another app, too, and publishes the keys of both.
+    /// A server that has another app, too, and publishes the keys of both apps.
     private static func serverOfTwo(beside shop: Shop) async throws -> Assembly {
         var cats = app
         cats.settings.id = "cats"
@@ -139,7 +139,7 @@ import Testing
         return (answer.status, answer.etag)
     }
 
-    /// The version in the shop of an app, and whether the app has a token key.
+    /// Returns the version in the shop of an app.
     private static func version(
         of app: AppConfiguration, on database: StoryDatabase
     ) async throws -> String {
@@ -153,10 +153,10 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `the version of the offerings changes when the configuration does, and only then`(
+    func `the version of the offerings changes exactly when the configuration does`(
         database: StoryDatabase
     ) async throws {
-        // Without a key of its own each server gives the same version for the same content.
+        // Servers without a token key give the same version for the same content.
         var app = Self.app
         app.settings.tokens = nil
         let first = try await Self.version(of: app, on: database)

@@ -3,14 +3,14 @@ import Eventually
 import Foundation
 import Testing
 
-/// A backup is made while the server works, and then restored. Ids and cursors of lost data are
+/// A backup is made while the server works, and is then restored. Ids and cursors of lost data are
 /// never mistaken for those of new data.
 @Suite(.serialized) struct BackupStories {
-    /// Backups that are made while notifications stream in.
+    /// The minimum number of backups that are made while notifications arrive.
     private static let backupsMin = 3
 
     @Test(.timeLimit(.minutes(10)))
-    func `backups made under load hold all that was acknowledged before, and can be served`()
+    func `backups made under load contain all that was acknowledged before, and can be served`()
         async throws
     {
         try await withShop(on: .sqlite, notifies: false) { shop in
@@ -53,7 +53,7 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(10)))
-    func `after a restore no old cursor skips an event, and no old id names a new one`()
+    func `after a restore no old cursor skips an event, and no old id names something new`()
         async throws
     {
         try await withShop(on: .sqlite, notifies: false) { shop in
@@ -84,9 +84,9 @@ import Testing
             #expect(restored.status == 0, "\(restored.output)")
             server = try await program.start()
             log = LogReader(server, program)
-            // The log grows to its former size and beyond, so the numbers alone look valid.
+            // The log grows to its former size and beyond, so the numbers alone seem valid.
             let transfer = try await log.transfer(original, to: "ben")
-            // The number and the customer are the same, but the transfer is another one.
+            // The transfers have the same number and customer, but they are different transfers.
             #expect(transfer != lostTransfer)
             let path = "/v1/customers/ben/transfers/"
             #expect(try await log.wire.send("DELETE", path + lostTransfer).status == 404)
@@ -98,11 +98,12 @@ import Testing
             }
             let grown = try await log.all()
             #expect(grown.ids.count == lost.ids.count + 3)
-            #expect(grown.ids.starts(with: shared.ids), "what is shared keeps its ids")
+            #expect(
+                grown.ids.starts(with: shared.ids), "events from before the backup keep their ids")
             let gone = Set(lost.ids).subtracting(shared.ids)
             #expect(!gone.isEmpty && gone.isDisjoint(with: grown.ids))
 
-            // The refusal contains enough to continue.
+            // The refusal says how the client can continue.
             let remedy = try await log.refusal(of: lost.cursor).json.text("remedy")
             let next = try #require(remedy.firstMatch(of: /after=(\w+)/)).output.1
             #expect(
@@ -117,7 +118,7 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(10)))
-    func `a database that was restored by cp is refused until it is marked`() async throws {
+    func `a database restored by cp is refused until it is marked`() async throws {
         try await withShop(on: .sqlite, notifies: false) { shop in
             let folder = try TemporaryFolder()
             defer { folder.remove() }
@@ -158,7 +159,7 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(10)))
-    func `a PostgreSQL that was restored by its own tools is marked`() async throws {
+    func `a PostgreSQL database restored by its own tools is marked`() async throws {
         try await withShop(on: .sqlite, notifies: false) { shop in
             let folder = try TemporaryFolder()
             defer { folder.remove() }
@@ -219,7 +220,7 @@ import Testing
     }
 }
 
-/// The log of a server, as another program reads it.
+/// Another program that reads the log of a server.
 private struct LogReader {
     let wire: Wire
 
@@ -245,7 +246,7 @@ private struct LogReader {
         try await wire.post("/v1/customers/anna/aliases", ["customer_id": .string(id)])
     }
 
-    /// Returns the transfer's id.
+    /// Returns the id of the new transfer.
     func transfer(_ original: String, to customer: String) async throws -> String {
         try await wire.post(
             "/v1/customers/\(customer)/transfers",

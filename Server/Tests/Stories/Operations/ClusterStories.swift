@@ -6,12 +6,12 @@ import Storage
 import Synchronization
 import Testing
 
-/// Several servers on one PostgreSQL, and a PostgreSQL that is killed.
+/// Several servers on one PostgreSQL database, and a PostgreSQL server that is killed.
 @Suite(.serialized) struct ClusterStories {
     private static let crashes = 20
 
     @Test(.timeLimit(.minutes(10)))
-    func `with one of three servers killed and one paused, nothing is lost or emitted twice`()
+    func `if one of three servers is killed and one is paused, nothing is lost or emitted twice`()
         async throws
     {
         try await withShop(on: .sqlite, notifies: false) { shop in
@@ -30,7 +30,7 @@ import Testing
                 try await acknowledged.awaitShare(0.1, of: notifications.count)
                 servers[0].kill()
                 servers[1].pause()
-                // The third one does the work of all.
+                // The third server does the work of all three.
                 try await acknowledged.awaitShare(0.6, of: notifications.count)
                 servers[1].resume()
                 await stream
@@ -79,24 +79,24 @@ import Testing
                 }
                 return await group.reduce(into: [[], [], []]) { $0[$1.server] += $1.found }
             }
-            // No reader of the log runs.
+            // No reader of the log is running.
             try await eventually("each event has its number", within: 60) {
                 try await !program.hasPendingEvents()
             }
             for server in servers { server.kill() }
-            // The machine decides how many each server has written: the server with the longest
-            // transactions has to repeat the most.
+            // The machine decides how many notifications each server has written: the server with
+            // the longest transactions has to repeat them most often.
             #expect(Set(statuses.joined()) == [200], "\(statuses.map(\.count))")
             let (commits, rollbacks) = try await Self.transactions(of: program)
-            // PostgreSQL detects conflicts by pages, and the tables are nearly empty, so that all
-            // writers touch the same pages. docs/benchmarks.md says how rare conflicts are later.
-            #expect(2 * rollbacks < commits, "\(rollbacks) of \(commits) came in the way")
+            // PostgreSQL detects conflicts by pages. The tables are nearly empty, so all writers
+            // touch the same pages. docs/benchmarks.md says how rare conflicts are later.
+            #expect(2 * rollbacks < commits, "\(rollbacks) of \(commits) conflicted")
             try await program.expectClean()
         }
     }
 
-    /// How many transactions were committed and rolled back, according to the servers' sessions at
-    /// their end.
+    /// How many transactions were committed and rolled back. The servers' sessions report it when
+    /// they end.
     private static func transactions(
         of program: ServerProgram
     ) async throws -> (commits: Int64, rollbacks: Int64) {
@@ -122,7 +122,7 @@ import Testing
     private static let writingSeconds = 6
     private static let eventsBeforeKill: Int64 = 50
 
-    /// Gives a customer grants, again and again. Returns the response to each.
+    /// Gives a customer grants repeatedly. Returns the response to each request.
     private static func give(
         _ customer: String, _ key: String, at server: ServerProgram.Running
     ) async -> [Int?] {
@@ -177,8 +177,8 @@ import Testing
             let told = Dictionary(grouping: events, by: \.customer)
             for (customer, count) in given {
                 let own = told[customer] ?? []
-                // An event that a killed server committed but did not acknowledge is in the log,
-                // too.
+                // The log also contains events that a killed server committed but did not
+                // acknowledge.
                 #expect(own.count >= count, "\(customer)")
                 #expect(
                     own.map(\.own) == own.indices.map { Int64($0 + 1) },
@@ -188,7 +188,7 @@ import Testing
         }
     }
 
-    /// Whether the writers of a story are still at work.
+    /// Whether the writers of a story are still working.
     private final class Writing: Sendable {
         private let isOver = Atomic(false)
 
@@ -202,8 +202,7 @@ import Testing
         var own: Int64?
     }
 
-    /// Reads from cursor to cursor, from one server after the other, until all written events were
-    /// read.
+    /// Reads from cursor to cursor, from the servers in turn, until it has read all events.
     private static func read(
         _ servers: [Wire], _ key: String, _ writing: Writing
     ) async throws -> [ReadEvent] {
@@ -212,7 +211,7 @@ import Testing
         for round in 0... {
             var wire = servers[round % servers.count]
             wire.bearer = key
-            // Checked before reading: every event acknowledged by then must be seen.
+            // The check comes before the read: the read must find every event acknowledged by then.
             let isLast = writing.hasEnded
             let page = try await wire.get("/v1/events?after=\(cursor)&limit=50")
             cursor = try page.text("next_cursor")
@@ -229,7 +228,7 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(10)))
-    func `a PostgreSQL that is killed twenty times loses nothing that was acknowledged`()
+    func `a PostgreSQL server that is killed twenty times loses nothing that was acknowledged`()
         async throws
     {
         try await Self.withOwnPostgres { shop, postgres, program in
@@ -253,11 +252,11 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(10)))
-    func `a server whose PostgreSQL is gone says so, and stops on request`() async throws {
+    func `a server without its PostgreSQL says so, and stops on request`() async throws {
         try await Self.withOwnPostgres { _, postgres, program in
             let server = try await program.start()
             try await postgres.stop(.immediate)
-            // One after the other, the requests would wait for minutes.
+            // If they were sent one after the other, the requests would take minutes.
             async let statuses = withTaskGroup { group in
                 for _ in 0..<200 {
                     group.addTask { try? await server.wire.send("GET", "/ready").status }
@@ -292,7 +291,9 @@ import Testing
             try await second.promote()
             await stream
             server.kill()
-            #expect(before > 0 && before < notifications.count, "\(before) before the change")
+            #expect(
+                before > 0 && before < notifications.count, "\(before) before the standby took over"
+            )
             #expect(acknowledged.all.count == notifications.count)
             #expect(try await program.missing(acknowledged.all).isEmpty)
             try await program.expectClean()
@@ -303,7 +304,7 @@ import Testing
 }
 
 extension Acknowledged {
-    /// Waits until the given share of all notifications is acknowledged.
+    /// Waits until this share of all notifications is acknowledged.
     fileprivate func awaitShare(_ share: Double, of count: Int) async throws {
         try await eventually("acknowledgements of \(share) of \(count)") {
             Double(all.count) >= share * Double(count)

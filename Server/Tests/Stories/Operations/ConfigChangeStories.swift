@@ -3,10 +3,10 @@ import Engine
 import Ledger
 import Testing
 
-/// A change of the configuration is checked before it is made.
+/// A change of the configuration is checked before it is applied.
 @Suite struct ConfigChangeStories {
     @Test(arguments: StoryDatabase.allCases)
-    func `customers who would lose access by a change are listed before it is made`(
+    func `customers who would lose access by a change are listed before it is applied`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database) { shop in
@@ -24,7 +24,8 @@ import Testing
             var changed = birds.settings
             #expect(try await shop.engine.maintenance.impact(of: changed) == Impact(customers: 2))
 
-            // The entitlement pro includes plus; the change removes that, and ben is granted pro.
+            // The entitlement pro includes plus. The change removes that, and ben has a grant of
+            // pro.
             changed.entitlements["plus"] = ["plus.monthly"]
             changed.entitlements["pro"]?.insert("plus.monthly")
             let impact = try await shop.engine.maintenance.impact(of: changed)
@@ -40,7 +41,7 @@ import Testing
                 ])
             #expect(impact.changes.values.flatMap(\.firstLosing) == ["anna"])
             #expect(impact.changes.values.flatMap(\.firstGaining) == ["ben"])
-            // Without any time one batch is still checked, which is every customer here.
+            // Even without any time, one batch is checked. Here it contains every customer.
             let hasty = try await shop.engine.maintenance.impact(of: changed, within: .zero)
             #expect(hasty == impact && hasty.isWhole)
             changed.entitlements = [:]

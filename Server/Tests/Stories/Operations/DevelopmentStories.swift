@@ -3,7 +3,7 @@ import Eventually
 import Foundation
 import Testing
 
-/// `perennial dev` in its own process, which is killed without warning.
+/// Runs `perennial dev` in its own process, and kills it without warning.
 @Suite(.serialized) struct DevelopmentStories {
     private static func now(_ dev: DevelopmentProgram) async throws -> String {
         try await dev.simulator.get("/_sim/clock").text("now")
@@ -26,7 +26,7 @@ import Testing
         }
         let dev = try await DevelopmentProgram.start(in: folder)
         #expect(try await Self.now(dev) >= last)
-        // A running clock is stored ahead of its time.
+        // The stored time of a running clock is later than the clock's.
         try await dev.simulator.post("/_sim/clock", ["rate": 86400])
         let start = try await Self.now(dev)
         try await eventually("the clock moves") { try await Self.now(dev) > start }
@@ -38,7 +38,7 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(10)))
-    func `no page of another site reaches the server or its simulator`() async throws {
+    func `a page of another site reaches neither the server nor its simulator`() async throws {
         let folder = try TemporaryFolder()
         defer { folder.remove() }
         let dev = try await DevelopmentProgram.start(in: folder)

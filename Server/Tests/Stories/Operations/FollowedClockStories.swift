@@ -4,10 +4,11 @@ import Ledger
 import Storage
 import Testing
 
-/// A server that takes the time from a simulator in another process.
+/// A server that gets its time from a simulator in another process.
 @Suite(.serialized) struct FollowedClockStories {
     @Test(.timeLimit(.minutes(10)))
-    func `after a jump of the clock nothing is refused as signed in the future`() async throws {
+    func `after a jump of the clock, no document is refused as signed in the future`() async throws
+    {
         try await withShop(on: .sqlite, notifies: false) { shop in
             let folder = try TemporaryFolder()
             defer { folder.remove() }
@@ -67,7 +68,8 @@ import Testing
             server.kill()
             try await shop.simulator.post("/_sim/clock", ["advance": "PT1H"])
             let now = try await Stage(simulator: shop.simulator, server: shop.server).now()
-            // The server may have been killed during a check: then its lease must expire first.
+            // The server may have been killed during a check, and then the check's lease must
+            // expire first.
             try await eventually("the command reconciles anna") {
                 let one = try await program.run(
                     ["reconcile", "--customer", "anna", "--clock-from", shop.simulator.base])
@@ -83,7 +85,7 @@ import Testing
 }
 
 extension ServerProgram {
-    /// When the App Store was last asked about a purchase.
+    /// When the server last asked the App Store about a purchase.
     fileprivate func askedAt(_ original: String) async throws -> Instant? {
         let store = Database(try engine.open(database))
         let purchase = PurchaseID(TransactionID(rawValue: original), in: .production)

@@ -8,8 +8,8 @@ import Storage
 import StorageSQLite
 import Testing
 
-/// Checks that acknowledged data survives: the server is killed without warning, over and over,
-/// while notifications stream in.
+/// Checks that acknowledged data survives. The server is killed without warning, repeatedly, while
+/// notifications arrive.
 @Suite(.serialized) struct KillStories {
     private static let notificationsMin = 2000
     private static let kills = 20
@@ -44,7 +44,8 @@ import Testing
             let pause = Duration.milliseconds(Int.random(in: 5...400, using: &dice))
             let before = acknowledged.all.count
             async let stream: Void = Stream.sendOnce(Array(batch), to: server.wire, acknowledged)
-            // Every second kill hits a server with unfinished work, however slow the machine is.
+            // Every second kill must hit a server with unfinished work, however slow the machine
+            // is.
             if kill.isMultiple(of: 2) {
                 try await eventually("an acknowledgement before kill \(kill)") {
                     acknowledged.all.count > before
@@ -56,12 +57,12 @@ import Testing
             let lost = try await program.missing(acknowledged.all)
             #expect(lost.isEmpty, "kill \(kill) after \(pause): \(lost.count) lost")
         }
-        // Also checks that no acknowledged change lacks its event.
+        // This also checks that every acknowledged change has its event.
         try await program.expectClean()
         #expect(try await program.eventCount() > 0)
 
-        // Notifications without acknowledgement are sent again, as by the App Store; then all of
-        // them are stored.
+        // Notifications without acknowledgement are sent again, as the App Store does. Then all are
+        // stored.
         let server = try await program.start()
         await Stream.sendOnce(notifications, to: server.wire, acknowledged)
         server.kill()

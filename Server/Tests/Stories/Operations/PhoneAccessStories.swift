@@ -5,10 +5,10 @@ import Foundation
 import NIOCore
 import Testing
 
-/// Access to the phone of `perennial dev`: by a browser with or without scripts and by a terminal,
-/// but not by another site.
+/// Access to the phone of `perennial dev`. A browser, with or without scripts, and a terminal may
+/// use it; another site may not.
 @Suite(.serialized, .timeLimit(.minutes(10))) struct PhoneAccessStories {
-    @Test func `no other site may act`() async throws {
+    @Test func `a page of another site may not act on the phone`() async throws {
         try await PhoneTable.play { phone in
             let port = phone.server.base.split(separator: ":").last ?? ""
             let own = "http://127.0.0.1:\(port)"
@@ -43,7 +43,7 @@ import Testing
         }
     }
 
-    @Test func `without scripts a form does the same, and leads back to the page`() async throws {
+    @Test func `without scripts, a form does the same and leads back to the page`() async throws {
         try await PhoneTable.play { phone in
             let answer = try await phone.postForm("month")
             #expect(answer.status == 303 && answer.location == "/phone")
@@ -95,7 +95,7 @@ import Testing
         }
     }
 
-    @Test func `an open page shows acts from elsewhere`() async throws {
+    @Test func `an open page shows acts that come from elsewhere`() async throws {
         try await PhoneTable.play { phone in
             try await phone.act("sheet pro.monthly", "yes")
             let client = HTTPClient.shared
@@ -116,7 +116,7 @@ import Testing
         }
     }
 
-    @Test func `a jump of the clock is shown at once`() async throws {
+    @Test func `the page shows a jump of the clock immediately`() async throws {
         try await PhoneTable.play { phone in
             try await phone.act("sheet pro.monthly", "yes")
             let request = HTTPClientRequest(url: phone.server.base + "/phone/live")
@@ -133,7 +133,7 @@ import Testing
         }
     }
 
-    @Test func `without the phone there is no such page`() async throws {
+    @Test func `if the phone is switched off, its page does not exist`() async throws {
         try await withShop(on: .sqlite) { shop in
             let page = try await shop.server.send("GET", "/phone")
             #expect(page.status == 404)

@@ -1,9 +1,9 @@
 import Testing
 
-/// A group on the phone of `perennial dev`: bought, joined and left as in a browser.
+/// A group on the phone of `perennial dev`. The story buys, joins and leaves it as a browser does.
 @Suite(.serialized, .timeLimit(.minutes(10))) struct PhoneGroupStories {
-    /// The claims that the page offers to end, sorted by name: the order of simultaneous claims has
-    /// no meaning.
+    /// The claims that the page offers to end, sorted by name, because the order of simultaneous
+    /// claims has no meaning.
     private static func members(on pieces: PhoneTable.Pieces) -> [(claim: String, name: String)] {
         pieces.html("others").matches(of: #/value="leave ([^"]+)"[^>]*>.*?<bdi>([a-z]+)<\/bdi>/#)
             .map { (claim: String($0.1), name: String($0.2)) }.sorted { $0.name < $1.name }
@@ -13,7 +13,9 @@ import Testing
         try await phone.act("sheet pro.monthly", "more", "more", "more", "more", "yes")
     }
 
-    @Test func `seats cost what the tiers say, and the sheet says it before`() async throws {
+    @Test func `seats cost what the tiers say, and the payment sheet says the price before`()
+        async throws
+    {
         try await PhoneTable.play { phone in
             let one = try await phone.act("sheet pro.monthly", "fewer")
             #expect(one.text("screen").contains("1 person"))
@@ -85,7 +87,8 @@ import Testing
         }
     }
 
-    @Test func `without seats the page has no invitations and no choice of a number`()
+    @Test
+    func `for a product without seats, the page offers no invitations and no number of seats`()
         async throws
     {
         try await PhoneTable.play { phone in

@@ -4,7 +4,7 @@ import Eventually
 import Foundation
 import Testing
 
-/// The phone of `perennial dev`, as a browser uses it.
+/// Uses the phone of `perennial dev` as a browser does.
 @Suite(.serialized, .timeLimit(.minutes(10))) struct PhoneStories {
     @Test func `all five steps of the tour can be completed`() async throws {
         try await PhoneTable.play { phone in
@@ -87,7 +87,7 @@ import Testing
         }
     }
 
-    @Test func `a one-time purchase is kept, or goes into the wallet`() async throws {
+    @Test func `a one-time purchase is kept, or is credited to the wallet`() async throws {
         try await PhoneTable.play { phone in
             let bought = try await phone.act("sheet guide", "yes", "sheet seeds.100", "yes")
             #expect(bought.text("line").contains("has access to guide"))
@@ -98,7 +98,7 @@ import Testing
         }
     }
 
-    @Test func `a refused card buys nothing`() async throws {
+    @Test func `a purchase with a refused card gives nothing`() async throws {
         try await PhoneTable.play { phone in
             let refused = try await phone.act("card", "sheet pro.monthly", "yes")
             #expect(refused.text("wire").contains("The card is refused"))
@@ -135,7 +135,7 @@ import Testing
         }
     }
 
-    @Test func `another customer's restore leaves the purchase with its owner`() async throws {
+    @Test func `if another customer restores a purchase, it stays with its owner`() async throws {
         try await PhoneTable.play { phone in
             let restored = try await phone.act("sheet pro.monthly", "yes", "other")
             #expect(restored.text("wire").contains("409,"))
@@ -158,7 +158,7 @@ import Testing
         }
     }
 
-    @Test func `starting over begins with another person, and keeps the first one`() async throws {
+    @Test func `a new start begins with a new person, and keeps the first person`() async throws {
         try await PhoneTable.play { phone in
             try await phone.act("sheet pro.monthly", "yes")
             let fresh = try await phone.act("over")

@@ -6,8 +6,8 @@ import Testing
 
 @testable import Program
 
-/// The phone's page in a whole `perennial dev`: posts acts as a browser does, and compares the page
-/// with the simulator's books and the server's answers.
+/// The phone's page in a complete `perennial dev`. Posts acts as a browser does, and compares the
+/// page with the simulator's books and the server's answers.
 struct PhoneTable: Sendable {
     let simulator: Wire
     let server: Wire
@@ -28,14 +28,14 @@ struct PhoneTable: Sendable {
         guard end != nil else { throw Wire.Unexpected(description: "it stopped by itself") }
     }
 
-    /// Does not follow redirects.
+    /// This client does not follow redirects.
     private static let browser = HTTPClient(
         eventLoopGroupProvider: .singleton,
         configuration: HTTPClient.Configuration(redirectConfiguration: .disallow))
 
     // MARK: - The page
 
-    /// Does one act after the other, and returns the page's last state.
+    /// Posts one act after the other, and returns the last state of the page.
     @discardableResult
     func act(_ acts: String...) async throws -> Pieces {
         var pieces = Pieces(texts: [:])
@@ -52,7 +52,7 @@ struct PhoneTable: Sendable {
         return try Pieces(answer.json)
     }
 
-    /// As a script posts it, unless the headers say otherwise.
+    /// Posts an act as the page's script does, unless the headers say otherwise.
     func post(_ act: String, headers: [String: String] = [:]) async throws -> Wire.Answer {
         let form = [
             "Content-Type": "application/x-www-form-urlencoded", "Accept": "application/json",
@@ -77,7 +77,7 @@ struct PhoneTable: Sendable {
     }
 
     struct Pieces: Sendable {
-        /// The texts without markup, by id.
+        /// The texts of the page without markup, by the id of their element.
         var texts: [String: String]
 
         fileprivate init(texts: [String: String]) { self.texts = texts }
@@ -105,13 +105,13 @@ struct PhoneTable: Sendable {
 
     // MARK: - Both sides
 
-    /// The first purchase of an account in the books.
+    /// The first purchase of an account in the simulator's books.
     func book(of account: String = "anna") async throws -> JSON {
         let books = try await simulator.get("/_sim/truth/\(account)")
         return try #require(books["purchases"]?.array?.first)
     }
 
-    /// Compares the page with the books and with the app's answer.
+    /// Compares the page with the books and with the server's answer.
     func expect(
         _ pieces: Pieces, shows state: String, sourceLocation: SourceLocation = #_sourceLocation
     ) async throws {

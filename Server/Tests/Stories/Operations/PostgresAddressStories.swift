@@ -4,7 +4,7 @@ import Testing
 
 @testable import Program
 
-/// Addresses of a PostgreSQL that are not a server that accepts writes.
+/// Addresses of a PostgreSQL server that accepts no writes, or of a pooler.
 @Suite(.serialized) struct PostgresAddressStories {
     private static func withProgram(
         _ story: @escaping @Sendable (PostgresServer, ServerProgram) async throws -> Void
@@ -32,13 +32,13 @@ import Testing
         ["operators", "list"],
     ]
 
-    /// The output without the time at which it was made.
+    /// The output without the times in it.
     private static func withoutMoments(_ output: String) -> String {
         output.replacing(/\d{4}-\d{2}-\d{2}T[\d:.]+Z/, with: "now")
     }
 
     @Test(.timeLimit(.minutes(10)))
-    func `read-only commands work on a standby, and others say that it is a standby`()
+    func `read-only commands work on a standby, and other commands say that it is a standby`()
         async throws
     {
         try await Self.withProgram { primary, program in
@@ -69,7 +69,9 @@ import Testing
     @Test(
         .timeLimit(.minutes(10)),
         .enabled(if: PostgresPooler.isInstalled, "PgBouncer is not installed"))
-    func `a pooler in transaction mode is named, and one in session mode works`() async throws {
+    func `a pooler in transaction mode is reported, and a pooler in session mode works`()
+        async throws
+    {
         try await Self.withProgram { postgres, program in
             let pooler = try await PostgresPooler(before: postgres, mode: .transaction)
             let pooled = program.reaching(pooler.url(of: "postgres"))
@@ -95,7 +97,7 @@ import Testing
         try await StoryDatabase.postgres.withAddress { address in
             let database = try PostgresDriver(url: address)
             defer { database.close() }
-            // One connection writes, and another one counts connections.
+            // One connection writes, and the other one counts connections.
             _ = try await database.write { try $0.rows("SELECT 1", []) }
             try await DatabaseAddress.requireAlone(on: database, at: address)
         }

@@ -4,22 +4,21 @@ import Eventually
 import Foundation
 import Testing
 
-/// The proof with real parts: separate processes, HTTP, signatures, a disk, and kills at random
-/// moments.
+/// The proof with separate processes, HTTP, signatures, a disk, and kills at random moments.
 @Suite(.serialized) struct ProofStories {
     private static let customers: Int64 = 12
     private static let seeds: [Int64] = [11, 12]
     private static let kills = 6
-    /// Virtual days between two kills.
+    /// Simulated days between two kills.
     private static let days = 6
-    /// Attempts of five virtual minutes each: the promised interval.
+    /// The number of attempts, each of five simulated minutes: the promised interval.
     private static let looksMax = 26
-    /// The pause before each attempt after the first: once a second the server reads the clock and
+    /// The pause before each attempt after the first. Once a second the server reads the clock and
     /// does due checks.
     private static let lookSeconds = 1.5
 
     @Test(.timeLimit(.minutes(10)), arguments: StoryDatabase.allCases)
-    func `a server that is killed again and again gives true answers over HTTP`(
+    func `a server that is killed repeatedly gives correct answers over HTTP`(
         engine: StoryDatabase
     ) async throws {
         let folder = try TemporaryFolder()
@@ -81,7 +80,7 @@ import Testing
         }
 
         /// Runs a server while some days pass, and kills it after some milliseconds. No server runs
-        /// for the rest of the days.
+        /// during the remaining days.
         func live(days: Int, killedAfter lifetime: Int) async throws {
             let server = try await program.start(port: port)
             async let passed: Void = pass(days: days)
@@ -99,8 +98,8 @@ import Testing
             try await store.post("/_sim/faults", ["notifications": [:], "api": [:]])
         }
 
-        /// Each app posts all transactions of its device, after it has linked the account token to
-        /// its customer. Failed requests are repeated later.
+        /// Each app links the account token to its customer, and then posts all transactions of its
+        /// device. Repeats failed requests later.
         func post(to server: ServerProgram.Running) async throws {
             for name in try await names() {
                 let device = try await store.get("/_sim/devices/\(name)-1/transactions")
@@ -142,8 +141,8 @@ import Testing
             return wire
         }
 
-        /// The customers whose answers differ from the books after the given number of attempts,
-        /// with both.
+        /// The customers whose answers still differ from the books after this number of attempts,
+        /// with both states.
         func wrongAnswers(
             of server: ServerProgram.Running, looks: Int
         ) async throws -> [String] {
@@ -184,8 +183,8 @@ import Testing
 }
 
 extension Verdict {
-    /// The books call every free period a trial, but we only call an introductory one so; a
-    /// purchase refunded to a family is refunded in the books, and revoked in our answer.
+    /// The books call every free period a trial, but the server only an introductory one. A
+    /// purchase refunded to a family is refunded in the books and revoked in the server's answer.
     fileprivate var plain: Verdict {
         var plain = self
         if state == "trial" { plain.state = "offer" }

@@ -12,7 +12,7 @@ import Testing
 /// A rebuild while servers are working.
 @Suite(.serialized) struct RebuildStories {
     @Test(.timeLimit(.minutes(10)), arguments: [true, false])
-    func `a rebuild ends while documents with older signatures keep arriving`(
+    func `a rebuild ends even if documents with older signatures keep arriving`(
         verifyOnly: Bool
     ) async throws {
         try await withShop(on: .sqlite, notifies: false) { shop in
@@ -23,7 +23,8 @@ import Testing
             async let arriving = Self.postAll(notifications.dropFirst(300), to: shop)
             let report = try await shop.engine.maintenance.rebuild(verifyOnly: verifyOnly)
             #expect(report.isClean, "\(report)")
-            #expect(report.documents < notifications.count, "it waited for the last one")
+            #expect(
+                report.documents < notifications.count, "the rebuild waited for the last document")
             try await arriving
             let quiet = try await shop.engine.maintenance.rebuild(verifyOnly: true)
             #expect(quiet.isClean && quiet.documents == notifications.count, "\(quiet)")
@@ -45,7 +46,7 @@ import Testing
             defer { holder.close() }
             let gate = DispatchSemaphore(value: 0)
             let (held, tell) = AsyncStream.makeStream(of: Void.self)
-            // Locks the table as a VACUUM does.
+            // Locks the table like a VACUUM.
             async let holding: Void = holder.write { connection in
                 try connection.run("SET LOCAL idle_in_transaction_session_timeout = 0", [])
                 try connection.run("LOCK TABLE documents IN SHARE UPDATE EXCLUSIVE MODE", [])
@@ -77,7 +78,7 @@ import Testing
         }
     }
 
-    /// Another process beside the server, which waits for a lock for a tenth of a second.
+    /// Another process beside the server. It waits for a lock for a tenth of a second.
     private static func impatient(
         _ shop: Shop, _ log: RecordedLog
     ) throws -> (Engine, PostgresDriver) {

@@ -2,7 +2,7 @@ import Eventually
 import Foundation
 import Testing
 
-/// The program gets SIGHUP, as `systemctl reload` sends it.
+/// The program gets SIGHUP, the signal that `systemctl reload` sends.
 @Suite(.serialized) struct ReloadStories {
     private static func content(_ items: [String]) -> String {
         let lines = items.map { "\n        \($0): {published: 2025-01-01, entitlement: pro}" }
@@ -10,7 +10,8 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(10)))
-    func `a signal publishes a new issue, and a bad file changes nothing`() async throws {
+    func `after the signal a new issue is published, and a bad file changes nothing`() async throws
+    {
         try await withShop(on: .sqlite, notifies: false) { shop in
             let folder = try TemporaryFolder()
             defer { folder.remove() }

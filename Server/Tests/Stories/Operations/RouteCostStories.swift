@@ -4,36 +4,37 @@
     import Foundation
     import Testing
 
-    /// The cost of a response is limited by its request: no small request keeps the processor busy,
-    /// whoever sends it, and no response costs more because other customers have bought more.
+    /// The size of a request limits the cost of its response. No small request keeps the processor
+    /// busy, whoever sends it. No response costs more because other customers have bought more.
     @Suite(.serialized) struct RouteCostStories {
-        /// The highest cost of a request of some hundred bytes, in a debug build, which is several
-        /// times slower than a release build.
+        /// The highest allowed cost of a request of some hundred bytes, in a debug build, which is
+        /// several times slower than a release build.
         private static let small = Duration.milliseconds(300)
-        /// The highest cost of a body of a megabyte from a client without a key.
+        /// The highest allowed cost of a body of a megabyte from a client without a key.
         private static let large = Duration.milliseconds(250)
-        /// The highest cost of a page of the dashboard. The dashboard is open to everybody here,
-        /// and elsewhere to operators only.
+        /// The highest allowed cost of a page of the dashboard. In this story everybody may open
+        /// the dashboard, but otherwise only operators may.
         private static let page = Duration.seconds(1)
         private static let times = 1
-        /// How often a cost above the limit is measured again: a busy machine needs longer for the
-        /// same work.
+        /// How often a cost above the limit is measured again. The same work takes longer on a busy
+        /// machine.
         private static let timesAgain = 10
-        /// The number of customers at the first and at the second measurement. The first ones fill
-        /// more than a page of a list.
+        /// The number of customers at the first and at the second measurement. Even the first
+        /// number fills more than a page of a list.
         private static let crowds = (first: 60, then: 240)
-        /// The highest additional cost of a response at the second measurement.
+        /// The highest allowed growth of a response's cost from the first to the second
+        /// measurement.
         private static let growthMax = 3.0
 
-        /// Routes that read all purchases of an app on purpose, each with the reason why that is
-        /// limited.
+        /// Routes that intentionally read all purchases of an app, each with the reason why this
+        /// cost is limited.
         private static let readsAll = [
             "/v1/configuration/preview": "it looks at customers for at most some seconds"
         ]
 
         // MARK: - Measure
 
-        /// The processor time that the program has used.
+        /// The processor time that the program has used so far.
         private static func used(by dev: DevelopmentProgram) throws -> Duration {
             var clock = clockid_t()
             var time = timespec()
@@ -42,8 +43,8 @@
             return .seconds(Int64(time.tv_sec)) + .nanoseconds(Int64(time.tv_nsec))
         }
 
-        /// The cost of a request: the minimum of some measurements, because the program also does
-        /// other work.
+        /// The cost of a request. It is the minimum of several measurements, because the program
+        /// also does other work.
         private static func cost(
             in dev: DevelopmentProgram, _ ask: () async throws -> Void
         ) async throws -> Duration {
@@ -134,8 +135,8 @@
             return costs
         }
 
-        /// The cost of a request that was measured once. If that is above a limit, the minimum of
-        /// some more measurements.
+        /// The cost of a request after one measurement. If it is above a limit, the minimum of
+        /// further measurements.
         private static func cost(
             of question: Question, in dev: DevelopmentProgram, _ first: Duration,
             _ limit: Duration
@@ -162,7 +163,8 @@
             for number in 1..<Self.crowds.first { try await Self.buy("customer\(number)", in: dev) }
             let questions = try await Self.questions(of: dev)
             #expect(questions.count > 150)
-            // As many days as later, because charts read the sums of each day.
+            // The first measurement already has as many days as the second, because charts read the
+            // sums of each day.
             try await dev.simulator.post("/_sim/clock", ["advance": "P95D"])
             let few = try await Self.costs(of: questions, in: dev)
             for number in Self.crowds.first..<Self.crowds.then {
@@ -182,7 +184,7 @@
         }
 
         @Test(.timeLimit(.minutes(10)))
-        func `a large unsigned body costs little`() async throws {
+        func `a large unsigned body causes little cost`() async throws {
             let folder = try TemporaryFolder()
             defer { folder.remove() }
             let dev = try await DevelopmentProgram.start(in: folder)

@@ -7,12 +7,12 @@ import Testing
 
 @testable import Program
 
-/// Warnings for the operator, in the log.
+/// Warnings in the log, for the operator.
 @Suite(.serialized) struct WarningStories {
-    /// The moment at which a shop opens; its clock stands still.
+    /// The moment at which a shop opens. Its clock stands still.
     private static let now = Instant(milliseconds: 1_767_268_800_000)
 
-    /// A server of an app beside the shop's, with a database, a clock and a log of its own.
+    /// Another server of an app beside the shop's server. It has its own database, clock and log.
     private static func withServer(
         of app: AppConfiguration, beside shop: Shop, behind: Duration = .zero,
         _ story: (Engine, RecordedLog) async throws -> Void
@@ -29,7 +29,7 @@ import Testing
         try await story(server.engine, log)
     }
 
-    /// The example app, in which only one of the products gives an entitlement.
+    /// The example app, with only one product that gives an entitlement.
     private static var poor: AppConfiguration {
         var app = birds
         app.settings.entitlements = ["pro": ["pro.monthly"]]
@@ -38,7 +38,7 @@ import Testing
         return app
     }
 
-    /// The products that were logged as giving nothing, in order.
+    /// The products that the log says give nothing, in order.
     private static func givingNothing(_ log: RecordedLog) -> [String] {
         log.lines.filter {
             $0.level == .warning && $0.facts["app"] == "birds"
@@ -57,7 +57,7 @@ import Testing
             }
             let evidence = PurchaseEvidence(signedTransactions: signed)
             let told = try await shop.notifications()
-            // The app may count consumables by itself.
+            // The app may count consumables itself, so they are not logged.
             let expected = ["guide", "season.spring"]
             try await Self.withServer(of: Self.poor, beside: shop) { server, log in
                 for _ in 1...2 {
@@ -67,7 +67,7 @@ import Testing
                 for body in told { _ = try await server.recording.record(notification: body) }
                 #expect(Self.givingNothing(log) == expected)
             }
-            // The same for a product that first appears in a notification.
+            // A product is also logged if it first appears in a notification.
             try await Self.withServer(of: Self.poor, beside: shop) { server, log in
                 for body in told { _ = try await server.recording.record(notification: body) }
                 #expect(Self.givingNothing(log) == expected)
@@ -75,8 +75,8 @@ import Testing
         }
     }
 
-    /// The client gets 21005, as for any other temporary failure.
-    @Test func `a receipt signed ahead of our clock is counted, and the log names the clock`()
+    /// The client gets status 21005, as for any other temporary failure.
+    @Test func `a receipt signed ahead of our clock is counted, and the log mentions the clock`()
         async throws
     {
         try await withShop(on: .sqlite, notifies: false) { shop in
