@@ -1,7 +1,7 @@
 import Foundation
 import Ledger
 
-/// A row of `Tables/restore.txt`, whose text describes its columns.
+/// A row of `Tables/restore.txt`. The text of that file describes its columns.
 struct RestoreRow: Hashable, CustomStringConvertible, Sendable {
     var policy: OwnershipClaim.RestorePolicy
     var path: Path
@@ -37,11 +37,11 @@ struct RestoreRow: Hashable, CustomStringConvertible, Sendable {
         case anonymousTokenBeside = "anonymous token beside"
         case anonymousUsedUp = "anonymous used up"
 
-        /// Whether a person takes a purchase from an anonymous customer. Without an intent the
-        /// policy decides, as between two people.
+        /// Whether the buyer is an anonymous customer, from whom a person takes the purchase.
+        /// Without an intent the policy decides, as between two people.
         var isTaking: Bool { self == .anonymous || self == .anonymousToken }
 
-        /// The people who have not signed in.
+        /// The people in the row who have not signed in.
         var anonymous: Set<String> {
             switch self {
             case .anonymous, .anonymousToken, .anonymousUsedUp: ["anna"]
@@ -82,7 +82,7 @@ struct RestoreRow: Hashable, CustomStringConvertible, Sendable {
         return rows.filter { $0.policy == policy }
     }
 
-    /// The verdict for each path under a policy if the app has found the purchase by itself: the
+    /// The verdict for each path under a policy, if the app has found the purchase at launch: the
     /// rows of `Tables/restore-sync.txt`.
     static func verdictsOfSync(
         under policy: OwnershipClaim.RestorePolicy

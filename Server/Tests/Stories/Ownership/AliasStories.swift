@@ -7,8 +7,8 @@ import Testing
 
 @testable import Program
 
-/// Several ids of one customer: what an app may change and read about them, and how support removes
-/// one.
+/// Several ids of one customer. An app may change and read only some of them, and support can
+/// remove an id.
 @Suite(.serialized) struct AliasStories {
     private static let secret = "0123456789abcdef0123456789abcdef"
     private static let anonymous = "anon_0f4c7b9e-1d2a-4c3b-8e5f-6a7b8c9d0e1f"
@@ -40,7 +40,7 @@ import Testing
         return ["Perennial-Customer-Proof": proofs.map { proof(of: $0) }.joined(separator: ", ")]
     }
 
-    /// Sent by the app, or by its server.
+    /// Adds an id by a request of the app or of its server.
     private static func join(
         _ other: String, to id: String, in shop: Shop, proofs: [String], byServer: Bool = false
     ) async throws -> Wire.Answer {
@@ -62,7 +62,8 @@ import Testing
                 Self.anonymous, to: "anna", in: shop, proofs: ["anna"])
             #expect(joined.status == 200)
 
-            // Anybody who still has the old id, such as the next owner of the phone.
+            // The sender may be anybody who still has the old id, such as the next owner of the
+            // phone.
             for path in [path, path + "/content", path + "/offers", path + "/wallets/seeds"] {
                 let refused = try await Self.answer(shop, path)
                 #expect(refused.status == 401, "\(path)")
@@ -75,7 +76,8 @@ import Testing
         }
     }
 
-    @Test func `a customer's anonymous ids are shown to a server, not to an app`() async throws {
+    @Test func `a customer's anonymous ids are shown to a server, but not to an app`() async throws
+    {
         try await withShop(on: .sqlite) { shop in
             for other in [Self.anonymous, "phone-7"] {
                 _ = try await Self.join(other, to: "anna", in: shop, proofs: [], byServer: true)
@@ -89,11 +91,11 @@ import Testing
         }
     }
 
-    @Test func `two customers become one by the proofs of both`() async throws {
+    @Test func `two customers become one if both give their proofs`() async throws {
         try await withShop(on: .sqlite, app: Self.app) { shop in
             let own = try await Self.join(Self.anonymous, to: "anna", in: shop, proofs: ["anna"])
             #expect(own.status == 200)
-            // Eve knows anna's old id, and can prove her own.
+            // Eve knows anna's old id and can prove her own id.
             for (other, id) in [(Self.anonymous, "eve"), ("eve", Self.anonymous)] {
                 let taken = try await Self.join(other, to: id, in: shop, proofs: ["eve"])
                 #expect(taken.status == 401, "\(other) to \(id)")
@@ -142,8 +144,8 @@ import Testing
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database) { shop in
-            // A pack that names the id, and that no device has posted: it belongs to the id by its
-            // token.
+            // This pack names the removed id, and no device has posted the pack. Its token alone
+            // makes it the id's.
             try await shop.addDevice("anna", ["app_account_token": .string(Self.token)])
             let pack = try await shop.simulator.post(
                 "/_sim/devices/anna-1/purchases", ["product_id": "seeds.100"])
@@ -159,7 +161,7 @@ import Testing
             #expect(try removed.json["aliases"]?.array?.isEmpty == true)
             #expect(try await Self.balance(of: "anna", in: shop) == 40)
             #expect(try await Self.balance(of: Self.token, in: shop) == 0)
-            // Posting it does not help either: it is spent in part.
+            // A posting changes nothing, because a part of the pack is spent.
             #expect(try await shop.post(pack, as: Self.token) == 409)
             #expect(try await Self.balance(of: Self.token, in: shop) == 0)
             _ = try await Self.join(Self.token, to: "anna", in: shop, proofs: [], byServer: true)
@@ -179,7 +181,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `an alias that is removed is a customer again, without what was merged`(
+    func `an alias that is removed is a customer again, but gets nothing that was merged`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database) { shop in
@@ -198,7 +200,7 @@ import Testing
                 #expect(try await shop.entitlement(right, of: "anna")?["active"] == true)
                 #expect(try await shop.entitlement(right, of: "ben") == nil)
             }
-            // His new events follow those from before.
+            // The customer's new events follow the earlier ones.
             try await shop.support.post(
                 "/v1/customers/ben/transfers",
                 [
@@ -211,7 +213,7 @@ import Testing
         }
     }
 
-    @Test func `erasing a removed id also erases it from its former customer's events`()
+    @Test func `erasing a removed id also erases it from the events of the customer who had it`()
         async throws
     {
         try await withShop(on: .sqlite) { shop in

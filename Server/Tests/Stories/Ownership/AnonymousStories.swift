@@ -5,7 +5,7 @@ import Testing
 
 @testable import Program
 
-/// Customers of an app without log-in: each device and each installation has an id of its own.
+/// Customers of an app without log-in. Each device and each installation has its own id.
 @Suite(.serialized) struct AnonymousStories {
     private static func device(_ number: Int) -> String {
         "anon_00000000-0000-4000-8000-00000000000\(number)"
@@ -17,7 +17,7 @@ import Testing
         return app
     }
 
-    /// Posts what a device of the account shows.
+    /// Posts the documents that a device of the account shows.
     private static func post(
         _ signed: [String], as customer: String, _ intent: String, in shop: Shop
     ) async throws -> Wire.Answer {
@@ -32,7 +32,7 @@ import Testing
         try await shop.entitlement("pro", of: customer)?["active"] == true
     }
 
-    /// What the device's StoreKit shows when the app starts.
+    /// The documents that the device's StoreKit shows when the app starts.
     private static func shown(by device: String, in shop: Shop) async throws -> [String] {
         let restored = try await shop.simulator.post("/_sim/devices/\(device)/restore")
         return (restored["signed_transactions"]?.array ?? []).compactMap(\.string)
@@ -46,8 +46,8 @@ import Testing
             let signed = try await shop.buyMonth("anna").text("signed_transaction")
             let bought = try await Self.post([signed], as: Self.device(1), "purchase", in: shop)
             #expect(bought.status == 200)
-            // An iPad, a new phone, and the first phone after the app was deleted. No restore
-            // button is tapped.
+            // These are an iPad, a new phone, and the first phone after the app was deleted. Nobody
+            // taps a restore button.
             for number in 2...4 {
                 try await shop.addDevice("anna")
                 let shown = try await Self.shown(by: "anna-\(number)", in: shop)
@@ -81,7 +81,7 @@ import Testing
             for number in 1...2 {
                 _ = try await Self.post([signed], as: Self.device(number), "sync", in: shop)
             }
-            // She signs in on the second device, which only shared it.
+            // She signs in on the second device, which only shares the purchase.
             try await shop.server.post(
                 "/v1/customers/anna/aliases", ["customer_id": .string(Self.device(2))])
             let found = try await shop.server.get("/v1/customers/anna")
@@ -91,7 +91,8 @@ import Testing
             #expect(try await Self.isOpen(Self.device(1), in: shop))
             let taken = try await Self.post([signed], as: "anna", "restore", in: shop)
             #expect(try taken.json["purchases"]?.array?.first?["verdict"] == "moved")
-            // From now on it belongs to a person. The first device gets it when she signs in there.
+            // From now on the purchase belongs to a person. The first device gets access when she
+            // signs in there.
             #expect(try await !Self.isOpen(Self.device(1), in: shop))
             let synced = try await Self.post([signed], as: Self.device(1), "sync", in: shop)
             #expect(synced.status == 200)
@@ -109,7 +110,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `an account token is made once, is the customer's id, and keeps them anonymous`(
+    func `an account token is made once, is an id of the customer, and keeps them anonymous`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database, app: Self.app(.keep)) { shop in
@@ -127,7 +128,8 @@ import Testing
             let own = try await shop.server.post("/v1/customers/\(uuid)/account_token")
             #expect(own["account_token"]?.string == uuid)
 
-            // Bought with the token and never posted: it belongs to her, and the iPad shares it.
+            // This purchase was bought with the token and never posted. It belongs to her, and the
+            // iPad shares it.
             try await shop.addDevice("anna", ["app_account_token": .string(token)])
             let bought = try await shop.simulator.post(
                 "/_sim/devices/anna-1/purchases", ["product_id": "pro.monthly"])
@@ -148,7 +150,7 @@ import Testing
             let signed = try await shop.buyMonth("anna").text("signed_transaction")
             _ = try await Self.post([signed], as: "anna", "purchase", in: shop)
             try await shop.simulator.post("/_sim/clock", ["advance": "P32D"])
-            // Ben has signed in on a device of her store account.
+            // Ben has signed in on a device of anna's store account.
             try await shop.addDevice("anna")
             let shown = try await Self.shown(by: "anna-2", in: shop)
             let answer = try await Self.post(shown, as: "ben", "sync", in: shop)
@@ -158,7 +160,7 @@ import Testing
             #expect(verdict?["why"] == "needs_restore")
             #expect(try await Self.isOpen("anna", in: shop))
             #expect(try await !Self.isOpen("ben", in: shop))
-            // When he restores, the policy decides.
+            // Only when ben restores does the policy decide.
             #expect(try await Self.post(shown, as: "ben", "restore", in: shop).status == 200)
             #expect(try await Self.isOpen("ben", in: shop))
         }

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Program
 
-/// Several servers on one database that get claims of the same purchase at the same moment.
+/// Several servers on one database get claims of the same purchase at the same moment.
 @Suite(.serialized) struct ClaimRaceStories {
     private static let servers = 3
     private static let places = 4
@@ -24,14 +24,14 @@ import Testing
         CustomerID(rawValue: "anon_\(number)".padding(toLength: 40, withPad: "x", startingAt: 0))
     }
 
-    /// A simulator, and servers on its clock, on one database.
+    /// Runs a simulator, and servers on its clock that share a database.
     private static func withServers(
         on database: StoryDatabase,
         _ story: @escaping @Sendable (Shop, [Engine]) async throws -> Void
     ) async throws {
         try await withShop(on: .sqlite, notifies: false) { shop in
             try await database.withAddress { address in
-                // An SQLite file has one server.
+                // An SQLite file can have only one server.
                 var assemblies: [Assembly] = []
                 for _ in 0..<(database == .sqlite ? 1 : servers) {
                     assemblies.append(
@@ -53,7 +53,7 @@ import Testing
         to engine: Engine
     ) async throws -> OwnershipResult.Kind? {
         let evidence = PurchaseEvidence(signedTransactions: [signed])
-        // A busy server says so, and the request is repeated.
+        // A busy server says so, and the client repeats the request.
         for _ in 0..<100 {
             do throws(EngineFailure) {
                 return try await engine.recording.post(
@@ -67,7 +67,7 @@ import Testing
         throw EngineFailure.busy
     }
 
-    /// The verdict of each claimant, all of whom post at once.
+    /// Lets all claimants post at the same time. Returns the verdict for each.
     private static func race(
         _ claimants: [CustomerID], _ signed: String, _ intent: OwnershipClaim.Intent,
         at engines: [Engine]
@@ -110,7 +110,7 @@ import Testing
             #expect(
                 first.values.count { $0 == .another(.sharedWithMost) }
                     == Self.claimants - Self.places)
-            // Newer documents take all places, each once.
+            // Claims with newer documents take all places, each place once.
             let now = try await Self.signedNow(in: shop)
             let own = (101...100 + Self.places).map(Self.device)
             let second = try await Self.race(own + thieves, now, .sync, at: engines)
@@ -126,7 +126,7 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(5)), arguments: StoryDatabase.allCases)
-    func `when many persons restore a purchase at once, one gets it, and the buyer takes it back`(
+    func `if many persons restore a purchase at once, one gets it, and the buyer takes it back`(
         database: StoryDatabase
     ) async throws {
         try await Self.withServers(on: database) { shop, engines in
@@ -152,7 +152,7 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(5)), arguments: StoryDatabase.allCases)
-    func `when many persons sign in on one device at once, one gets the purchase`(
+    func `if many persons sign in on one device at once, one gets the purchase`(
         database: StoryDatabase
     ) async throws {
         try await Self.withServers(on: database) { shop, engines in

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Program
 
-/// Who shares a purchase, and by which copies of documents.
+/// Who gets a share of a purchase by copies of documents.
 extension CopiedDocumentStories {
     @Test(arguments: StoryDatabase.allCases)
     func `anonymous devices and persons have separate limits for shares`(
@@ -35,7 +35,7 @@ extension CopiedDocumentStories {
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `the limit for persons also holds for a purchase that was an anonymous device's`(
+    func `the limit for persons also applies to a purchase that an anonymous device had before`(
         database: StoryDatabase
     ) async throws {
         let app = Self.app(.share, most: 2, anonymousMost: 6)

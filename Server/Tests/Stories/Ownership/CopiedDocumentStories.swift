@@ -5,8 +5,8 @@ import Testing
 
 @testable import Program
 
-/// A thief has the public app key, and copies of documents from another customer's device: old or
-/// recent ones. The buyer's devices can always get a document that is signed now.
+/// A thief has the public app key, and old or recent copies of documents from another customer's
+/// device. The buyer's devices can always get a newly signed document.
 @Suite(.serialized) struct CopiedDocumentStories {
     /// The id of a device on which nobody has signed in.
     static func device(_ name: String) -> String {
@@ -24,7 +24,7 @@ import Testing
         return app
     }
 
-    /// Returns the verdict on the purchase, with its reason if there is one.
+    /// Posts documents. Returns the verdict on the purchase, with its reason if there is one.
     static func post(
         _ signed: String, as customer: String, _ intent: String?, in shop: Shop
     ) async throws -> String {
@@ -46,7 +46,7 @@ import Testing
         try await shop.entitlement("pro", of: customer)?["active"] == true
     }
 
-    /// The transactions that the App Store signs now for a device of anna's account.
+    /// The transactions of a device of anna's account, newly signed by the App Store.
     static func signedNow(in shop: Shop) async throws -> String {
         try await pass("PT1M", in: shop)
         let restored = try await shop.simulator.post("/_sim/devices/anna-1/restore")
@@ -93,7 +93,7 @@ import Testing
                 #expect(verdict == "another document_too_old", "\(intent ?? "none")")
                 #expect(try await !Self.isOpen(thief, in: shop))
             }
-            // A device that has access keeps it, and anna's new phone gets it.
+            // A device that has access keeps it, and anna's new phone gets access.
             #expect(
                 try await Self.post(copy, as: Self.device("pad"), "sync", in: shop) == "shared")
             let now = try await Self.signedNow(in: shop)
@@ -112,7 +112,7 @@ import Testing
     ) async throws {
         try await withShop(on: database, app: Self.app()) { shop in
             _ = try await Self.buy(in: shop)
-            // Anna's tablet has shown a document that was signed after it got its share.
+            // Anna's tablet has shown a document that was signed after the tablet got its share.
             for _ in 0..<2 {
                 let signed = try await Self.signedNow(in: shop)
                 #expect(
@@ -134,8 +134,8 @@ import Testing
             let now = try await Self.signedNow(in: shop)
             #expect(
                 try await Self.post(now, as: Self.device("new"), "sync", in: shop) == "shared")
-            // It replaced the copy that came last, whose device gets an event. No copy takes the
-            // share back.
+            // Her share replaced that of the latest copy, whose device gets an event. No copy takes
+            // the share back.
             #expect(
                 try await Self.post(copy, as: Self.device("thief2"), "restore", in: shop)
                     == "another shared_with_most")
@@ -148,7 +148,7 @@ import Testing
             let events = try await shop.support.get(
                 "/v1/events?customer_id=\(Self.device("thief2"))")
             #expect(events["items"]?.array?.last?["type"] == "share_ended")
-            // A newer document restores the ended share, because support decided nothing.
+            // A newer document restores the ended share, because support has not decided anything.
             let later = try await Self.signedNow(in: shop)
             #expect(
                 try await Self.post(later, as: Self.device("thief2"), "sync", in: shop) == "shared")
@@ -177,15 +177,16 @@ import Testing
 
     // MARK: - Persons
 
-    /// The buyer who takes back what a thief has taken.
+    /// How the buyer takes back what a thief has taken.
     enum Buyer: String, CaseIterable {
-        /// On the same device, on which she has not signed in.
+        /// On the same device, without having signed in.
         case phone
         /// On a new device, or after the app was deleted.
         case newPhone
         /// After she signed in on the same device.
         case signedIn
-        /// On a device on which she had a purchase before she signed in, so that it is no alias.
+        /// On a device on which she had a purchase before she signed in, so the device's id is not
+        /// an alias of hers.
         case person
     }
 
@@ -197,7 +198,7 @@ import Testing
             let copy = try await Self.buy(in: shop)
             try await Self.pass("P20D", in: shop)
             #expect(try await Self.post(copy, as: "thief", "restore", in: shop) == "moved")
-            // He shows the same copy repeatedly, and another one from before the theft.
+            // He shows the same copy repeatedly, and also a copy from before the theft.
             for intent in ["sync", "restore"] {
                 #expect(try await Self.post(copy, as: "thief", intent, in: shop) == "theirs")
             }
@@ -219,7 +220,7 @@ import Testing
             #expect(try await Self.post(now, as: anna, "restore", in: shop) == "moved")
             #expect(try await Self.isOpen(anna, in: shop))
             #expect(try await !Self.isOpen("thief", in: shop))
-            // The purchase is hers permanently.
+            // From now on the purchase stays with her.
             for thief in ["thief", "thief-2"] {
                 for intent in ["restore", "purchase", "sync", nil] {
                     let verdict = try await Self.post(copy, as: thief, intent, in: shop)
@@ -239,7 +240,7 @@ import Testing
             let phone = Self.device("phone")
             let copy = try await Self.buy(in: shop)
             #expect(try await Self.post(copy, as: "thief", "restore", in: shop) == "moved")
-            // Anna's app posts by itself, and he gets a copy of that, too.
+            // Anna's app posts automatically, and the thief gets a copy of that document, too.
             let later = try await Self.signedNow(in: shop)
             #expect(
                 try await Self.post(later, as: phone, "sync", in: shop) == "another needs_restore")
@@ -271,7 +272,7 @@ import Testing
             #expect(
                 try await Self.post(copy, as: "thief", "restore", in: shop)
                     == "another document_too_old")
-            // The same document is recent enough: anna signs in on the same device.
+            // The same document is recent enough when anna signs in on the same device.
             #expect(try await Self.post(shown, as: "anna", "restore", in: shop) == "moved")
             try await Self.expectClean(shop)
         }
@@ -286,7 +287,7 @@ import Testing
             #expect(try await Self.post(signed, as: "anna", "restore", in: shop) == "moved")
             let later = try await Self.signedNow(in: shop)
             #expect(try await Self.post(later, as: "anna", "sync", in: shop) == "theirs")
-            // Ben signs in on her phone.
+            // Ben signs in on anna's phone.
             let now = try await Self.signedNow(in: shop)
             #expect(try await Self.post(now, as: "ben", "restore", in: shop) == "another kept")
             #expect(try await Self.isOpen("anna", in: shop))
@@ -299,7 +300,7 @@ import Testing
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database, app: Self.app()) { shop in
-            // The app was killed before it posted anything, and the thief is first.
+            // The app was killed before it posted anything, so the thief is first.
             let copy = try await shop.buyMonth("anna").text("signed_transaction")
             #expect(
                 try await Self.post(copy, as: Self.device("thief"), "sync", in: shop) == "linked")
@@ -339,7 +340,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `copies cannot fill the log with moves, and a new document is accepted at once`(
+    func `copies cannot fill the log with moves, and a new document is accepted immediately`(
         database: StoryDatabase
     ) async throws {
         var app = Self.app(.transfer)
@@ -366,7 +367,7 @@ import Testing
             let now = try await Self.signedNow(in: shop)
             #expect(try await Self.post(now, as: "anna", "restore", in: shop) == "moved")
             #expect(try await Self.isOpen("anna", in: shop))
-            // A device may always post what it already has.
+            // A device may always post documents of a purchase that it already has.
             #expect(try await Self.post(now, as: "anna", "sync", in: shop) == "theirs")
             try await Self.expectClean(shop)
         }

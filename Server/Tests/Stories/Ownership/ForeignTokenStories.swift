@@ -6,12 +6,14 @@ import Testing
 
 @testable import Program
 
-/// The app's configuration says that account tokens name no customer, and later says the opposite.
+/// The app's configuration first says that account tokens are not customer ids, and later that they
+/// are.
 @Suite(.serialized) struct ForeignTokenStories {
     private static let uma: CustomerID = "0f4c7b9e-1d2a-4c3b-8e5f-6a7b8c9d0e1f"
     private static let seeds: CurrencyID = "seeds"
 
-    /// The same database under another configuration.
+    /// Returns whether a customer gets the purchase under another configuration of the same
+    /// database.
     private static func isTaken(
         _ bought: JSON, by id: CustomerID, where tokens: AccountTokens, in shop: Shop
     ) async throws -> Bool {
@@ -56,7 +58,7 @@ import Testing
     }
 
     @Test(arguments: [0, 30, 100] as [Int64], StoryDatabase.allCases)
-    func `a spent pack is not credited again when tokens name nobody, nor afterwards`(
+    func `a spent pack is not credited again when tokens stop and start being customer ids`(
         spent: Int64, database: StoryDatabase
     ) async throws {
         try await withShop(on: database, notifies: false) { shop in
@@ -64,7 +66,7 @@ import Testing
                 "anna", ["app_account_token": .string(Self.uma.rawValue)])
             let bought = try await shop.simulator.post(
                 "/_sim/devices/anna-1/purchases", ["product_id": "seeds.100"])
-            // A notification announced it, and it is uma's by its token alone.
+            // A notification announced the pack. Only its token makes it uma's.
             try await shop.support.post(
                 "/v1/customers/uma/aliases", ["customer_id": .string(Self.uma.rawValue)])
             #expect(try await shop.post(bought, as: "carl") == 409)
@@ -80,7 +82,8 @@ import Testing
             #expect(isCarls == !isSpent)
             #expect(try await Self.balances(where: .other, in: shop) == left)
             #expect(try await Self.balances(where: .customers, in: shop) == left)
-            // Tokens name uma again: if carl has spent nothing of the pack, it goes to her.
+            // Tokens are customer ids again. If carl has spent nothing of the pack, the pack goes
+            // to uma.
             #expect(try await Self.isTaken(bought, by: Self.uma, where: .customers, in: shop))
             #expect(try await Self.balances(where: .customers, in: shop) == [100 - spent, 0])
             #expect(

@@ -3,7 +3,7 @@ import Engine
 import Ledger
 import Testing
 
-/// Customers who are known only by an account token, purchases that two customers have, and traces
+/// Customers who are known only by an account token, purchases that two customers claim, and traces
 /// of erased customers.
 @Suite(.serialized) struct IdentityStories {
     private static let token = "0f4c7b9e-1d2a-4c3b-8e5f-6a7b8c9d0e1f"
@@ -49,7 +49,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `a purchase belongs to the customer it names, even before they are stored`(
+    func `a purchase belongs to the customer it names, even before that customer is stored`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database) { shop in
@@ -63,11 +63,12 @@ import Testing
         }
     }
 
-    @Test func `erasing the customer of a token's upper case keeps that of its lower case`()
+    @Test
+    func `erasing the customer of an upper-case token keeps the customer of the lower-case one`()
         async throws
     {
         try await withShop(on: .sqlite) { shop in
-            // The two became separate customers when tokens named nobody.
+            // The two became separate customers while tokens were not customer ids.
             let earlier = try shop.serverOfForeignTokens()
             for id in [Self.token, Self.token.uppercased()] {
                 _ = try await earlier.grants.add(
@@ -128,7 +129,7 @@ import Testing
         }
     }
 
-    @Test func `an earlier transfer cannot be undone, even if the purchase returned`()
+    @Test func `an earlier transfer cannot be undone, even if the purchase has returned`()
         async throws
     {
         try await withShop(on: .sqlite) { shop in
@@ -144,7 +145,7 @@ import Testing
         }
     }
 
-    @Test func `after support confirms the present owner no device takes the purchase`()
+    @Test func `after support confirms the current owner, no device takes the purchase`()
         async throws
     {
         var app = birds
@@ -245,7 +246,9 @@ import Testing
         }
     }
 
-    @Test func `a sharer who became the owner has no share left after a transfer`() async throws {
+    @Test func `a customer who had a share and became the owner has no share after a transfer`()
+        async throws
+    {
         var app = birds
         app.settings.restorePolicies = [.production: .share]
         try await withShop(on: .sqlite, app: app) { shop in

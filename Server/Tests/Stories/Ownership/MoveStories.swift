@@ -8,7 +8,7 @@ import Testing
 
 @testable import Program
 
-/// Moves a shop with its whole history from a file to a server.
+/// Moves a shop with its whole history from an SQLite file to a PostgreSQL server.
 @Suite(.serialized) struct MoveStories {
     @Test func `a shop that moves from SQLite to PostgreSQL answers every customer as before`()
         async throws

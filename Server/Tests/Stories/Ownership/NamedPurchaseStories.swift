@@ -6,8 +6,8 @@ import Testing
 
 @testable import Program
 
-/// A purchase that names a customer by its account token belongs to that customer, whoever shows it
-/// first, and whether or not anything else is known about them.
+/// A purchase may name a customer by its account token. Then it belongs to that customer, whoever
+/// shows it first, and even if nothing else is known about the customer.
 @Suite(.serialized) struct NamedPurchaseStories {
     private static let token = "0f4c7b9e-1d2a-4c3b-8e5f-6a7b8c9d0e1f"
 
@@ -19,7 +19,8 @@ import Testing
             "/_sim/devices/anna-1/purchases", ["product_id": .string(product)])
     }
 
-    /// The unfinished transactions that the app finds at its start, as it posts them.
+    /// The unfinished transactions that the app finds when it starts, in the form in which it posts
+    /// them.
     private static func unfinished(in shop: Shop) async throws -> [JSON] {
         let shown = try await shop.simulator.get("/_sim/devices/anna-1/unfinished")
         return try #require(shown["signed_transactions"]?.array)
@@ -56,7 +57,7 @@ import Testing
         app.settings.restorePolicies = [.production: .transfer]
         try await withShop(on: database, app: app) { shop in
             _ = try await Self.buy(product, in: shop)
-            // The app was killed before it posted anything. Ben logs in, and it starts again.
+            // The app was killed before it posted anything. Ben logs in, and the app starts again.
             let found = try await Self.unfinished(in: shop)
             #expect(found.count == 1)
             let refused = try await Self.post(found, as: "ben", in: shop)
@@ -66,7 +67,7 @@ import Testing
             #expect(try refused.json.text("remedy").contains("account_tokens: other"))
             #expect(try await shop.server.get("/v1/customers/ben")["subscriptions"] == [])
             #expect(try await Self.seeds(of: "ben", in: shop) == nil)
-            // The buyer has it, before and after their app posts it.
+            // The buyer has the purchase, before and after the buyer's app posts it.
             let isSeeds = product == "seeds.100"
             for _ in 0..<2 {
                 #expect(try await Self.isOpen(Self.token, in: shop) == !isSeeds)
@@ -87,7 +88,7 @@ import Testing
     }
 
     @Test(arguments: ["pro.monthly", "seeds.100"], StoryDatabase.allCases)
-    func `adding another's account token as an alias does not give their purchase`(
+    func `adding another customer's account token as an alias does not give their purchase`(
         product: String, database: StoryDatabase
     ) async throws {
         let anonymous = "anon_0f4c7b9e-1d2a-4c3b-8e5f-6a7b8c9d0e1f"
@@ -107,7 +108,7 @@ import Testing
                 #expect(try posted.json.text("detail").hasSuffix("(names_another)."))
             }
             #expect(try await shop.server.get("/v1/customers/thief")["subscriptions"] == [])
-            // The same UUID in the other case does not help the thief, because it is the same id.
+            // The UUID in the other case is the same id, so it does not help the thief.
             try await shop.server.post(
                 "/v1/customers/\(Self.token.uppercased())/account_token")
             let upper = try await Self.post([signed], as: Self.token.uppercased(), in: shop)
@@ -121,7 +122,7 @@ import Testing
     }
 
     @Test(arguments: [0, 1] as [Int64], StoryDatabase.allCases)
-    func `a pack that an erased customer left unspent goes to the customer it names`(
+    func `a pack that an erased customer left unspent goes to the customer whom it names`(
         spent: Int64, database: StoryDatabase
     ) async throws {
         try await withShop(on: database) { shop in
@@ -143,7 +144,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `a spent and refunded pack does not move to the customer it names`(
+    func `a spent and refunded pack does not move to the customer whom it names`(
         database: StoryDatabase
     ) async throws {
         var app = birds
@@ -159,7 +160,7 @@ import Testing
             try await shop.simulator.post("\(path)/refund")
             #expect(try await Self.seeds(of: "second", in: shop) == -100)
             #expect(try await Self.post([.string(signed)], as: Self.token, in: shop).status == 409)
-            // The refund is reversed: nobody has the seeds twice.
+            // When the refund is reversed, the seeds are still credited only once.
             try await shop.simulator.post("\(path)/reverse-refund")
             #expect(try await Self.seeds(of: "second", in: shop) == 0)
             #expect(try await Self.seeds(of: Self.token, in: shop) ?? 0 == 0)
@@ -167,13 +168,13 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `an unspent pack moves to the customer it names, and that can be undone`(
+    func `an unspent pack moves to the customer whom it names, and the move can be undone`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database) { shop in
             let bought = try await Self.buy("seeds.100", in: shop)
             let signed = try bought.text("signed_transaction")
-            // A link from the time when tokens named nobody stays.
+            // A link stays that was made while tokens were not customer ids.
             _ = try await shop.serverOfForeignTokens().recording.record(
                 PurchaseEvidence(signedTransactions: [signed]), of: "thief", app: "birds")
             #expect(try await Self.post([.string(signed)], as: "thief", in: shop).status == 200)
@@ -215,7 +216,7 @@ import Testing
         }
     }
 
-    @Test func `the zero UUID names nobody`() async throws {
+    @Test func `a token that is the zero UUID names nobody`() async throws {
         let zero = "00000000-0000-0000-0000-000000000000"
         try await withShop(on: .sqlite) { shop in
             let bought = try await shop.buyMonth("anna", token: zero)
@@ -248,7 +249,7 @@ import Testing
             #expect(try await Self.events(of: Self.token, in: shop).last?["type"] == "moved")
             #expect(try await Self.events(of: "ben", in: shop).last?["type"] == "unlinked")
             #expect(try await shop.post(bought, as: "ben") == 409)
-            // None of these events contains the erased customer.
+            // None of these events contains an id of the erased customer.
             _ = try await shop.support.send("DELETE", "/v1/customers/ben")
             let log = try await shop.support.get("/v1/events?limit=500")
             #expect(!log.text.contains("\"ben\""))
@@ -256,7 +257,7 @@ import Testing
         }
     }
 
-    @Test func `a preview says that a purchase naming another customer belongs to them`()
+    @Test func `a preview says that a purchase naming another customer belongs to that customer`()
         async throws
     {
         try await withShop(on: .sqlite) { shop in

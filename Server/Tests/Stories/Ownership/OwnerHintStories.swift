@@ -1,7 +1,7 @@
 import AppStoreFormats
 import Testing
 
-/// An app can hint at the owner of a purchase without learning who it is.
+/// An app can show a hint at the owner of a purchase without learning who the owner is.
 @Suite(.serialized) struct OwnerHintStories {
     private static let anonymous = "anon_0f4c7b9e-1d2a-4c3b-8e5f-6a7b8c9d0e1f"
 

@@ -8,12 +8,12 @@ import Testing
 
 @testable import Program
 
-/// A buyer and thieves act on one purchase, in random order. The buyer has devices of the store
-/// account, signs in and out, and deletes the app. The thieves have the public app key, and copies
+/// A buyer and thieves act on one purchase in random order. The buyer has devices of the store
+/// account, signs in and out, and deletes the app. The thieves have the public app key and copies
 /// of all documents that the buyer's app has posted.
 ///
-/// The checks do not depend on how ownership is decided: the buyer has access as soon as they
-/// restore with a document that is signed now, and thieves get only what a recent copy gives.
+/// The checks do not depend on how ownership is decided. The buyer has access as soon as they
+/// restore with a newly signed document. Thieves get only the access that a recent copy gives.
 struct OwnershipLife {
     let simulator: Wire
     let seed: UInt64
@@ -21,12 +21,12 @@ struct OwnershipLife {
     let clock = StoryClock()
     let assembly: Assembly
     var dice: Dice
-    /// The id under which the buyer's app posts now.
+    /// The id under which the buyer's app currently posts.
     var buyer: CustomerID
     /// All ids that the buyer's apps have used.
     var buyers: Set<CustomerID> = []
     let token: CustomerID?
-    /// Whether the buyer was erased, so that the token names nobody any more.
+    /// Whether the buyer was erased, so that the token no longer names anybody.
     var isTokenErased = false
     let purchase: PurchaseID
     var copies: [(signed: String, at: Instant)] = []
@@ -46,10 +46,10 @@ struct OwnershipLife {
                 toLength: 40, withPad: "x", startingAt: 0))
     }
 
-    /// The account token of the purchase.
+    /// Whom the account token of the purchase names.
     enum Naming: CaseIterable { case nobody, device, person }
 
-    /// Begins a world of its own on the simulator, with a purchase that the buyer has posted.
+    /// Begins a new world on the simulator, with a purchase that the buyer has posted.
     init(seed: UInt64, beside shop: Shop, at address: String) async throws {
         (simulator, self.seed) = (shop.simulator, seed)
         dice = Dice(seed: seed)
@@ -119,7 +119,7 @@ struct OwnershipLife {
         acts.append("\(seconds / 3600) hours")
     }
 
-    /// The app posts the documents that the App Store signs now. Returns the verdicts.
+    /// The app posts newly signed documents. Returns the verdicts.
     @discardableResult
     private mutating func post(
         _ intent: OwnershipClaim.Intent
@@ -135,17 +135,18 @@ struct OwnershipLife {
         return result.ownerships
     }
 
-    /// The buyer restores, and has the purchase.
+    /// The buyer restores. Expects that the buyer then has the purchase.
     private mutating func restore() async throws {
         _ = try await post(.restore)
         let owner = try await owner()
         let has = try await isOpen(buyer)
-        // On a device on which she has not signed in, her purchases as a person stay with the
+        // On a device without log-in, a purchase that belongs to her as a person stays with the
         // person.
         let isHers = owner.map { buyers.contains($0) && !$0.isAnonymous } ?? false
-        try #require(has || isHers, "\(buyer) has nothing, \(owner as Any) has it. \(story)")
+        try #require(
+            has || isHers, "\(buyer) has no access, the owner is \(owner as Any). \(story)")
         let isThiefs = owner.map(Self.thieves.contains) ?? false
-        try #require(!isThiefs, "a thief has it. \(story)")
+        try #require(!isThiefs, "a thief is the owner. \(story)")
     }
 
     private mutating func useNewDevice() async throws {
@@ -158,7 +159,7 @@ struct OwnershipLife {
 
     private mutating func signIn() async throws {
         guard buyer.isAnonymous else {
-            // She signs out.
+            // The buyer signs out.
             devices += 1
             buyer = Self.device("buyer", devices)
             buyers.insert(buyer)
@@ -187,7 +188,7 @@ struct OwnershipLife {
         try await post(.restore)
     }
 
-    /// A recent copy, or any copy.
+    /// Returns a recent copy or an older one.
     private mutating func copy() -> (signed: String, at: Instant)? {
         Bool.random(using: &dice) ? copies.last : pick(copies)
     }
@@ -202,23 +203,24 @@ struct OwnershipLife {
         let had = try await hasShare(thief)
         try await steal(copy.signed, as: thief)
         guard try await isOpen(thief) else { return }
-        try #require(age <= .days(30) || had, "\(thief) has it by an old copy. \(story)")
+        try #require(age <= .days(30) || had, "\(thief) has access by an old copy. \(story)")
         var users = 0
         for device in Self.stolenDevices where try await isOpen(device) { users += 1 }
-        try #require(users <= Self.places, "\(users) devices have it. \(story)")
+        try #require(users <= Self.places, "\(users) devices have access. \(story)")
     }
 
     private mutating func stealAsPerson() async throws {
         guard let copy = copy(), let thief = pick(Self.thieves) else { return }
-        // The first to show a purchase that names nobody gets it.
+        // A purchase that names nobody goes to the first customer who shows it.
         guard let before = try await owner() else { return }
         let age = clock.now - copy.at
         try await steal(copy.signed, as: thief)
         guard try await owner() == thief, before != thief else { return }
-        // Between two persons this policy requires no recent document.
+        // Between two persons this policy does not require a recent document.
         let isByPolicy =
             app.settings.restorePolicies[.production] == .transferIfInactive && !before.isAnonymous
-        try #require(age <= .days(30) || isByPolicy, "\(thief) took it by an old copy. \(story)")
+        try #require(
+            age <= .days(30) || isByPolicy, "\(thief) took the purchase by an old copy. \(story)")
     }
 
     private mutating func steal(_ signed: String, as thief: CustomerID) async throws {
@@ -238,7 +240,8 @@ struct OwnershipLife {
             victims += [token, CustomerID(rawValue: token.rawValue.uppercased())]
         }
         guard let victim = pick(victims) else { return }
-        // Anybody who knows a person's id may add an anonymous id to it: proofs can prevent that.
+        // Anybody who knows a person's id may add an anonymous id to it. Only proofs can prevent
+        // that.
         guard !thief.isAnonymous || victim == token && token?.rawValue != Self.personToken else {
             return
         }
@@ -286,7 +289,7 @@ struct OwnershipLife {
             .entitlements["pro"]?.isOpen == true
     }
 
-    /// The customer to whom the purchase is linked, by their first id.
+    /// The customer to whom the purchase is linked, as the customer's first id.
     private func owner() async throws -> CustomerID? {
         try await Database(assembly.database).read { [purchase] tx in
             try tx.links.find(of: purchase, in: "birds")?.customer

@@ -1,17 +1,17 @@
 import Foundation
 import Testing
 
-/// Random lives of a buyer among thieves, and lives that failed once. Prints its seed;
+/// Random lives of a buyer among thieves, and lives that once failed. Prints its seed;
 /// PERENNIAL_SEED sets it, and PERENNIAL_ROUNDS sets the number of random lives. A life that fails
-/// prints its own seed, which makes it the first life.
+/// prints its own seed. With this seed it is the first life of a run.
 @Suite(.serialized) struct OwnershipOrderStories {
     private static let environment = ProcessInfo.processInfo.environment
     private static let lives = environment["PERENNIAL_ROUNDS"].flatMap(Int.init) ?? 8
     private static let acts = 40
-    /// Of lives that failed once.
+    /// The seeds of lives that once failed.
     private static let knownSeeds: [UInt64] = [
-        // A thief took from a person what gave no access any more, and the buyer's new document,
-        // by which it gave access again, was refused.
+        // A thief took a purchase from a person while the purchase gave no access. Then the
+        // purchase gave access again, but the buyer's new document was refused.
         7_890_961_220_987_826_233
     ]
     private static let seed: UInt64 = {

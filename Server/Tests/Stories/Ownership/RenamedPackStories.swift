@@ -2,12 +2,12 @@ import AppStoreFormats
 import Engine
 import Testing
 
-/// The app lets the App Store name another account in a purchase that was credited already.
+/// The app lets the App Store name another account in a purchase that was already credited.
 @Suite(.serialized) struct RenamedPackStories {
     private static let uma = "0f4c7b9e-1d2a-4c3b-8e5f-6a7b8c9d0e1f"
     private static let vera = "5b1e0d7a-92c4-4f0e-8a31-0123456789ab"
 
-    /// The transaction that the app finds at its start, as the App Store signs it now.
+    /// The transaction that the app finds when it starts, newly signed by the App Store.
     private static func found(in shop: Shop) async throws -> JSON {
         let shown = try await shop.simulator.get("/_sim/devices/anna-1/unfinished")
         let signed = try #require(shown["signed_transactions"]?.array)
@@ -24,7 +24,7 @@ import Testing
         try await shop.simulator.post("/_sim/clock", ["advance": "PT1M"])
     }
 
-    /// Uma and vera are known, and a notification reported the purchase that names uma.
+    /// Uma and vera are customers, and a notification has reported the purchase that names uma.
     private static func begin(_ product: JSON, in shop: Shop) async throws -> String {
         for (name, token) in [("uma", uma), ("vera", vera)] {
             try await shop.support.post(
@@ -33,7 +33,7 @@ import Testing
         try await shop.addDevice("anna", ["app_account_token": .string(uma)])
         let bought = try await shop.simulator.post(
             "/_sim/devices/anna-1/purchases", ["product_id": product])
-        // The purchase is stored, and has no linked owner.
+        // The purchase is stored but not linked to an owner.
         #expect(try await shop.post(bought, as: "carl") == 409)
         return try bought.text("original_transaction_id")
     }
@@ -66,7 +66,7 @@ import Testing
             let shown = try #require(preview["purchases"]?.array?.first)
             #expect(try shown.text("outcome") == (isSpent ? "refuse" : "link"))
             #expect(shown["owner_id"]?.string == (isSpent ? "uma" : nil))
-            // No matter who posts the document, and whether or not vera's device does.
+            // It does not matter who posts the document, or whether vera's device does.
             #expect(try await shop.post(found, as: "carl") == 409)
             for _ in 0..<2 {
                 #expect(

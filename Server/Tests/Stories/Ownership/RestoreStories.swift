@@ -5,7 +5,7 @@ import Ledger
 import Logging
 import Testing
 
-/// The people of one row of the table, each with a name of the row's own, and their acts.
+/// The people of one row of the table, and their acts. Their names contain the row's number.
 private struct RestoreStage: Sendable {
     let shop: Shop
     let row: RestoreRow
@@ -22,7 +22,7 @@ private struct RestoreStage: Sendable {
 
     private var person: [String] { ["anna", "ben", "cleo"] }
 
-    /// Its last digits are those of the row.
+    /// The token's last digits are the row's number.
     private var token: String {
         let digits = String(number)
         return "0f4c7b9e-1d2a-4c3b-8e5f-6a7b8c9d0e1f".dropLast(digits.count) + digits
@@ -44,7 +44,8 @@ private struct RestoreStage: Sendable {
         }
     }
 
-    /// Returns the purchase's number, and the document that ben's device will show.
+    /// Prepares the row. Returns the purchase's number, and the documents that ben's device will
+    /// show.
     func prepare() async throws -> (original: String, shown: [String]) {
         let account = id("account")
         try await shop.addDevice(account, try await deviceSettings())
@@ -110,8 +111,8 @@ private struct RestoreStage: Sendable {
         #expect(try await post(signed, as: id("anna")).status == 200, "\(row)")
     }
 
-    /// Anna posts while account tokens name nobody, by another configuration of the same server.
-    /// Links of earlier versions are like that.
+    /// Anna posts while account tokens are not customer ids, by another configuration of the same
+    /// server. Links of earlier versions are like that.
     private func annaPostsBefore(_ signed: [String]) async throws {
         _ = try await shop.serverOfForeignTokens().recording.record(
             PurchaseEvidence(signedTransactions: signed),
@@ -152,7 +153,7 @@ private struct RestoreStage: Sendable {
 
     // MARK: - Results
 
-    /// The name without the row's number.
+    /// The name of a customer without the row's number.
     private func name(_ customer: String) -> String {
         if customer == token { return "token" }
         return String(customer.replacing(/^anon_/, with: "").prefix { $0 != "-" })
@@ -184,7 +185,7 @@ private struct RestoreStage: Sendable {
             .map { try $0.text("type") }
     }
 
-    /// Undoes the last transfer. Returns whether there was one.
+    /// Undoes the last transfer. Returns false if there was none.
     func undo() async throws -> Bool {
         let list = try await support.get("/v1/customers/\(id("ben"))/transfers")
         guard let last = list["items"]?.array?.last else { return false }
@@ -197,7 +198,7 @@ private struct RestoreStage: Sendable {
 }
 
 extension Shop {
-    /// The same server, configured so that account tokens are not customer ids.
+    /// The same server, but account tokens are not customer ids.
     func serverOfForeignTokens() throws -> Engine {
         var app = birds.settings
         app.accountTokens = .other
@@ -210,7 +211,7 @@ extension Shop {
     }
 }
 
-/// The owner of a purchase after another customer's device has shown it.
+/// Who owns a purchase after another customer's device has shown it.
 @Suite(.serialized) struct RestoreStories {
     @Test(arguments: OwnershipClaim.RestorePolicy.allCases, StoryDatabase.allCases)
     func `a restore follows the table of owners and events, and a transfer can be undone`(

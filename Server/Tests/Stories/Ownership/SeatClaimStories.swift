@@ -2,10 +2,11 @@ import AppStoreFormats
 import Ledger
 import Testing
 
-/// Groups whose members the app invites: who has a seat, and what they see.
+/// Groups whose members the app invites. The stories check who has a seat and what each person
+/// sees.
 @Suite(.serialized) struct SeatClaimStories {
     @Test(arguments: StoryDatabase.allCases)
-    func `members have the access that the purchaser pays for, as long as it is paid`(
+    func `members have the purchaser's access as long as it is paid`(
         database: StoryDatabase
     ) async throws {
         try await SeatStage.with(4, on: database) { stage in
@@ -67,7 +68,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `one person has one claim, and the second invitation is not used up`(
+    func `one person has one claim, and a second invitation is not used up`(
         database: StoryDatabase
     ) async throws {
         try await SeatStage.with(3, on: database) { stage in
@@ -85,7 +86,7 @@ import Testing
             let byName = try await stage.shop.support.send(
                 "POST", "/v1/seats/claims", body: named.bytes)
             #expect(byName.status == 200)
-            // Nobody else can use a used invitation, and the other one is still valid.
+            // Nobody else can use the used invitation, and the other invitation is still valid.
             #expect(try await stage.claim("cleo", first.token).status == 404)
             #expect(try await stage.claim("cleo", second.token).status == 201)
             #expect(try await stage.open("ben", "cleo") == ["ben", "cleo"])
@@ -97,7 +98,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `an invitation is good for one person, for a time, and until it is withdrawn`(
+    func `an invitation is valid for one person, for a time, and until it is withdrawn`(
         database: StoryDatabase
     ) async throws {
         try await SeatStage.with(9, on: database) { stage in
@@ -160,7 +161,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `the last to join are the first to wait, and return with the seats`(
+    func `the members who joined last wait first, and get seats again when there are more`(
         database: StoryDatabase
     ) async throws {
         try await SeatStage.with(5, on: database) { stage in
@@ -183,12 +184,12 @@ import Testing
             #expect(try await stage.claim("fred", stage.invite().token).status == 409)
             try await stage.group.order(4)
             #expect(try await stage.open("ben", "cleo", "dora", "emil").count == 3)
-            // A member who leaves makes room.
+            // If a member leaves, the next one who waits gets the seat.
             let claims = try await stage.groupAnswer()["claims"]?.array ?? []
             _ = try await stage.release(try claims[0].text("claim_id"))
             #expect(
                 try await stage.open("ben", "cleo", "dora", "emil") == ["cleo", "dora", "emil"])
-            // Changes of the number of seats wrote nothing about claims.
+            // Changes of the number of seats emitted no events about claims.
             #expect(try await stage.seatEvents().count == 5)
         }
     }
@@ -238,7 +239,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `only a group whose members the app invites accepts claims`(
+    func `a group accepts claims only if the app invites its members`(
         database: StoryDatabase
     ) async throws {
         try await SeatStage.with(3, on: database, invitations: "apple") { stage in

@@ -7,7 +7,7 @@ import Testing
 /// Groups whose customers prove their identity, are merged or erased, or lose purchases.
 @Suite(.serialized) struct SeatOwnerStories {
     @Test(arguments: StoryDatabase.allCases)
-    func `an app acts for the purchaser and the member only with their proof`(
+    func `an app acts for the purchaser or a member only with that customer's proof`(
         database: StoryDatabase
     ) async throws {
         try await SeatStage.with(3, on: database, app: SeatStage.app) { stage in
@@ -17,7 +17,8 @@ import Testing
             func proof(_ name: String?) -> [String: String] {
                 name.map { SeatStage.proof(of: $0) } ?? [:]
             }
-            // Neither the number of a purchase nor another customer's proof opens a group.
+            // Neither the number of a purchase nor another customer's proof gives access to a
+            // group.
             for path in [seats, invitations] {
                 #expect(try await app.send("GET", path).status == 400)
                 #expect(try await app.send("GET", "\(path)?customer_id=anna").status == 401)
@@ -86,7 +87,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `an invitation for an alias is valid for the customer, and is erased with them`(
+    func `an invitation for an alias is valid for the customer, and is erased with the customer`(
         database: StoryDatabase
     ) async throws {
         let phone = "0f4c7b9e-1d2a-4c3b-8e5f-6a7b8c9d0e1f"
@@ -113,7 +114,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `a member who gets the purchase itself needs no claim`(
+    func `a member who becomes the owner of the purchase needs no claim`(
         database: StoryDatabase
     ) async throws {
         let token = "1016fae4-bd5b-4977-bc0c-919f427f0753"
@@ -141,7 +142,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `without proofs the public key gives a seat only to an anonymous device`(
+    func `without proofs, the public key gives a seat only to an anonymous device`(
         database: StoryDatabase
     ) async throws {
         try await SeatStage.with(3, on: database) { stage in
@@ -156,7 +157,7 @@ import Testing
             }
             #expect(try await claim("ben").status == 403)
             #expect(try await claim(device).status == 201)
-            // When the person signs in, the seat belongs to them.
+            // When the person signs in, the seat belongs to the person.
             try await stage.shop.server.post(
                 "/v1/customers/ben/aliases", ["customer_id": .string(device)])
             #expect(try await stage.open("ben") == ["ben"])
@@ -165,7 +166,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `merged ids keep one claim, or none if they have the purchase itself`(
+    func `merged customers keep one claim, or none if they own the purchase`(
         database: StoryDatabase
     ) async throws {
         try await SeatStage.with(4, on: database) { stage in
@@ -210,7 +211,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `the group of a purchaser who is erased ends`(database: StoryDatabase) async throws {
+    func `if a purchaser is erased, the group ends`(database: StoryDatabase) async throws {
         try await SeatStage.with(3, on: database) { stage in
             try await stage.join("ben")
             let open = try await stage.invite()

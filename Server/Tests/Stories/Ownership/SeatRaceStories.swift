@@ -7,14 +7,14 @@ import Testing
 
 @testable import Program
 
-/// Many people who want the last seats at the same moment, and servers that are killed.
+/// Many people request the last seats at the same moment, and servers are killed.
 @Suite(.serialized) struct SeatRaceStories {
     private static let servers = 3
     private static let seats: Int64 = 10
     private static let members = 50
 
-    /// The result of one claim; nil if it was refused because all seats are taken. Repeats the
-    /// request if a server is busy.
+    /// The result of one claim, or nil if all seats are taken. Repeats the request if a server is
+    /// busy.
     private static func claim(
         _ ticket: SeatTicket, _ name: CustomerID, at engine: Engine
     ) async throws -> SeatClaimState? {
@@ -34,7 +34,7 @@ import Testing
         database: StoryDatabase
     ) async throws {
         try await SeatStage.with(Self.seats, on: database) { stage in
-            // An SQLite file has one server.
+            // An SQLite file can have only one server.
             var others: [Assembly] = []
             for _ in 1..<(database == .sqlite ? 1 : Self.servers) {
                 others.append(
@@ -49,7 +49,7 @@ import Testing
             let ticket = SeatTicket.purchase(
                 PurchaseID(TransactionID(rawValue: stage.original), in: .production))
             let names = (1...Self.members).map { CustomerID(rawValue: "member-\($0)") }
-            // Each sends two requests, to two servers.
+            // Each person sends two requests, to two servers.
             let found = try await withThrowingTaskGroup(
                 of: (CustomerID, SeatClaimState?).self
             ) { tasks in
@@ -82,7 +82,7 @@ import Testing
     private static let hours = 24
 
     @Test(.timeLimit(.minutes(5)), arguments: StoryDatabase.allCases)
-    func `a renewal with fewer seats, while people join and leave, keeps the first to join`(
+    func `when a renewal reduces the seats while people join and leave, the first to join stay`(
         database: StoryDatabase
     ) async throws {
         try await SeatStage.with(Self.seats, on: database) { stage in
@@ -116,8 +116,8 @@ import Testing
         }
     }
 
-    /// People join by a ticket one after the other, and every second one leaves. Returns those who
-    /// stay. Checks that no answer has more held seats than there are.
+    /// People join with invitations one after the other, and every second one leaves. Returns those
+    /// who stay. Checks that no answer has more taken seats than there are.
     private static func comeAndGo(
         _ runner: Int, by ticket: SeatTicket, _ stage: SeatStage
     ) async throws -> [String] {
@@ -173,7 +173,7 @@ import Testing
                                 ],
                             ])
                     }
-                    // The response before the kill, if there was one.
+                    // The response before the kill, if there was one, contained the same claim.
                     for (name, claim) in first {
                         let again = try await Self.ask(name, of: original, wire)
                         #expect(again?.status == 200)
@@ -198,8 +198,8 @@ import Testing
         }
     }
 
-    /// Lets people claim at once, and kills the server in the middle. Returns the people who got a
-    /// response, each with the claim.
+    /// Lets people claim at the same time, and kills the server meanwhile. Returns the people who
+    /// got a response, each with the claim.
     private static func claims(
         of names: [String], on original: String, _ wire: Wire, _ server: ServerProgram.Running
     ) async -> [String: String] {

@@ -7,7 +7,7 @@ import Testing
 
 @testable import Program
 
-/// A group whose members the app invites: anna pays, and others have seats.
+/// A group whose members the app invites. Anna pays, and others have seats.
 struct SeatStage: Sendable {
     static let secret = "0123456789abcdef0123456789abcdef"
     static let proofSeconds: Int64 = 400 * 86_400
@@ -25,7 +25,7 @@ struct SeatStage: Sendable {
         return app
     }
 
-    /// Anna buys seats of a month, and her app posts them.
+    /// Anna buys seats for a month, and her app posts the purchase.
     static func with(
         _ seats: Int64, on database: StoryDatabase, app: AppConfiguration = birds,
         invitations: String = "developer",
@@ -64,13 +64,13 @@ struct SeatStage: Sendable {
         return (try made.json.text("invitation_id"), try made.json.text("token"))
     }
 
-    /// A claim by an invitation, sent with the secret key.
+    /// Claims a seat with an invitation, by a request with the secret key.
     func claim(_ customer: String, _ token: String) async throws -> Wire.Answer {
         let body: JSON = ["customer_id": .string(customer), "token": .string(token)]
         return try await shop.support.send("POST", "/v1/seats/claims", body: body.bytes)
     }
 
-    /// Invites a person, who joins. Returns the id of the claim.
+    /// Invites a person, who then joins. Returns the id of the claim.
     @discardableResult
     func join(_ customer: String) async throws -> String {
         let answer = try await claim(customer, try await invite().token)
@@ -94,7 +94,7 @@ struct SeatStage: Sendable {
         return answer["entitlements"]?["pro"]?["active"] == true
     }
 
-    /// The given customers who have access.
+    /// Those of the given customers who have access.
     func open(_ customers: String...) async throws -> [String] {
         var open: [String] = []
         for customer in customers where try await isOpen(customer) { open.append(customer) }
@@ -105,7 +105,7 @@ struct SeatStage: Sendable {
         try await shop.support.get("/v1/customers/\(customer)")["subscriptions"]?.array?.first
     }
 
-    /// The events about seats, each as its type, its customer, and the cause of an end.
+    /// The events about seats. Each has its type, its customer, and the cause if it is an end.
     func seatEvents() async throws -> [String] {
         _ = try await shop.engine.events.numberEvents()
         let list = try await shop.support.get("/v1/events?limit=500")
@@ -121,7 +121,7 @@ struct SeatStage: Sendable {
 }
 
 extension SeatGroupStage {
-    /// Anna buys seats, and her app posts them. Returns the number of the purchase.
+    /// Anna buys seats, and her app posts the purchase. Returns its number.
     fileprivate func buy(_ seats: Int64, by proof: Bool) async throws -> String {
         let bought = try await shop.simulator.post(
             "/_sim/devices/anna-1/purchases",

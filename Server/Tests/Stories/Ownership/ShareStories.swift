@@ -51,12 +51,12 @@ import Testing
                 ["customer_id": "late", "signed_transactions": [.string(signed)]])
             #expect(preview["purchases"]?.array?.first?["why"] == "shared_with_most")
             #expect(try await !Self.isOpen("late", in: shop))
-            // A customer with a share keeps it, and may post again.
+            // A customer with a share keeps the share, and may post again.
             for sharer in sharers {
                 #expect(try await Self.isOpen(sharer, in: shop))
                 #expect(try await Self.post(signed, as: sharer, in: shop).status == 200)
             }
-            // A share that ends makes room.
+            // When a share ends, another customer can get a share.
             let list = try await shop.support.get("/v1/customers/sharer-1/transfers")
             let share = try #require(list["items"]?.array?.first).text("transfer_id")
             _ = try await shop.support.send("DELETE", "/v1/customers/sharer-1/transfers/\(share)")
@@ -66,7 +66,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `a document that was signed long ago gives no share, and a new one does`(
+    func `a document that was signed long ago gives no share, but a new one does`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database, app: Self.sharing()) { shop in

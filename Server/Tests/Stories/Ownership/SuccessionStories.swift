@@ -5,7 +5,7 @@ import Testing
 
 @testable import Simulator
 
-/// A subscription that continues under another original transaction id.
+/// A subscription continues under another original transaction id.
 @Suite(.serialized) struct SuccessionStories {
     /// The documents that the App Store signs when it gives a chain of renewals another number.
     private static func renumbered(
@@ -25,7 +25,7 @@ import Testing
     private static let number = "299000000000001"
     private static let renumbered = PurchaseID(TransactionID(rawValue: number), in: .production)
 
-    /// The customers of the purchase under its new number, by the event log.
+    /// The customers of the purchase under its new number, according to the event log.
     private static func owners(_ shop: Shop) async throws -> [CustomerID?] {
         try await shop.engine.events.list(of: "birds", after: 0, limit: 100)
             .filter { $0.entry.purchase == renumbered && $0.entry.change.kind == .linked }
@@ -33,7 +33,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `the successor of anna's subscription is anna's, and nobody else's`(
+    func `the successor of anna's subscription belongs to anna, whoever posts it first`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database) { shop in
@@ -43,7 +43,7 @@ import Testing
             let device = try await shop.simulator.post("/_sim/devices/\(Stage.device)/restore")
             let jws = try #require(device["signed_transactions"]?.array?.last?.string)
             let (_, again) = try Self.renumbered(jws, as: Self.number, by: shop.authority)
-            // A person who got hold of it posts it first.
+            // Another person has a copy of the successor and posts it first.
             let posting: JSON = ["customer_id": "ben", "signed_transactions": [.string(again)]]
             let answer = try await shop.server.send("POST", "/v1/purchases", body: posting.bytes)
             #expect(answer.status == 409)
@@ -54,7 +54,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `a successor goes to the customer named by the old one, even if they posted nothing`(
+    func `a successor goes to the customer whom the old purchase names, even without a posting`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database) { shop in
@@ -65,7 +65,7 @@ import Testing
             let (_, again) = try Self.renumbered(signed, as: Self.number, by: shop.authority) {
                 $0.appAccountToken = nil
             }
-            // A person who got hold of it posts it first.
+            // Another person has a copy of the successor and posts it first.
             let posting: JSON = ["customer_id": "ben", "signed_transactions": [.string(again)]]
             let answer = try await shop.server.send("POST", "/v1/purchases", body: posting.bytes)
             #expect(answer.status == 409)
@@ -92,7 +92,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `the successor of a subscription that a thief took is taken back like it`(
+    func `the buyer takes the successor of a stolen subscription back like the subscription`(
         database: StoryDatabase
     ) async throws {
         let phone = "anon_" + String(repeating: "a", count: 32)

@@ -40,7 +40,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `a purchase's token stays its buyer's, however many ids thieves have added`(
+    func `the token of a purchase stays its buyer's, however many ids thieves have added`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database, app: Copies.app()) { shop in
@@ -60,13 +60,13 @@ import Testing
             #expect(try await shop.post(bought, as: phone) == 200)
             #expect(try await Self.join(phone, to: "anna", in: shop) == 200)
             #expect(try await Copies.isOpen("anna", in: shop))
-            // The thief posts a copy as the customer whom it names.
+            // The thief posts a copy under the id of the customer whom the copy names.
             let copy = try bought.text("signed_transaction")
             _ = try await Copies.post(copy, as: token, "restore", in: shop)
             _ = try await Copies.post(copy, as: "thief", "restore", in: shop)
             #expect(try await Copies.isOpen("anna", in: shop))
             #expect(try await !Copies.isOpen("thief", in: shop))
-            // The app's server makes room.
+            // The app's server makes room for more ids.
             let own: JSON = ["customer_id": "anna-2"]
             let path = "/v1/customers/anna/aliases"
             #expect(try await shop.support.send("POST", path, body: own.bytes).status == 200)
@@ -113,8 +113,8 @@ import Testing
 
     // MARK: - Purchases that give no access for a while
 
-    /// Anna buys a month while signed in, and cancels. When it gives no access any more, another
-    /// person takes it by a copy, and then she subscribes again.
+    /// Anna buys a month while signed in, and cancels. When it no longer gives access, another
+    /// person takes it with a copy. Then anna subscribes again.
     private static func lapse(in shop: Shop, takenBy person: String) async throws -> String {
         let bought = try await shop.buyMonth("anna")
         let copy = try bought.text("signed_transaction")
@@ -122,7 +122,7 @@ import Testing
         try await shop.simulator.post("/_sim/subscriptions/anna:pro.monthly/cancel")
         try await Copies.pass("P40D", in: shop)
         #expect(try await !Copies.isOpen("anna", in: shop))
-        // This policy asks for no recent document between two persons.
+        // Between two persons this policy does not require a recent document.
         #expect(try await Copies.post(copy, as: person, "restore", in: shop) == "moved")
         #expect(try await !Copies.isOpen(person, in: shop))
         try await Copies.pass("P1D", in: shop)
@@ -135,7 +135,7 @@ import Testing
 
     @Test(
         arguments: ["anna", CopiedDocumentStories.device("phone")], StoryDatabase.allCases)
-    func `a buyer wins back what was taken while it gave no access, also when it is in use again`(
+    func `a buyer wins back what was taken while it gave no access, even if it is active again`(
         buyer: String, database: StoryDatabase
     ) async throws {
         try await withShop(on: database, app: Copies.app(.transferIfInactive)) { shop in
@@ -147,7 +147,7 @@ import Testing
             #expect(try await Copies.post(now, as: buyer, "restore", in: shop) == "moved")
             #expect(try await Copies.isOpen(buyer, in: shop))
             #expect(try await !Copies.isOpen("thief", in: shop))
-            // The copy takes it from nobody while it is in use.
+            // While the purchase gives access, the copy takes it from nobody.
             for thief in ["thief", "thief-2"] {
                 #expect(
                     try await Copies.post(copy, as: thief, "restore", in: shop)
@@ -158,7 +158,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `who took what gave no access keeps it when they show that they use the store account`(
+    func `a person who took an ended purchase keeps it if they show that the account is theirs`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database, app: Copies.app(.transferIfInactive)) { shop in

@@ -6,8 +6,8 @@ import Signing
 import Storage
 import Testing
 
-/// A client tries to fill our disk with variants of a document that the App Store signed once, or
-/// with newly signed documents.
+/// A client tries to fill our disk with variants of one signed document, or with newly signed
+/// documents.
 @Suite(.serialized) struct DocumentStories {
     private static let device = "/_sim/devices/anna-1"
 
@@ -27,7 +27,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `variants of a signed transaction are one document, whichever comes first`(
+    func `all variants of a signed transaction are one document, whichever arrives first`(
         database: StoryDatabase
     ) async throws {
         for isOtherFirst in [false, true] {
@@ -53,7 +53,7 @@ import Testing
         }
     }
 
-    /// Posts the receipt of a subscription. Returns its file.
+    /// Posts the receipt of a subscription. Returns the receipt's file.
     private static func buyByReceipt(in shop: Shop) async throws -> [UInt8] {
         try await shop.addDevice("anna")
         let text = try await shop.simulator.post(
@@ -96,7 +96,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `beyond its budget a purchase stores no new documents for a while, and loses nothing`(
+    func `a purchase beyond its budget stores no new documents for a while, and loses nothing`(
         database: StoryDatabase
     ) async throws {
         var app = birds
@@ -126,7 +126,7 @@ import Testing
                 let member = JSON.Member("signed_transactions", [.string(text)])
                 #expect(try await Self.post(member, in: shop).status == 200)
             }
-            // Notifications of the App Store are never refused, and have their effect at once.
+            // A notification of the App Store is never refused, and takes effect immediately.
             try await shop.simulator.post("/_sim/subscriptions/anna:pro.monthly/refund")
             #expect(try await Self.count(in: shop) > before)
             #expect(try await shop.entitlement("pro", of: "anna")?["active"] != true)

@@ -1,6 +1,6 @@
 import Testing
 
-/// The acts of one customer's life. After each act the server's answer is compared with the
+/// The acts of one customer's life. After each act, the server's answer is compared with the
 /// simulator's books.
 struct Life: CustomTestStringConvertible, Sendable {
     var name: String
@@ -13,24 +13,26 @@ struct Life: CustomTestStringConvertible, Sendable {
     }
 
     enum Act: Sendable {
-        /// The account buys on its first device, and the app posts the result.
+        /// The account buys on its first device, and the app posts the purchase.
         case buy(String)
-        /// The same, but the app never posts: the server learns of the purchase by notification.
+        /// The account buys on its first device, but the app never posts. The server learns of the
+        /// purchase by notification.
         case buyUnheard(String)
-        /// The app posts everything that the device has.
+        /// The app posts all documents of the device.
         case restore
-        /// Time passes: an ISO 8601 duration.
+        /// Time passes. The value is an ISO 8601 duration.
         case pass(String)
-        /// A verb of the simulator on the account's subscription.
+        /// A verb of the simulator is used on the account's subscription.
         case change(String)
         case changeProduct(String)
-        /// A verb on the transaction of that number, the first being 0.
+        /// A verb is used on the transaction with this number. The first transaction is 0.
         case onTransaction(Int, String)
     }
 }
 
 extension Life {
-    /// Just before and just after the end of the first month, bought at the beginning of the story.
+    /// To just before and just after the end of the first month, which is bought at the beginning
+    /// of the story.
     private static let toTheLastMinute: [Act] = [.pass("P27D"), .pass("P2DT23H59M")]
 
     static let all: [Life] = [

@@ -2,7 +2,7 @@ import AppStoreFormats
 import Ledger
 import Testing
 
-/// Whole lives over HTTP: compares the server's answers with the simulator's books, which are
+/// Plays whole lives over HTTP. Compares the server's answers with the simulator's books, which are
 /// independent of the server.
 @Suite(.serialized) struct LifeStories {
     @Test(arguments: Life.all, StoryDatabase.allCases)
@@ -13,7 +13,7 @@ import Testing
     }
 
     @Test(arguments: Life.all, StoryDatabase.allCases)
-    func `notifications that come twice change nothing`(
+    func `notifications that arrive twice change nothing`(
         life: Life, database: StoryDatabase
     ) async throws {
         try await play(life, on: database) { shop in
@@ -21,7 +21,7 @@ import Testing
         }
     }
 
-    /// Sets the faults before a life, and compares after every act.
+    /// Sets the faults before a life, and compares after each act.
     private func play(
         _ life: Life, on database: StoryDatabase,
         prepare: @escaping @Sendable (Shop) async throws -> Void
@@ -33,7 +33,7 @@ import Testing
     }
 
     @Test(arguments: Life.all, StoryDatabase.allCases)
-    func `late notifications in any order lead to true answers`(
+    func `late notifications in any order lead to correct answers`(
         life: Life, database: StoryDatabase
     ) async throws {
         for seed in Self.seeds { try await playLate(life, seed: seed, on: database) }
@@ -63,7 +63,7 @@ import Testing
     }
 
     @Test(arguments: Life.all, StoryDatabase.allCases)
-    func `a whole life's notifications, shuffled at its end, lead to true answers`(
+    func `if all notifications arrive shuffled at the end of a life, the answers are correct`(
         life: Life, database: StoryDatabase
     ) async throws {
         try await withShop(on: database, notifies: false) { shop in

@@ -4,12 +4,12 @@ import Ledger
 import Testing
 
 /// The money of the event log equals the money of the simulator's books, whichever way the server
-/// learns of it.
+/// learns of a change.
 @Suite(.serialized) struct MoneyStories {
     enum Way: CaseIterable {
-        /// By notifications, which do not contain the refund of an upgrade.
+        /// By notifications, which never contain the refund of an upgrade.
         case told
-        /// By checks alone: every notification is lost, and the notification history is not
+        /// By checks alone. Every notification is lost, and the notification history is not
         /// available.
         case asked
     }
@@ -35,12 +35,13 @@ import Testing
             "another product takes the place of a month",
             [.buy("pro.monthly"), .pass("P9D"), .changeProduct("premium.monthly")]),
     ])
-    func `unreported changes of a running chain are found within a month and a half`(
+    func `unreported changes of an active chain are found within a month and a half`(
         life: Life
     ) async throws {
         try await withShop(on: .sqlite, notifies: false, questions: .due) { shop in
             let stage = try await shop.play(life)
-            // In small steps: a server whose clock jumps by days would find the chain at its end.
+            // Time passes in small steps. If a server's clock jumped by days, it would ask only
+            // after the chain has ended.
             for _ in 0..<90 {
                 try await stage.set(clock: try await stage.now() + .hours(12))
             }
@@ -50,7 +51,9 @@ import Testing
         }
     }
 
-    @Test func `a partial refund through Advanced Commerce is known by its amount`() async throws {
+    @Test func `the exact amount of a partial refund through Advanced Commerce is known`()
+        async throws
+    {
         try await withShop(on: .sqlite) { shop in
             try await shop.addDevice(Stage.account)
             var stage = Stage(simulator: shop.simulator, server: shop.server)
@@ -67,7 +70,7 @@ import Testing
 
     private static let eventsMax = 500
 
-    /// In thousandths of the currency's unit.
+    /// The sum of the events' money, in thousandths of the currency's unit.
     private static func told(by engine: Engine) async throws -> Int64 {
         let events = try await engine.events.list(of: "birds", after: 0, limit: eventsMax)
         #expect(events.count < eventsMax)

@@ -4,8 +4,8 @@ import Testing
 
 @testable import Program
 
-/// Apps that used to cost money. The simulator's accounts got the app at version 1, and in the
-/// sandbox, as with Apple, at version 1.0.
+/// Apps that once cost money. The simulator's accounts got the app at version 1. In the sandbox
+/// they got it at version 1.0, as with Apple.
 @Suite struct PaidAppStories {
     private static func app(before version: String, sandbox: Bool = false) throws
         -> AppConfiguration
@@ -51,14 +51,14 @@ import Testing
             #expect(pro?["reason"]?.string?.contains("paid app was bought") == true)
             #expect(pro?["product_id"]?.string == birds.settings.bundleID)
             #expect(answer["one_time"]?.array?.isEmpty == true)
-            // It has a row of its own, which a rebuild derives again.
+            // The copy of the app has its own row, which a rebuild derives again.
             #expect(try await shop.engine.maintenance.rebuild(verifyOnly: true).isClean)
             _ = try await shop.engine.maintenance.rebuild(verifyOnly: false)
             #expect(try await shop.entitlement("pro", of: "anna") == pro)
             let text = try await shop.engine.customers.explain(
                 "anna", app: "birds", environment: .production)
             #expect(text.contains("the app itself, got on") && text.contains("app_transaction"))
-            // The App Store is not asked about it.
+            // The server never asks the App Store about a copy of the app.
             #expect(
                 try await shop.engine.customers.reconcile(
                     "anna", app: "birds", environment: .production
@@ -76,7 +76,7 @@ import Testing
         database: StoryDatabase
     ) async throws {
         var app = try Self.app(before: "3.0")
-        // A policy that moves purchases does not move the app.
+        // A policy that moves purchases does not move a copy of the app.
         app.settings.restorePolicies = [.production: .transfer]
         try await withShop(on: database, app: app) { shop in
             try await shop.addDevice("anna")
@@ -87,7 +87,7 @@ import Testing
                 #expect(ben["entitlements"]?["pro"] == nil)
             }
             #expect(try await shop.entitlement("pro", of: "anna")?["active"] == true)
-            // A new document of the same account is the same copy.
+            // A new document of the same account is about the same copy.
             try await shop.simulator.post("/_sim/clock", ["advance": "P1D"])
             let later = try await Self.document(of: "anna-1", in: shop)
             let ben = try await Self.post(later, for: "ben", in: shop)
@@ -118,7 +118,7 @@ import Testing
                 #expect(preview["purchases"]?.array?.isEmpty == true)
                 let answer = try await Self.post(document, for: account, in: shop)
                 #expect(answer["environment"]?.string == environment)
-                // Version 1 is the first version that was free, and 1.0 is the same version.
+                // Version 1 is the first free version, and 1.0 is the same version.
                 #expect(answer["entitlements"]?["pro"] == nil)
             }
         }
@@ -139,7 +139,7 @@ import Testing
         }
     }
 
-    @Test func `a document of another app is refused, and changes nothing`() async throws {
+    @Test func `a document of another app is refused and changes nothing`() async throws {
         var other = birds
         other.settings.bundleID = "com.example.cats"
         try await withShop(on: .sqlite, app: other) { shop in

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Program
 
-/// Postings with an intent: an error in one document does not refuse the others.
+/// Postings with an intent. A bad document does not cause the refusal of the others.
 @Suite(.serialized) struct PartialPostingStories {
     private static func post(
         _ signed: [String], renewals: [String] = [], intent: String? = "sync",
@@ -21,12 +21,12 @@ import Testing
         return try await shop.server.send("POST", "/v1/purchases", body: body.bytes)
     }
 
-    /// The outcomes as words, in order.
+    /// The outcome of each document in words, in order.
     private static func words(_ answer: Wire.Answer) throws -> [String] {
         try (answer.json["outcomes"]?.array ?? []).map { try $0.text("outcome") }
     }
 
-    /// The same document, with the last character of the first half of its signature changed.
+    /// Returns the same document with one changed character in the middle of its signature.
     private static func forge(_ signed: String) -> String {
         var parts = signed.split(separator: ".").map(String.init)
         let first = parts[2].removeFirst()
@@ -63,7 +63,8 @@ import Testing
             #expect(outcomes.map { $0["index"]?.integer } == (0..<20).map { Int64($0) })
             #expect(try outcomes[8].text("transaction_id").isEmpty == false)
             #expect(try answer.json["wallets"]?["seeds"]?["balance"] == 1_900)
-            // Posted again, every document is a repeat, and nothing is credited twice.
+            // When they are posted again, every document is a repeat, and nothing is credited
+            // twice.
             let again = try await Self.post(signed, in: shop)
             expected = Array(repeating: "repeat", count: 20)
             expected[7] = "refused"
@@ -73,7 +74,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `without an intent one forged document refuses the posting, as before`(
+    func `without an intent, one forged document refuses the posting, as before`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database, notifies: false) { shop in
@@ -119,7 +120,7 @@ import Testing
             #expect(try Self.words(answer) == ["kept", "refused"])
             #expect(
                 try answer.json["outcomes"]?.array?.last?["code"] == "renewal_without_transaction")
-            // With its transaction, in any order, it is stored.
+            // Renewal info is stored with its transaction, in either order.
             let whole = try await Self.post(
                 [try bought.text("signed_transaction")], renewals: [renewal], in: shop)
             #expect(try Self.words(whole) == ["kept", "kept"])
@@ -127,7 +128,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `documents of both environments are refused together, and an unknown intent, too`(
+    func `documents of both environments are refused together, and so is an unknown intent`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database, notifies: false) { shop in
@@ -153,7 +154,7 @@ import Testing
         try await withShop(on: database, notifies: false) { shop in
             let signed = try await Self.buySeeds(1, in: shop)
             let found: JSON = ["placement": "onboarding", "sdk": "birds/2", "storefront": "DEU"]
-            // An app that found the purchase at its start does not know where it was bought.
+            // An app that finds the purchase when it starts does not know where it was bought.
             _ = try await Self.post(signed, saying: ["placement": "launch"], in: shop)
             #expect(try await Self.boughtLines(in: shop) == [])
             #expect(
@@ -168,7 +169,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `an unreadable place refuses no purchase`(database: StoryDatabase) async throws {
+    func `a purchase with an unreadable place is accepted`(database: StoryDatabase) async throws {
         try await withShop(on: database, notifies: false) { shop in
             let signed = try await Self.buySeeds(1, in: shop)
             let long = String(repeating: "ü", count: 101)

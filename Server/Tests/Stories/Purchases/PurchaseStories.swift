@@ -3,11 +3,11 @@ import Engine
 import Ledger
 import Testing
 
-/// The owners of purchases, and the answers while notifications are missing.
+/// The owners of purchases, and the server's answers while notifications are missing.
 @Suite(.serialized) struct PurchaseStories {
     private static let token = "0f4c7b9e-1d2a-4c3b-8e5f-6a7b8c9d0e1f"
 
-    /// Buys on an account's first device. The app does not post the result.
+    /// Buys on an account's first device. The app does not post the purchase.
     private static func buy(
         _ account: String, _ product: String = "pro.monthly", in shop: Shop,
         _ more: [String: JSON] = [:]
@@ -55,7 +55,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `a purchase whose token names another customer stays theirs`(
+    func `a purchase whose token names another customer stays with that customer`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database) { shop in
@@ -85,7 +85,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `two ids of one person share what either bought`(
+    func `both ids of one person have what either of them bought`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database) { shop in
@@ -139,7 +139,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `renewals charged a day early change nothing before their time`(
+    func `renewals that are charged a day early change nothing before the period begins`(
         database: StoryDatabase
     ) async throws {
         let life = Life(
@@ -198,7 +198,7 @@ import Testing
         }
     }
 
-    @Test func `a product that the configuration does not name is explained`() async throws {
+    @Test func `an explanation names products that the configuration lacks`() async throws {
         var app = birds
         app.settings.entitlements = ["pro": ["pro.yearly"]]
         try await withShop(on: .sqlite, app: app) { shop in
@@ -229,7 +229,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `facts of documents that cannot be verified any more are removed only on request`(
+    func `the facts of documents that can no longer be verified are removed only on request`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database) { shop in
@@ -245,7 +245,7 @@ import Testing
                 _ = try await shop.engine.maintenance.rebuild(verifyOnly: false)
             }
             #expect(try await shop.entitlement("pro", of: "anna")?["state"] == "paid")
-            // No facts of the other document remain from the failed rebuild.
+            // The failed rebuild leaves no facts of the other document.
             let left = try await shop.database.read {
                 try $0.number("SELECT count(*) FROM facts_rebuilt")
             }

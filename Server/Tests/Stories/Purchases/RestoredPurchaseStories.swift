@@ -6,7 +6,7 @@ import Testing
 
 @testable import Program
 
-/// A non-consumable that gets a new transaction id with each restore is one purchase.
+/// A non-consumable gets a new transaction id with each restore, but is one purchase.
 @Suite(.serialized) struct RestoredPurchaseStories {
     private static var app: AppConfiguration {
         var app = birds
@@ -14,7 +14,7 @@ import Testing
         return app
     }
 
-    /// The documents that the app posts.
+    /// Which documents the app posts.
     enum Posting: CaseIterable {
         case signed
         case receipts
@@ -65,7 +65,7 @@ import Testing
         try await shop.engine.events.list(of: "birds", after: 0, limit: 100).map(\.entry.change)
     }
 
-    /// In each case the refund names another one of the purchase's ids.
+    /// In each case the refund names another of the purchase's ids.
     @Test(arguments: [1, 2, 3, 4], Posting.allCases)
     func `a restored purchase is one entry, one event and one payment, until its refund`(
         seed: UInt64, posting: Posting
@@ -88,7 +88,7 @@ import Testing
             try await shop.simulator.post(refunds + "/refund")
             try await Self.compare(shop, "refunded")
             try await Self.restore(posting, in: shop)
-            try await Self.compare(shop, "refunded, and posted again")
+            try await Self.compare(shop, "after the refund and another posting")
             try await shop.simulator.post(refunds + "/reverse-refund")
             try await Self.compare(shop, "reversed")
             try await Self.restore(posting, in: shop)

@@ -3,13 +3,13 @@ import Engine
 import Ledger
 import Testing
 
-/// Notifications of forms that Apple added after this version.
+/// Notifications of forms that Apple may add after this version of the server.
 @Suite(.serialized) struct UnknownNotificationStories {
     private static let app: [JSON.Member] = [
         JSON.Member("bundleId", "com.example.birds"), JSON.Member("environment", "Production"),
     ]
 
-    /// The fields beside the type in ten notifications.
+    /// The fields besides the type in ten notifications.
     private static let parts: [(name: String, members: [JSON.Member])] = [
         (
             "ended claims of a group",
@@ -63,7 +63,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `a genuine notification of an unknown form is recorded, once`(
+    func `a genuine notification of an unknown form is recorded once`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database, notifies: false) { shop in
@@ -74,7 +74,7 @@ import Testing
                 let payload = Self.notification(number, part.members, at: now)
                 #expect(try await Self.status(of: payload, in: shop) == 200, "\(part.name)")
                 #expect(try await Self.documents(in: shop) == before + number + 1, "\(part.name)")
-                // Signed again, it is the same document.
+                // A notification with a new signature is the same document.
                 #expect(try await Self.status(of: payload, in: shop) == 200, "\(part.name)")
                 #expect(try await Self.documents(in: shop) == before + number + 1, "\(part.name)")
             }
@@ -96,7 +96,8 @@ import Testing
             let data = try #require(told["data"])
             // The nested document has a form that this version does not know.
             let newer = told.setting("notificationUUID", "new-1")
-                .setting("data", data.setting("signedTransactionInfo", "a form of the future"))
+                .setting(
+                    "data", data.setting("signedTransactionInfo", "a form that does not exist yet"))
             #expect(try await Self.status(of: newer, in: shop) == 200)
             #expect(try await shop.entitlement("pro", of: "anna")?["active"] == true)
             let more = told.setting("notificationType", "NEVER_HEARD_OF")

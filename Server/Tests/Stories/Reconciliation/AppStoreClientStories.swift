@@ -8,7 +8,7 @@ import Testing
 
 @testable import Program
 
-/// Requests to the App Store, compared with the simulator's ground truth.
+/// Sends requests to the App Store, and compares the answers with the simulator's ground truth.
 @Suite(.serialized) struct AppStoreClientStories {
     /// Buys on an account's first device, and returns the original transaction's id.
     private func buy(
@@ -63,7 +63,7 @@ import Testing
         }
     }
 
-    @Test func `a history of many pages is complete, and later begins where it ended`()
+    @Test func `a history of many pages is complete, and a later read begins where it ended`()
         async throws
     {
         try await withShop(on: .sqlite, notifies: false) { shop in
@@ -74,9 +74,9 @@ import Testing
             try await pass("P20D", in: shop)
             try await shop.simulator.post("/_sim/transactions/\(id)/refund")
             let new = try await history(of: id, after: all.revision, in: .production, shop)
-            // The renewal since then, and the first transaction, which is refunded.
+            // These are the renewal since then, and the first transaction, which was refunded.
             #expect(new.ids.count == 2 && new.ids.contains(id) && new.pages == 1)
-            // A revision that is not the App Store's returns the whole history.
+            // A revision that the App Store does not know returns the whole history.
             let anew = try await history(of: id, after: "gone", in: .production, shop)
             #expect(anew.ids.count == 26)
         }
@@ -117,7 +117,7 @@ import Testing
             #expect(all.count == 26)
             #expect(try await notifications(onlyFailures: false) == all)
             #expect(try await notifications(onlyFailures: true) == Array(all.dropLast()))
-            // A truncated token begins the list again.
+            // A truncated token starts the list again.
             try await shop.simulator.post("/_sim/faults", ["next": ["api": "expired_token"]])
             #expect(try await notifications(onlyFailures: false).suffix(26) == all[...])
         }
@@ -157,7 +157,7 @@ import Testing
         }
     }
 
-    @Test func `an extension moves the renewal date, twice`() async throws {
+    @Test func `two extensions in turn move the renewal date`() async throws {
         try await withShop(on: .sqlite) { shop in
             let id = try await buy("anna", in: shop)
             for number in 1...2 {
@@ -228,7 +228,8 @@ import Testing
     @Test(arguments: [
         (true, "ok    App Store of birds: key SIMULATOR1 is accepted"), (false, "DO"),
     ])
-    func `check says whether a key is accepted`(isRight: Bool, says: String) async throws {
+    func `check says whether the App Store accepts a key`(isRight: Bool, says: String) async throws
+    {
         try await withShop(on: .sqlite) { shop in
             let folder = try TemporaryFolder()
             defer { folder.remove() }

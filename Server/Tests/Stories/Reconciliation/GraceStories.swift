@@ -12,7 +12,7 @@ import Testing
 
 @testable import Program
 
-/// A grace period that Apple reports without its end.
+/// A grace period whose end Apple does not report.
 @Suite(.serialized) struct GraceStories {
     @Test(arguments: StoryDatabase.allCases)
     func `access stays open after a notification of grace without its end`(
@@ -67,7 +67,8 @@ import Testing
     ) async throws {
         try await withShop(on: database, notifies: false) { shop in
             let chain = try await Self.failBilling(shop)
-            // Beyond the day of uncertainty, then beyond each of the shorter lengths: sixteen days.
+            // Checks after the day of uncertainty, then after each of the shorter lengths, then
+            // after sixteen days.
             var ends: [Date] = []
             for advance in ["P31DT2H", "P1D", "P2D", "P3D"] {
                 try await shop.simulator.post("/_sim/clock", ["advance": .string(advance)])
@@ -92,7 +93,7 @@ import Testing
         return chain
     }
 
-    /// Another server on the same database checks a purchase. The App Store's answer says grace,
+    /// Another server on the same database checks a purchase. The App Store's answer says grace
     /// without its end.
     private static func ask(about chain: String, in shop: Shop) async throws {
         let now = try await Stage(simulator: shop.simulator, server: shop.server).now()
@@ -123,7 +124,7 @@ import Testing
         }
     }
 
-    /// Statuses that say grace, without its end in their renewal information.
+    /// Statuses that say grace, but whose renewal information lacks its end.
     private static func withoutEnd(answer body: [UInt8], _ shop: Shop) throws -> [UInt8] {
         let answer = try JSON(parsing: body)
         let groups = try (answer["data"]?.array ?? []).map { group -> JSON in
@@ -141,7 +142,7 @@ import Testing
         return answer.setting("data", .array(groups)).bytes
     }
 
-    /// A notification of grace, without its end in its renewal information.
+    /// A notification of grace whose renewal information lacks its end.
     private static func withoutEnd(_ notification: [UInt8], _ shop: Shop) throws -> [UInt8] {
         let told = try content(of: try JSON(parsing: notification).text("signedPayload"))
         #expect(told["subtype"] == "GRACE_PERIOD")

@@ -3,9 +3,11 @@ import Program
 import Simulator
 import Testing
 
-/// Notifications of version 1 that do not contain the time of their change: in order, and late.
+/// Notifications of version 1 that do not contain the time of their change. Some arrive in order
+/// and some late.
 @Suite(.serialized) struct LateNotificationStories {
-    /// Anna has bought a month. Of later notifications the server gets those that a story delivers.
+    /// Anna has bought a month. The server gets only those later notifications that a story
+    /// delivers.
     private static func withBuyer(
         questions: LocalStack.Settings.Checks = .none,
         _ story: @escaping @Sendable (Shop) async throws -> Void
@@ -72,7 +74,7 @@ import Testing
                 "raise-price", ["price": "12.99"], told: ["PRICE_INCREASE_CONSENT"])
             if !isLate { try await shop.deliver(rise) }
             try await shop.pass("PT1H")
-            // Version 1 has no notification of the consent. The following ones show it.
+            // Version 1 has no notification of the consent, but later notifications show it.
             _ = try await shop.change("consent", told: [])
             for verb in ["cancel", "resume"] {
                 try await shop.pass("PT1H")
@@ -99,7 +101,7 @@ import Testing
             try await shop.pass("P1D")
             let down = try await shop.choose("plus.monthly")
             try await shop.deliver(down)
-            // It may be older than the switch, so the App Store is asked.
+            // The change may be older than the switch, so the server asks the App Store.
             #expect(try await shop.subscription()["renews_to"] == "pro.monthly")
             try await shop.pass("PT2M")
             #expect(try await shop.subscription()["renews_to"] == "plus.monthly")
@@ -129,9 +131,9 @@ extension Shop {
         try await simulator.post("/_sim/clock", ["advance": .string(duration)])
     }
 
-    /// Does something to anna's subscription.
+    /// Changes anna's subscription.
     ///
-    /// - Parameter told: the types of the notifications that it causes, in any order.
+    /// - Parameter told: the types of the notifications that the change causes, in any order.
     /// - Returns: the notifications as the bodies that are posted.
     fileprivate func change(
         _ verb: String, _ body: JSON = [:], told types: Set<String>
@@ -144,7 +146,7 @@ extension Shop {
         return bodies
     }
 
-    /// Chooses a product for the next period. Returns the notification of it.
+    /// Chooses a product for the next period. Returns the notifications about it.
     fileprivate func choose(_ product: String) async throws -> [[UInt8]] {
         try await change(
             "change-product", ["product_id": .string(product)], told: ["DID_CHANGE_RENEWAL_PREF"])
@@ -157,7 +159,7 @@ extension Shop {
         }
     }
 
-    /// Anna's subscription, as the server answers it.
+    /// Anna's subscription in the server's answer.
     fileprivate func subscription() async throws -> JSON {
         let customer = try await server.get("/v1/customers/anna")
         return try #require(customer["subscriptions"]?.array?.first)

@@ -5,9 +5,9 @@ import Ledger
 import Storage
 import Testing
 
-/// Servers that share due checks, and are paused or killed while they hold leases.
+/// Servers share due checks, and are paused or killed while they hold leases.
 @Suite(.serialized) struct LeaseStories {
-    /// More customers than three servers lease at once.
+    /// More customers than three servers lease at the same time.
     private static let customers = 160
     private static let leaseSeconds = 30
     /// The number of checks that one server runs at the same time.
@@ -18,7 +18,7 @@ import Testing
     private static let quickAnswerSeconds = 0.2
 
     @Test(.timeLimit(.minutes(15)))
-    func `only the checks of a sleeping or killed server are repeated`() async throws {
+    func `only the checks of a paused or killed server are repeated`() async throws {
         try await withShop(on: .sqlite, notifies: false) { shop in
             let folder = try TemporaryFolder()
             defer { folder.remove() }
@@ -29,13 +29,14 @@ import Testing
                 let leases = try Leases(program)
                 defer { leases.close() }
                 let told = try await Self.subscribers(shop.simulator)
-                // All servers start first: a start may take longer than a lease.
+                // All servers start before the first check, because a start may take longer than a
+                // lease.
                 let servers = try await Self.pausedServers(3, program, leases)
                 let (sleeper, victim, survivor) = (servers[0], servers[1], servers[2])
                 try await Self.tell(told, to: shop.simulator, address)
                 try await Self.answer(after: Self.slowAnswerSeconds, shop.simulator)
-                // A server that was paused may have lost answers. Then it sends no requests for a
-                // while of the story's time, so the story's clock must run.
+                // A server that was paused may have lost answers, so it sends no requests for a
+                // while. It measures this time by the story's clock, which must run.
                 try await shop.simulator.post("/_sim/clock", ["rate": 10])
 
                 sleeper.resume()
@@ -49,7 +50,7 @@ import Testing
                 victim.kill()
                 let lost = try await leases.now().purchases(of: second.subtracting(first))
                 #expect(!lost.isEmpty)
-                // It has leased many more checks than it can run at once.
+                // The paused server has leased many more checks than it can run at the same time.
                 #expect(slept.count > 2 * Self.askedAtOnce)
                 try await Self.answer(after: Self.quickAnswerSeconds, shop.simulator)
 
@@ -57,7 +58,8 @@ import Testing
                 _ = try await leases.wait { $0.neverAsked == 0 && $0.holders.isEmpty }
                 survivor.kill()
                 sleeper.resume()
-                // The sleeper checks a purchase that only it can check, after its old checks.
+                // The server that was paused checks a purchase that only it can check, after its
+                // old checks.
                 let late = try await Self.subscriber("late", shop.simulator)
                 try await Self.tell(sleeper, late)
                 _ = try await leases.wait { $0.count > Self.customers && $0.neverAsked == 0 }
@@ -73,7 +75,7 @@ import Testing
         }
     }
 
-    /// Servers that have started without due checks, and are paused.
+    /// Servers that were started without due checks and are now paused.
     private static func pausedServers(
         _ count: Int, _ program: ServerProgram, _ leases: Leases
     ) async throws -> [ServerProgram.Running] {
@@ -84,7 +86,7 @@ import Testing
         return servers
     }
 
-    /// Posts each purchase to a server that never checks. Its renewal can only be found by a check.
+    /// Posts each purchase to a server that never checks. Only a check can find the renewals.
     private static func tell(
         _ payloads: [String], to simulator: Wire, _ address: String
     ) async throws {
@@ -123,7 +125,8 @@ import Testing
         return try #require(last?["signed_payload"]?.string, "no notification about \(name)")
     }
 
-    /// An id that is an account's token, so that its purchase is the customer's without a link.
+    /// An id that is an account's token, so that the purchase belongs to the customer without a
+    /// link.
     private static func token(_ name: String) -> String {
         let digits = name == "late" ? "999" : name
         return "00000000-0000-4000-8000-" + String(repeating: "0", count: 12 - digits.count)
@@ -135,7 +138,7 @@ import Testing
         try await server.wire.post("/apple/notifications", body)
     }
 
-    /// Compares the server's answer about each customer with the simulator's.
+    /// Compares the server's answer about each customer with the simulator's books.
     private static func expectTruth(
         of server: ServerProgram.Running, _ key: String, _ simulator: Wire
     ) async throws {
@@ -181,9 +184,9 @@ private struct Leases {
     struct Seen: Sendable, CustomStringConvertible {
         var count = 0
         var neverAsked = 0
-        /// Whether no server requests missed notifications, because all were delivered.
+        /// Whether no server requests missed notifications any more, because all were delivered.
         var isBackfilled = false
-        /// By the server that holds them.
+        /// The purchases by the server that leases them.
         var taken: [String: Set<String>] = [:]
 
         var holders: Set<String> { Set(taken.keys) }
@@ -218,7 +221,7 @@ private struct Leases {
         }
     }
 
-    /// Repeats until the condition holds.
+    /// Reads the leases repeatedly until the condition holds.
     func wait(until isSo: (Seen) -> Bool) async throws -> Seen {
         var seen = Seen()
         guard

@@ -4,7 +4,7 @@ import Ledger
 import Storage
 import Testing
 
-/// What the server finds out without notifications: by asking the App Store.
+/// What the server finds out without notifications, because it asks the App Store.
 @Suite(.serialized) struct ReconciliationStories {
     private static let apiFails: JSON = ["api": ["retryable_error": 1]]
     private static let apiWorks: JSON = ["api": ["retryable_error": 0]]
@@ -22,7 +22,7 @@ import Testing
     }
 
     @Test(arguments: Life.all)
-    func `with every notification lost for ever, scheduled checks find the truth`(life: Life)
+    func `with notifications lost for ever, scheduled checks make every answer correct`(life: Life)
         async throws
     {
         try await withShop(on: .sqlite, notifies: false, questions: .due) { shop in
@@ -31,7 +31,9 @@ import Testing
     }
 
     @Test(arguments: Life.all)
-    func `with the App Store's API down, notifications are enough`(life: Life) async throws {
+    func `with the App Store's API down, notifications suffice for correct answers`(life: Life)
+        async throws
+    {
         try await withShop(on: .sqlite, questions: .all) { shop in
             try await shop.simulator.post("/_sim/faults", Self.apiFails)
             try await shop.play(life, isCompared: true)
@@ -39,7 +41,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `with notifications and API down a payer keeps access, and an hour later all is true`(
+    func `with notifications and API down payers keep access, and an hour later all is correct`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database, questions: .all) { shop in
@@ -95,7 +97,7 @@ import Testing
         }
     }
 
-    /// The status of each request for lost notifications of the production environment.
+    /// The status of each request for missed notifications of the production environment.
     private static func historyAnswers(_ simulator: Wire) async throws -> [Int64] {
         let entries = try await simulator.get("/_sim/log")["entries"]?.array ?? []
         return entries.filter {
@@ -114,7 +116,7 @@ import Testing
             #expect(try await Self.gauge("failures_in_a_row", shop.server) == 0)
             try await shop.simulator.post("/_sim/faults", Self.apiFails)
             try await stage.play(.pass("P30DT22H")) { _ in }
-            // At some time after the period's end the check is due while requests are paused.
+            // Some time after the period's end the check is due, but requests are paused.
             var age = 0.0
             for _ in 0..<60 where age == 0 {
                 try await stage.play(.pass("PT4M")) { _ in }
@@ -160,9 +162,10 @@ import Testing
                 ]
                 try await app.post("/v1/purchases", posted)
                 server.kill()
-                // While no server runs, renewal is switched off, without a notification.
+                // While no server runs, renewal is switched off, and no notification is sent.
                 try await shop.simulator.post("/_sim/subscriptions/\(original)/cancel")
-                // The server may have been killed during a check: then its lease must expire first.
+                // The server may have been killed during a check, and then the check's lease must
+                // expire first.
                 try await eventually("the command reconciles the customer") {
                     let one = try await program.run(["reconcile", "--customer", Stage.account])
                     return one.status == 0 && one.output.contains("answered with")
@@ -179,7 +182,7 @@ import Testing
 }
 
 extension ServerProgram {
-    /// The rows' renewal state of a chain; nil if they have none.
+    /// The renewal state of a chain in the rows; nil if the rows have none.
     fileprivate func willRenew(_ original: String) async throws -> Bool? {
         let store = Database(try engine.open(database))
         let purchase = PurchaseID(TransactionID(rawValue: original), in: .production)

@@ -2,8 +2,8 @@ import AppStoreFormats
 import Simulator
 import Testing
 
-/// Our verifyReceipt while Apple is slow or does not respond: no customer who has paid gets the
-/// answer that the subscription ended.
+/// Our verifyReceipt while Apple is slow or does not respond. No customer who has paid is told that
+/// the subscription has ended.
 @Suite(.serialized) struct SilentStoreStories {
     private static let unavailable: JSON = ["status": 21005]
     private static let works: JSON = ["api": [:]]
@@ -33,7 +33,7 @@ import Testing
         }
     }
 
-    @Test func `a receipt that was never checked gets no answer while Apple is silent`()
+    @Test func `a receipt that was never checked gets no answer while Apple does not respond`()
         async throws
     {
         try await withShop(on: .sqlite, notifies: false, questions: .receipts) { shop in
@@ -132,7 +132,7 @@ import Testing
 }
 
 extension Shop {
-    /// Anna buys a month, and her receipt is checked.
+    /// Anna buys a month, and her receipt is checked. Returns the request.
     func questionOfPayer() async throws -> JSON {
         try await addDevice("anna")
         try await simulator.post(
@@ -140,7 +140,7 @@ extension Shop {
         return try await question(of: "anna")
     }
 
-    /// The verifyReceipt request for the present receipt of an account's first device.
+    /// The verifyReceipt request for the current receipt of an account's first device.
     func question(of account: String) async throws -> JSON {
         let device = try await simulator.get("/_sim/devices/\(account)-1/receipt")
         return [

@@ -10,10 +10,10 @@ import Storage
 import Synchronization
 import Testing
 
-/// Notifications that were answered with 200 on their way to us, and lost.
+/// A proxy answers notifications with 200 on their way to us, and loses them.
 @Suite(.serialized) struct WalkStories {
     @Test(arguments: StoryDatabase.allCases)
-    func `a refund whose notification a proxy swallowed is known within a day`(
+    func `a refund whose notification a proxy lost is known within a day`(
         database: StoryDatabase
     ) async throws {
         try await SwallowingShop.open(on: database) { shop in
@@ -23,7 +23,7 @@ import Testing
             shop.way.swallow(1)
             try await shop.store.change(bought, .refund())
             // The App Store got a 200, so its list of failed notifications does not contain this
-            // one.
+            // notification.
             try await shop.pass(hours: 2, walks: false)
             try await shop.engine.backfill.run()
             #expect(try await !shop.isTrue())
@@ -34,7 +34,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `a swallowed switch of renewal is known within a day, too`(
+    func `a switch of renewal whose notification a proxy lost is known within a day`(
         database: StoryDatabase
     ) async throws {
         try await SwallowingShop.open(on: database) { shop in
@@ -49,7 +49,7 @@ import Testing
     }
 
     @Test
-    func `all swallowed notifications are found, with at most a tenth of a request for each`()
+    func `all lost notifications are found, with at most a tenth of a request for each`()
         async throws
     {
         try await SwallowingShop.open(on: .sqlite) { shop in
@@ -66,7 +66,8 @@ import Testing
             )
             #expect(rate <= 0.1)
             #expect(shop.way.swallowed > 100)
-            // The next walk finds the notifications since the last one, twelve hours ago at most.
+            // The next walk starts at the last walk, twelve hours ago at most, and finds all
+            // notifications since.
             let settled = shop.store.clock.milliseconds - 13 * 3_600_000
             let missing = try await shop.missing(
                 sent.filter { $0.draft.at.milliseconds < settled })
@@ -116,7 +117,8 @@ import Testing
         }
     }
 
-    /// As an import stores it: the newest document that another server knows is from about day 60.
+    /// Another server knows one document, as after an import, from about day 60. Expects that its
+    /// first walk begins a month earlier.
     private static func expectMonthBeforeImport(
         in shop: SwallowingShop, _ sent: [SentNotification]
     ) async throws {
@@ -145,7 +147,7 @@ import Testing
         database: StoryDatabase
     ) async throws {
         try await SwallowingShop.open(on: database) { shop in
-            // Apple still sends to the old backend.
+            // Apple still sends notifications to the old backend.
             shop.way.swallow(1)
             let number = try await shop.buyElsewhere("tiers.silver")
             try await shop.pass(days: 2, walks: false)
@@ -154,14 +156,17 @@ import Testing
             let before = await shop.store.notifications.filter {
                 $0.draft.environment == .production
             }
-            // The new server starts empty, and walks: it goes back two hours at most.
+            // The new server starts without documents, so its first walk goes back two hours at
+            // most.
             try await shop.pass(days: 2)
             #expect(try await shop.missing(before) > 5)
             let sentOn = try await shop.forwardCount()
             try await shop.bring(number)
             try await shop.pass(hours: 1)
             #expect(try await shop.missing(before) == 0)
-            #expect(try await shop.forwardCount() == sentOn, "others have had them long ago")
+            #expect(
+                try await shop.forwardCount() == sentOn,
+                "other servers got these notifications long ago")
         }
     }
 
@@ -185,8 +190,8 @@ import Testing
     }
 }
 
-/// A simulated App Store, a server that asks it, and a proxy between the two that may swallow
-/// notifications.
+/// A simulated App Store, a server that sends it requests, and a proxy that may lose notifications
+/// between them.
 private struct SwallowingShop: Sendable {
     let store: AppStoreSimulator
     let engine: Engine
@@ -206,7 +211,7 @@ private struct SwallowingShop: Sendable {
 
         var swallowed: Int { state.withLock { $0.swallowed } }
 
-        /// From now on the given share of notifications is lost behind a 200.
+        /// Answers this share of notifications with 200 from now on, and loses them.
         func swallow(_ share: Double) { state.withLock { $0.share = share } }
 
         func connect(_ engine: Engine?) { state.withLock { $0.engine = engine } }
@@ -316,7 +321,7 @@ private struct SwallowingShop: Sendable {
         ).originalTransactionID
     }
 
-    /// Imports a file that contains this purchase alone.
+    /// Imports a file that contains only this purchase.
     func bring(_ number: String) async throws {
         let outcome = try await engine.imports.record(
             transaction: number, of: "anna", app: Self.app, in: .production)
@@ -328,7 +333,8 @@ private struct SwallowingShop: Sendable {
         }
     }
 
-    /// Time passes; each hour the server starts a walk if one is due, and sends no other requests.
+    /// Lets time pass. Each hour the server starts a walk if one is due, and sends no other
+    /// requests.
     func pass(days: Int = 0, hours: Int = 0, minutes: Int = 0, walks: Bool = true) async throws {
         if minutes > 0 { try await store.advance(by: .seconds(minutes * 60)) }
         for _ in 0..<(days * 24 + hours) {
@@ -339,7 +345,7 @@ private struct SwallowingShop: Sendable {
 
     // MARK: - Checks
 
-    /// Whether anna's answer equals the books.
+    /// Whether the answer about anna equals the books.
     func isTrue() async throws -> Bool {
         let now = Instant(milliseconds: store.clock.milliseconds)
         let state = try await engine.customers.find("anna", app: Self.app, environment: .production)
@@ -359,7 +365,7 @@ private struct SwallowingShop: Sendable {
         _ = try await engine.recording.record(notification: body.bytes)
     }
 
-    /// How many of these are not stored.
+    /// How many of these notifications are not stored.
     func missing(_ sent: [SentNotification]) async throws -> Int {
         let ids = sent.compactMap { sent in
             let bytes = Array(sent.signedPayload.utf8)

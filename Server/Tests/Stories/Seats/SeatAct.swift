@@ -1,7 +1,7 @@
 import AppStoreFormats
 import Testing
 
-/// One act of a person about a group, or a passage of time.
+/// One act of a person in a group, or some time that passes.
 struct SeatAct: Sendable {
     let text: String
     let run: @Sendable (inout SeatCycle) async throws -> Void
@@ -19,7 +19,7 @@ struct SeatAct: Sendable {
         Self("anna buys \(seats) of \(product)") { try await $0.buy(seats, product) }
     }
 
-    /// The apps of anna and of the person with whom she shares one seat post it.
+    /// The apps of anna and of the person with whom she shares one seat post the purchase.
     static func shares(_ product: String, with name: String) -> Self {
         Self("anna buys \(product), and shares it with \(name)") {
             try await $0.buy(1, product)
@@ -27,9 +27,9 @@ struct SeatAct: Sendable {
         }
     }
 
-    /// Anna buys a new group after the previous one ended.
+    /// Anna buys a new group after the previous group has ended.
     ///
-    /// - Parameter offer: the id of an offer that was made to her. Nil if the App Store chooses.
+    /// - Parameter offer: the id of an offer that was made to her; nil if the App Store chooses.
     static func buysAnew(_ seats: Int64, offer: String? = nil) -> Self {
         Self("anna buys \(seats) anew, offer \(offer ?? "none")") {
             try await $0.buy(seats, "pro.monthly", offer: offer, isAnew: true)
@@ -60,20 +60,20 @@ struct SeatAct: Sendable {
         }
     }
 
-    /// - Parameter place: the place of the transaction among those that anna has bought.
+    /// - Parameter place: the position of the transaction among those that anna has bought.
     static func refunds(_ place: Int) -> Self { changes(place, "refund") }
 
     static func reverses(_ place: Int) -> Self { changes(place, "reverse-refund") }
 
     private static func changes(_ place: Int, _ verb: String) -> Self {
         Self("\(verb) of order \(place)") {
-            // A report omits documents that were signed after the last moment that it is about.
+            // A report omits documents that were signed after the last moment of the report.
             try await $0.pass("PT1M")
             try await $0.does(verb, ["transaction_id": .string($0.orders[place])])
         }
     }
 
-    /// A verb of the simulator on the subscription.
+    /// Uses a verb of the simulator on the subscription.
     static func does(_ verb: String, _ body: JSON = [:]) -> Self {
         Self("\(verb) \(body.text)") { try await $0.does(verb, body) }
     }
@@ -108,7 +108,8 @@ struct SeatAct: Sendable {
 
     // MARK: - App Store Connect, time and lost notifications
 
-    /// For groups that begin from now on, the other side sends the invitations.
+    /// In groups that begin from now on, the other side invites: Apple instead of the app, or the
+    /// app instead of Apple.
     static let changesHost = Self("the host of invitations changes") {
         $0.nextHost = $0.nextHost.other
         try await $0.shop.simulator.post(
@@ -126,7 +127,7 @@ struct SeatAct: Sendable {
         Self("\(duration) pass") { try await $0.pass(duration) }
     }
 
-    /// Nothing is compared before the app has posted.
+    /// The act compares nothing before the app has posted.
     static func waitsAndPosts(_ duration: String, _ name: String) -> Self {
         Self("\(duration) pass, and \(name)'s app posts") {
             try await $0.pass(duration)
@@ -134,7 +135,7 @@ struct SeatAct: Sendable {
         }
     }
 
-    /// No notification arrives any more.
+    /// From now on no notification arrives.
     static let losesNotifications = Self("notifications are lost") {
         try await $0.shop.simulator.post("/_sim/faults", ["notifications": ["drop": 1]])
     }
@@ -156,7 +157,7 @@ struct SeatRow: CustomTestStringConvertible, Sendable {
 
     var testDescription: String { name }
 
-    /// Plays all acts, and compares after each.
+    /// Plays all acts, and compares after each act.
     func play(_ cycle: inout SeatCycle) async throws {
         for (number, step) in steps.enumerated() {
             try await step.act.run(&cycle)

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Program
 
-/// Anna's subscription with several seats; Apple or the app invites its members. After each act
+/// Anna's subscription with several seats, whose members Apple or the app invites. After each act,
 /// every answer can be compared with the simulator's books: who has access and until when, how many
 /// seats there are and who waits, and the payments and refunds of each day.
 struct SeatCycle: Sendable {
@@ -18,24 +18,24 @@ struct SeatCycle: Sendable {
         var other: Self { self == .apple ? .developer : .apple }
     }
 
-    /// Every person has a device, and is a customer by the same name. Fred is in anna's family.
+    /// Every person has a device and is a customer of the same name. Fred is in anna's family.
     static let cast = ["anna", "ben", "cleo", "dora", "fred"]
     private static let firstDay = "2026-01-01"
     private static let tiers: JSON = ["tiers": [["from": 3, "price": "7.99"]]]
 
     let shop: Shop
-    /// Of the present group, or of the last one.
+    /// Who invites in the current group, or in the last one.
     private(set) var host: Host
-    /// Of groups that begin from now on.
+    /// Who invites in groups that begin from now on.
     var nextHost: Host
-    /// The number of anna's subscription. Empty until she buys.
+    /// The number of anna's subscription; empty until she buys.
     private(set) var original = ""
     /// The transactions that anna has bought, oldest first.
     private(set) var orders: [String] = []
-    /// Whether single seats were refunded. No document names the day, so reports correct the price
-    /// instead, and only the sums of all days are compared.
+    /// Whether single seats were refunded. No document names the day of such a refund, so reports
+    /// correct the price instead, and only the sums of all days are compared.
     var isPriceCorrected = false
-    /// The open claims of the group, oldest first. Empty if Apple invites.
+    /// The open claims of the group, oldest first; empty if Apple invites.
     private(set) var claims: [(name: String, id: String)] = []
 
     /// A shop that sells months in seats, and years with a free week.
@@ -73,7 +73,7 @@ struct SeatCycle: Sendable {
 
     /// A person buys on their device. Returns nil if the App Store refuses with this reason.
     ///
-    /// - Parameter offer: the id of an offer that was made to them. Nil if the App Store chooses.
+    /// - Parameter offer: the id of an offer that was made to them; nil if the App Store chooses.
     func order(
         _ product: String, _ seats: Int64, by name: String = "anna", offer: String? = nil,
         refused: String? = nil
@@ -92,7 +92,7 @@ struct SeatCycle: Sendable {
 
     /// Anna changes to this total number of seats.
     ///
-    /// - Parameter isAnew: whether the members of the previous group have no seat in this one.
+    /// - Parameter isAnew: whether the members of the previous group have no seat in this group.
     mutating func buy(
         _ seats: Int64, _ product: String, offer: String? = nil, isAnew: Bool = false
     ) async throws {
@@ -120,7 +120,7 @@ struct SeatCycle: Sendable {
         }
     }
 
-    /// - Parameter speaker: the customer who ends the claim: the member, or anna.
+    /// - Parameter speaker: the customer who ends the claim, which is the member or anna.
     mutating func leave(_ name: String, _ speaker: String) async throws {
         switch host {
         case .apple: try await does("leave-group", ["account": .string(name)])
@@ -155,7 +155,8 @@ struct SeatCycle: Sendable {
 
     /// Compares every answer with the books.
     ///
-    /// - Parameter open: the people who have access by the story, in the order of the cast.
+    /// - Parameter open: the people who have access according to the story, in the order of the
+    ///   cast.
     func compare(_ when: String, open: String) async throws {
         let books = try await shop.simulator.get("/_sim/truth/anna")
         let own = try #require(
@@ -168,13 +169,13 @@ struct SeatCycle: Sendable {
         try await compareMoney(when, until: String(try books.text("now").prefix(10)))
     }
 
-    /// The number of members for whom the books have seats, if the app invites them.
+    /// The number of members for whom the books have seats, if the app invites the members.
     private func capacity(_ own: JSON) -> Int {
         guard own["open"] == true, own["seats"]?["invitations"] == "developer" else { return 0 }
         return Int(max(0, (own["seats"]?["count"]?.integer ?? 0) - 1))
     }
 
-    /// Returns the people who have access by the books.
+    /// Compares the access of all people. Returns those who have access by the books.
     private func compareAccess(_ when: String, _ own: JSON) async throws -> [String] {
         let seated = claims.prefix(capacity(own)).map(\.name)
         var open: [String] = []
@@ -214,7 +215,8 @@ struct SeatCycle: Sendable {
         #expect(group["waiting"]?.integer == Int64(max(0, -rest)), "\(when)")
     }
 
-    /// The report of each day, and the number of subscriptions that it counts as active at the end.
+    /// Compares the report of each day, and the number of subscriptions that it counts as active at
+    /// the end.
     private func compareMoney(_ when: String, until today: String) async throws {
         let span = "from=\(Self.firstDay)&to=\(today)"
         let books = try await shop.simulator.get("/_sim/books?\(span)")["days"]?.array ?? []
@@ -232,7 +234,7 @@ struct SeatCycle: Sendable {
         #expect(Int64(count) == books.last?["active"]?.integer, "\(when)")
     }
 
-    /// By day, currency and column; zeros are omitted.
+    /// The amounts by day, currency and column, without zeros.
     private static func told(_ report: JSON) -> [String: Decimal] {
         let columns = (report["columns"]?.array ?? []).map { $0["name"]?.string ?? "" }
         var sums: [String: Decimal] = [:]
@@ -245,7 +247,7 @@ struct SeatCycle: Sendable {
         return sums.filter { $0.value != 0 }
     }
 
-    /// Without days, and payments less their refunds.
+    /// The sums of all days, with refunds subtracted from payments.
     private static func sums(of amounts: [String: Decimal]) -> [String: Decimal] {
         var sums: [String: Decimal] = [:]
         for (key, amount) in amounts {

@@ -138,7 +138,7 @@ extension SeatRow {
             (.buys(3), "anna"), (.joins("ben"), "anna ben"), (.joins("cleo"), "anna ben cleo"),
             (.waits("P2D"), "anna ben cleo"), (.refunds(0), ""), (.waits("P1D"), ""),
             (.reverses(0), "anna ben cleo"), (.leaves("cleo"), "anna ben"),
-            // The refund has turned renewal off.
+            // The refund has switched renewal off.
             (.waits("P20D"), "anna ben"), (.waits("P1M"), ""),
         ])
 

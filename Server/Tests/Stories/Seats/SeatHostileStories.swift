@@ -2,7 +2,7 @@ import AppStoreFormats
 import Storage
 import Testing
 
-/// Groups of people who cheat or are in a hurry, and lost documents.
+/// Groups of people who cheat or act at the same time, and lost documents.
 @Suite(.serialized) struct SeatHostileStories {
     @Test(arguments: StoryDatabase.allCases, SeatRow.hostile)
     func `after each act, access, seats and the money of each day equal the books`(
@@ -23,7 +23,8 @@ import Testing
             try await SeatRow.full(of: 4).play(&cycle)
             try await cycle.does("change-seats", ["seats": 2])
             try await SeatAct.losesNotifications.run(&cycle)
-            // In small steps: a server whose clock jumps by days would find the chain at its end.
+            // Time passes in small steps. If a server's clock jumped by days, it would ask only
+            // after the chain has ended.
             for _ in 0..<Self.lostHalfDays { try await cycle.pass("PT12H") }
             try await cycle.compare("a month and ten days later", open: "anna ben")
         }
@@ -100,7 +101,7 @@ import Testing
             let own = try await stage.join("ben")
             for device in devices { try await stage.join(device) }
             #expect(try await stage.groupAnswer()["available"] == 0)
-            // All of them become ids of ben.
+            // All devices become ids of ben.
             for device in devices {
                 try await stage.shop.server.post(
                     "/v1/customers/ben/aliases", ["customer_id": .string(device)])

@@ -3,15 +3,15 @@ import Testing
 
 /// Genuine documents with invalid numbers of seats.
 @Suite(.serialized) struct SeatNumberStories {
-    /// The seats of a transaction, and how the server understands them.
+    /// The seats in a transaction, and how the server must read them.
     struct Row: Sendable {
         var name: String
         var quantity: Int64
-        /// Each with its price and its number of seats.
+        /// Each tier has its price and its number of seats.
         var tiers: [(Int64, Int64)] = []
         var revoked: Int64?
         var seats: Int64
-        /// Empty if there was no payment.
+        /// The payment; empty if there was none.
         var paid: String
     }
 
@@ -109,7 +109,7 @@ import Testing
                     "POST", "/v1/seats/claims", body: claim.bytes)
                 #expect(answer.status == (row.seats > 1 ? 201 : 409), "\(row.name)")
             }
-            // Sums of such prices are valid numbers, too.
+            // The sums of such prices are valid numbers, too.
             for report in ["revenue", "mrr", "mrr_movement", "ltv"] {
                 _ = try await shop.support.get("/v1/reports/\(report)")
             }
@@ -117,7 +117,7 @@ import Testing
         }
     }
 
-    /// The sum of the events.
+    /// The sum of the events' money.
     private static func paid(by name: String, in shop: Shop) async throws -> String? {
         _ = try await shop.engine.events.numberEvents()
         let events = try await shop.support.get("/v1/events?customer_id=\(name)")

@@ -1,6 +1,6 @@
 import Testing
 
-/// Groups whose purchaser uses an offer: a price for each seat, without tiers.
+/// Groups whose purchaser uses an offer. An offer has one price for each seat, without tiers.
 @Suite(.serialized) struct SeatOfferStories {
     @Test(arguments: StoryDatabase.allCases, SeatCycle.Host.allCases)
     func `at an offer's price, access, seats and the money of each day equal the books`(

@@ -11,7 +11,7 @@ import Testing
 
 @testable import Program
 
-/// A group in the sandbox whose members the app invites: anna pays. The server reports claims to
+/// A group in the sandbox. The app invites the members, and anna pays. The server reports claims to
 /// the App Store when the story says so, and the simulator's books contain the reported claims.
 struct SeatReportStage: Sendable {
     let shop: Shop
@@ -30,7 +30,7 @@ struct SeatReportStage: Sendable {
         }
     }
 
-    /// Anna buys seats for a year, which lasts twelve hours, and her app posts them.
+    /// Anna buys seats for a year, which lasts twelve hours in the sandbox, and her app posts them.
     private static func buy(
         _ seats: Int64, in shop: Shop, habits: JSON
     ) async throws -> String {
@@ -52,7 +52,8 @@ struct SeatReportStage: Sendable {
 
     /// A client of the simulator.
     ///
-    /// - Parameter answer: returns the part of an answer that arrives, or throws if nothing does.
+    /// - Parameter answer: returns the part of an answer that arrives, or throws if nothing
+    ///   arrives.
     func client(
         _ answer:
             @escaping @Sendable (AppStoreRequest, AppStoreResponse) throws ->
@@ -66,7 +67,7 @@ struct SeatReportStage: Sendable {
             send: { request in try answer(request, try await send(request)) })
     }
 
-    /// The shop's server with an App Store.
+    /// The shop's server, with this client of the App Store.
     func engine(
         _ client: AppStoreClient, telling environments: Set<Ledger.Environment> = [.sandbox]
     ) throws -> Engine {
@@ -91,22 +92,22 @@ struct SeatReportStage: Sendable {
             logger: Logger(label: "other") { _ in SwiftLogNoOpLogHandler() })
     }
 
-    /// A server reports all due claims to the App Store.
+    /// Lets a server report all due claims to the App Store.
     func tell(by engine: Engine? = nil) async throws {
         let engine = try engine ?? self.engine(try client())
         for _ in 0..<Self.roundsMax {
             guard try await engine.seats.report() > 0 else { return }
         }
-        Issue.record("the App Store is told without end")
+        Issue.record("the server reports to the App Store without end")
     }
 
-    /// A server asks the App Store for its count, and reports the differences.
+    /// Lets a server ask the App Store for its count and report the differences.
     func compare() async throws {
         let engine = try engine(try client())
         for _ in 0..<Self.roundsMax {
             guard try await engine.seats.compare() > 0 else { return try await tell(by: engine) }
         }
-        Issue.record("the App Store is asked without end")
+        Issue.record("the server asks the App Store without end")
     }
 
     // MARK: - Acts
@@ -115,7 +116,7 @@ struct SeatReportStage: Sendable {
         try await shop.simulator.post("/_sim/clock", ["advance": .string(duration)])
     }
 
-    /// A customer requests a seat. Returns the status of the response.
+    /// Requests a seat for a customer. Returns the status of the response.
     func joining(_ customer: String) async throws -> Int { try await claim(customer).status }
 
     private func claim(_ customer: String) async throws -> Wire.Answer {
@@ -126,7 +127,7 @@ struct SeatReportStage: Sendable {
             "POST", "/v1/seats/claims?environment=sandbox", body: body.bytes)
     }
 
-    /// A customer takes a seat. Returns the id of the claim.
+    /// Claims a seat for a customer. Returns the id of the claim.
     @discardableResult
     func join(_ customer: String) async throws -> String {
         let answer = try await claim(customer)
@@ -144,7 +145,7 @@ struct SeatReportStage: Sendable {
         try await does("refund", ["seats": .integer(seats)])
     }
 
-    /// An act changes anna's subscription, and the server is notified.
+    /// Changes anna's subscription by a verb of the simulator, and notifies the server.
     func does(_ verb: String, _ body: JSON = [:]) async throws {
         try await shop.simulator.post("/_sim/subscriptions/\(original)/\(verb)", body)
         try await pass("PT1S")
@@ -185,7 +186,7 @@ struct SeatReportStage: Sendable {
         try await shop.support.get("/v1/purchases/\(original)/seats?environment=sandbox")
     }
 
-    /// Each open claim as its member, its standing, and its state at the App Store.
+    /// Each open claim with its member, its state, and its state at the App Store.
     func claims() async throws -> [String] {
         (try await group()["claims"]?.array ?? []).map { claim in
             ["customer_id", "standing", "apple_state"].map { claim[$0]?.string ?? "-" }
@@ -193,7 +194,7 @@ struct SeatReportStage: Sendable {
         }
     }
 
-    /// The stored row of every claim: the member, the state, and the id in the App Store.
+    /// The stored row of every claim: the member, the state, and the id at the App Store.
     func rows() async throws -> [(customer: String, state: String, id: String?)] {
         try await shop.database.read { connection in
             try connection.rows(
@@ -205,10 +206,10 @@ struct SeatReportStage: Sendable {
         }
     }
 
-    /// The ids in the App Store of the members who joined, in their order.
+    /// The ids at the App Store of the members' claims, in the order in which they joined.
     func idsThere() async throws -> [String] { try await rows().compactMap(\.id) }
 
-    /// The given customers who have access.
+    /// Those of the given customers who have access.
     func open(_ customers: String...) async throws -> [String] {
         var open: [String] = []
         for customer in customers {
@@ -219,7 +220,7 @@ struct SeatReportStage: Sendable {
         return open
     }
 
-    /// The ended claims, each as its member and its cause.
+    /// The ended claims, each with its member and its cause.
     func ends() async throws -> [String] {
         _ = try await shop.engine.events.numberEvents()
         let list = try await shop.support.get("/v1/events?limit=500")

@@ -7,7 +7,7 @@ import Testing
 
 @testable import Program
 
-/// Claims on seats are reported to the App Store, and its books have the same claims as ours.
+/// The server reports claims on seats to the App Store, whose books then have the same claims.
 @Suite(.serialized) struct SeatReportStories {
     @Test(arguments: StoryDatabase.allCases)
     func `each claim and its end are reported to the App Store once`(
@@ -58,13 +58,13 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `servers that report at the same time make one claim of each`(
+    func `servers that report at the same time make one claim at the App Store for each`(
         database: StoryDatabase
     ) async throws {
         try await SeatReportStage.with(30, on: database) { stage in
             for number in 1...25 { try await stage.join("member-\(number)") }
             let lost = LostAnswers(7)
-            // An SQLite file has one server.
+            // An SQLite file can have only one server.
             let other =
                 database == .sqlite ? nil : try await stage.other(try stage.client(lost.answer))
             let engines = [
@@ -87,7 +87,7 @@ import Testing
         }
     }
 
-    /// A busy server repeats the request.
+    /// Lets a server report, and repeats if it is busy.
     private static func tell(by engine: Engine) async throws {
         for _ in 0..<100 {
             do throws(EngineFailure) {
@@ -153,7 +153,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `a claim is reported only while the subscription runs`(
+    func `a claim is reported only while the subscription is active`(
         database: StoryDatabase
     ) async throws {
         try await SeatReportStage.with(4, on: database) { stage in
@@ -190,7 +190,7 @@ import Testing
     private static let kills = 4
 
     @Test(.timeLimit(.minutes(10)), arguments: StoryDatabase.allCases)
-    func `a server that is killed during reports leaves one claim of each`(
+    func `a server that is killed during reports leaves one claim at the App Store for each`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: .sqlite, notifies: false) { shop in

@@ -6,12 +6,12 @@ import Testing
 
 @testable import Program
 
-/// The App Store ends claims after a refund of seats. It may send a notification that names them,
-/// or none.
+/// The App Store ends claims after a refund of seats. It may send a notification that names the
+/// claims, or none.
 @Suite(.serialized) struct SeatUnclaimStories {
     private typealias Stage = SeatReportStage
 
-    /// Three members, whose claims the App Store knows.
+    /// Runs a group of three members whose claims the App Store knows.
     private static func withMembers(
         on database: StoryDatabase, habits: JSON = [:],
         _ story: @escaping @Sendable (SeatReportStage, [String]) async throws -> Void
@@ -29,7 +29,7 @@ import Testing
     ) async throws {
         try await Self.withMembers(on: database) { stage, ids in
             try await stage.refund(2)
-            // Two seats are left. The App Store counts without the purchaser's.
+            // Two seats are left. The App Store does not count the purchaser's seat.
             #expect(try await stage.claimsThere() == Array(ids.prefix(2)))
             #expect(try await stage.ends() == ["dora unclaimed"])
             #expect(try await stage.claims() == ["ben held reported", "cleo waiting reported"])
@@ -47,7 +47,7 @@ import Testing
             #expect(try await stage.open("ben", "cleo", "dora") == ["ben", "cleo"])
             #expect(try await stage.unclaim(Stage.ours([ids[0].uppercased()])) == 200)
             #expect(try await stage.open("ben", "cleo", "dora") == ["cleo", "dora"])
-            // Signed again, it is the same notification.
+            // A notification with a new signature is the same notification.
             #expect(try await stage.unclaim(Stage.ours([ids[0].uppercased()])) == 200)
             #expect(try await stage.ends() == ["ben unclaimed"])
             #expect(try await stage.rows().map(\.state) == ["ended", "reported", "reported"])
@@ -55,7 +55,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `claims named before the refund is known end first, and seats go later`(
+    func `claims named before the refund is known end first, and the seats are removed later`(
         database: StoryDatabase
     ) async throws {
         try await Self.withMembers(on: database) { stage, ids in
@@ -68,7 +68,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `forged documents, and documents about others, end nothing`(
+    func `forged documents and documents about other apps end no claim`(
         database: StoryDatabase
     ) async throws {
         try await Self.withMembers(on: database) { stage, ids in
@@ -83,7 +83,7 @@ import Testing
                     ], 200
                 ),
                 (["environment": "Production", "unclaimSeatIds": named], 200),
-                // It names no app, and one of the claims is not ours.
+                // This document names no app, and one of its claims is not ours.
                 (["unclaimSeatIds": [.string(ids[0]), .string(other)]], 200),
                 (["unclaimSeatIds": []], 200), ([:], 200), (Stage.ours([other]), 200),
             ]
@@ -96,7 +96,7 @@ import Testing
             #expect(forged == 422)
             #expect(try await stage.ends() == [])
             #expect(try await stage.open("ben", "cleo", "dora") == ["ben", "cleo", "dora"])
-            // If all claims are ours, the document need not name anything else.
+            // A document whose claims are all ours need not name the app.
             let alone: JSON = ["unclaimSeatIds": [.string(ids[0]), .string(ids[2])]]
             #expect(try await stage.unclaim(alone, id: "ours") == 200)
             #expect(try await stage.ends() == ["ben unclaimed", "dora unclaimed"])
@@ -120,7 +120,7 @@ import Testing
                 isBound
                 ? Stage.ours(there) : ["unclaimSeatIds": .array(there.map { .string($0) })]
             #expect(try await stage.unclaim(info) == 200)
-            // A document that names the app applies to each claim by itself.
+            // If the document names the app, it applies to each claim separately.
             #expect(try await stage.ends() == (isBound ? ["ben unclaimed"] : []))
             try await stage.pass("PT10M")
             try await stage.tell()
@@ -138,7 +138,8 @@ import Testing
     ) async throws {
         try await Self.withMembers(on: database) { stage, ids in
             #expect(try await stage.unclaim(Stage.ours([ids[1]])) == 200)
-            // An earlier version that did not understand the document left this state.
+            // An earlier version, which did not understand the document, would have left this
+            // state.
             try await stage.shop.database.write { connection in
                 _ = try connection.run("DELETE FROM seat_unclaims", [])
                 _ = try connection.run(
@@ -193,7 +194,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `foreign claims keep others from joining, and take no member's seat`(
+    func `claims that are not ours keep others from joining, but take no member's seat`(
         database: StoryDatabase
     ) async throws {
         try await SeatReportStage.with(4, on: database) { stage in
@@ -206,7 +207,7 @@ import Testing
                         requestID: "5b0b1d0e-6a5c-4c69-9a3e-0d6a3b1f000\(number)", in: .sandbox))
             }
             for name in ["ben", "cleo"] { try await stage.join(name) }
-            // The App Store has a seat for one of them.
+            // The App Store has a seat for one of the two members.
             try await stage.tell()
             #expect(try await stage.claims() == ["ben held reported", "cleo held refused"])
             try await stage.compare()
@@ -228,7 +229,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `members whom the App Store does not list stay, if no seats were refunded`(
+    func `members whom the App Store does not list stay if no seats were refunded`(
         database: StoryDatabase
     ) async throws {
         try await Self.withMembers(on: database) { stage, ids in
@@ -247,11 +248,11 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `a claim that ended here but is counted by Apple is reported again`(
+    func `a claim that ended here but that Apple still counts is reported again`(
         database: StoryDatabase
     ) async throws {
         try await Self.withMembers(on: database) { stage, ids in
-            // As if Apple had refused the report of its end once.
+            // In this state, Apple has once refused the report that the claim ended.
             try await stage.shop.database.write { connection in
                 _ = try connection.run(
                     "UPDATE seat_claims SET ended_at_ms = 1, cause = 'left', "

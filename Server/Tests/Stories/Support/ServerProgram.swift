@@ -7,7 +7,7 @@ import Storage
 import Synchronization
 import Testing
 
-/// The payloads that were answered with 200.
+/// The payloads that a server has answered with 200.
 final class Acknowledged: Sendable {
     private let payloads = Mutex<Set<String>>([])
 
@@ -28,12 +28,12 @@ struct TemporaryFolder: Sendable {
     func remove() { try? FileManager.default.removeItem(atPath: path) }
 }
 
-/// The built program `perennial`, as `serve` on a database of its own, for the app of a simulator.
+/// The built program `perennial`, run as `serve` on its own database for the app of a simulator.
 struct ServerProgram: Sendable {
     let folder: TemporaryFolder
     let simulator: Wire
     let configuration: String
-    /// Opens the database that the program works on.
+    /// The kind of database that the program uses.
     let engine: StoryDatabase
     private(set) var database: String
     /// A secret key of the app.
@@ -45,8 +45,8 @@ struct ServerProgram: Sendable {
         var description: String
     }
 
-    /// - Parameter leaseSeconds: how long one server leases a check, if checks with the simulator's
-    ///   App Store are on.
+    /// - Parameter leaseSeconds: how long a server leases a check; nil if it does not ask the
+    ///   simulator.
     /// - Parameter more: lines of the app's configuration.
     init(
         folder: TemporaryFolder, simulator: Wire, on engine: StoryDatabase, _ database: String,
@@ -82,7 +82,7 @@ struct ServerProgram: Sendable {
         self.key = String(key.output)
     }
 
-    /// Appends to the end of the app's configuration.
+    /// The end of the app's configuration, by which the server asks the simulator.
     private static func asking(_ simulator: Wire, leaseSeconds: Int) -> String {
         """
 
@@ -105,7 +105,7 @@ struct ServerProgram: Sendable {
         func pause() { Foundation.kill(process, SIGSTOP) }
         func resume() { Foundation.kill(process, SIGCONT) }
 
-        /// Returns true when it responds, and false if the program has ended.
+        /// Returns true as soon as the server responds, and false if the program has ended.
         fileprivate func wait(for path: String, of program: Process) async throws -> Bool {
             var hasEnded = false
             let isDecided = try await isSoon(within: ServerProgram.startSeconds) {
@@ -119,7 +119,7 @@ struct ServerProgram: Sendable {
             throw NeverCame(what, within: ServerProgram.startSeconds)
         }
 
-        /// Stops the process as an operator does. Returns the exit status; nil if it had to be
+        /// Stops the process as an operator does. Returns the exit status, or nil if it had to be
         /// killed.
         func stop(within seconds: Double, by signal: Int32 = SIGTERM) async throws -> Int32? {
             Foundation.kill(process, signal)
@@ -132,7 +132,8 @@ struct ServerProgram: Sendable {
             return nil
         }
 
-        /// Kills the process as a power failure would: without a signal that it could handle.
+        /// Kills the process as a power failure would, without a signal that the process could
+        /// handle.
         func kill() {
             Foundation.kill(process, SIGKILL)
             var status: Int32 = 0
@@ -140,11 +141,12 @@ struct ServerProgram: Sendable {
         }
     }
 
-    /// Attempts to start. A free port may be taken before the program listens on it.
+    /// The maximum number of attempts to start. Another program may take a free port before ours
+    /// listens on it.
     private static let startsMax = 5
 
-    /// - Parameter port: nil takes a free one.
-    /// - Parameter keys: the address where secret keys are accepted, if it is another one.
+    /// - Parameter port: the port; nil for a free port.
+    /// - Parameter keys: the address that accepts secret keys, if it is a separate one.
     func start(port wished: UInt16? = nil, keysAt keys: Wire? = nil) async throws -> Running {
         for _ in 1...Self.startsMax {
             let (running, process) = try begin(port: try wished ?? Self.freePort())
@@ -158,7 +160,7 @@ struct ServerProgram: Sendable {
         throw Missing(description: "the program does not listen where it should")
     }
 
-    /// Another story's server may listen on this port: it does not know the key.
+    /// Another story's server may listen on this port, but does not know the key.
     private func isOurs(_ wire: Wire) async throws -> Bool {
         var wire = wire
         wire.bearer = key
@@ -178,9 +180,9 @@ struct ServerProgram: Sendable {
         return (running, process)
     }
 
-    /// Begins another command, and does not wait for its end.
+    /// Starts another command, and does not wait for its end.
     ///
-    /// - Parameter output: the destination of its standard output.
+    /// - Parameter output: where its standard output goes.
     func begin(
         _ arguments: [String], writing output: FileHandle = .nullDevice
     ) throws -> Running {
@@ -193,10 +195,10 @@ struct ServerProgram: Sendable {
         return Running(wire: simulator, process: process.processIdentifier)
     }
 
-    /// The time within which a program that refuses to start must say so.
+    /// How long a program that refuses to start may take to say so.
     static let refusalSeconds = 60.0
 
-    /// The same program with another address of its database.
+    /// The same program with another database address.
     func reaching(_ database: String) -> ServerProgram {
         var program = self
         program.database = database
@@ -205,14 +207,14 @@ struct ServerProgram: Sendable {
 
     /// Runs another command of the program to its end.
     ///
-    /// - Parameter seconds: the time after which it is killed.
+    /// - Parameter seconds: the time after which the command is killed.
     func run(
         _ arguments: [String], within seconds: Double = waitSecondsMax
     ) async throws -> (status: Int32, output: String) {
         try await Self.run(arguments, on: configuration, database, within: seconds)
     }
 
-    /// Runs a command that names its databases itself.
+    /// Runs a command whose arguments name its databases.
     func runWithoutLocation(
         _ arguments: [String]
     ) async throws -> (status: Int32, output: String) {
@@ -258,7 +260,7 @@ struct ServerProgram: Sendable {
         return count
     }
 
-    /// Whether committed events have no number yet.
+    /// Whether there are committed events that have no number yet.
     func hasPendingEvents() async throws -> Bool {
         let store = Database(try engine.open(database))
         let isSo = try await store.read { try $0.pendingEvents.hasAny(of: "birds") }
@@ -268,7 +270,7 @@ struct ServerProgram: Sendable {
 
     private var common: [String] { ["--config", configuration, "--database", database] }
 
-    /// The payloads that are not in this database, or in another one.
+    /// The payloads that are neither in this database nor in the other one.
     func missing(_ payloads: Set<String>, in other: String? = nil) async throws -> [String] {
         let store = Database(try engine.open(other ?? database))
         var kept: Set<[UInt8]> = []
@@ -299,7 +301,7 @@ struct ServerProgram: Sendable {
         throw Missing(description: "the program perennial is not built: swift build")
     }
 
-    /// A port on which nobody listens at the moment.
+    /// A port on which no program listens at the moment.
     static func freePort() throws -> UInt16 {
         let socket = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         defer { close(socket) }
@@ -317,7 +319,7 @@ struct ServerProgram: Sendable {
     }
 }
 
-/// The built program `perennial`, as `simulate`.
+/// The built program `perennial`, run as `simulate`.
 enum SimulatorProgram {
     static func start(in folder: TemporaryFolder) async throws -> ServerProgram.Running {
         let port = try ServerProgram.freePort()
@@ -336,7 +338,7 @@ enum SimulatorProgram {
     }
 }
 
-/// The built program `perennial`, as `dev`.
+/// The built program `perennial`, run as `dev`.
 struct DevelopmentProgram: Sendable {
     let server: Wire
     let simulator: Wire
@@ -371,7 +373,7 @@ struct DevelopmentProgram: Sendable {
 
     func kill() { running.kill() }
 
-    /// Runs it to its end, which comes at once if it refuses to start.
+    /// Runs the program to its end. A program that refuses to start ends immediately.
     static func run(
         in folder: TemporaryFolder, _ arguments: [String]
     ) async throws -> (status: Int32, output: String) {

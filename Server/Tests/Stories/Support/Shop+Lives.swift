@@ -2,12 +2,12 @@ import Dice
 import Ledger
 import Testing
 
-/// How stories play a whole ``Life``.
+/// Plays a whole ``Life`` in a shop.
 extension Shop {
     /// Plays a life on a device that is added for it.
     ///
     /// - Parameters:
-    ///   - isCompared: whether the server's answer is compared with the simulator's books after
+    ///   - isCompared: whether to compare the server's answer with the simulator's books after
     ///     each act and each end.
     ///   - afterAct: runs after each act, with words that name the act.
     /// - Returns: the stage at the end of the life.
@@ -29,7 +29,7 @@ extension Shop {
         return stage
     }
 
-    /// Posts notifications, each twice, in a random order.
+    /// Posts each notification twice, in a random order.
     func postTwiceShuffled(_ bodies: [[UInt8]], as story: String) async throws {
         var dice = Dice(announcedBy: story)
         for body in (bodies + bodies).shuffled(using: &dice) {
@@ -46,8 +46,8 @@ extension Shop {
 }
 
 extension Stage {
-    /// The time after a life within which everything is known, even without notifications: ended
-    /// subscriptions are checked about every three months.
+    /// How long after a life everything is known, even without notifications: ended subscriptions
+    /// are checked about every three months.
     private static let latestNews = Duration.days(200)
 
     func passUntilAllIsKnown() async throws {

@@ -8,37 +8,36 @@ import Storage
 
 @testable import Program
 
-/// A server and a simulator with the example shop, each behind HTTP on a port of its own, on one
-/// clock.
+/// A server and a simulator with the example shop, on one clock. Each has its own HTTP port.
 struct Shop: Sendable {
     let simulator: Wire
     let server: Wire
     let engine: Engine
-    /// Sends requests to the simulator as a server does to Apple.
+    /// Sends requests to the simulator, as a server sends them to Apple.
     let appStore: AppStoreClient
     let authority: SigningAuthority
-    /// The rows themselves, for stories about damage.
+    /// The database itself, for stories about damaged rows.
     let database: any DatabaseDriver
     let address: String
 
     static let appKey = "pk_story"
     static let secretKey = "sk_story"
 
-    /// The device of an account. Creates the account with it.
+    /// Adds a device to an account, which is created if it does not exist.
     func addDevice(_ account: String, _ more: [String: JSON] = [:]) async throws {
         let members = more.sorted { $0.key < $1.key }.map { JSON.Member($0.key, $0.value) }
         try await simulator.post(
             "/_sim/devices", .object([JSON.Member("account", .string(account))] + members))
     }
 
-    /// The server's answer about a customer's entitlement; nil if it is absent.
+    /// The server's answer about a customer's entitlement; nil if the answer lacks it.
     func entitlement(_ name: String, of customer: String, _ query: String = "") async throws
         -> JSON?
     {
         try await server.get("/v1/customers/\(customer)\(query)")["entitlements"]?[name]
     }
 
-    /// All notifications of version 1 made so far, as the body that is posted.
+    /// All notifications of version 1 so far, as the bodies that are posted.
     func v1Notifications() async throws -> [[UInt8]] {
         let sent = try await simulator.get("/_sim/notifications")
         return (sent["notifications"]?.array ?? []).compactMap { notification in
@@ -46,7 +45,7 @@ struct Shop: Sendable {
         }
     }
 
-    /// All notifications made so far, as the body that is posted.
+    /// All notifications so far, as the bodies that are posted.
     func notifications() async throws -> [[UInt8]] {
         let sent = try await simulator.get("/_sim/notifications")
         return (sent["notifications"]?.array ?? []).compactMap { notification in
@@ -62,7 +61,7 @@ struct Shop: Sendable {
 ///
 /// - Parameters:
 ///   - forwards: the addresses to which the server forwards notifications.
-///   - engine: the database of the server.
+///   - engine: the kind of the server's database.
 ///   - app: the server's configuration of the app.
 ///   - notifies: whether the simulator posts notifications to the server.
 ///   - questions: the kinds of requests that the server sends to the simulator.
@@ -118,7 +117,7 @@ private func withShop(
     guard end != nil else { throw Wire.Unexpected(description: "the shop stopped by itself") }
 }
 
-/// The example app: every product gives what its story needs.
+/// The example app. Every product gives what its story needs.
 var birds: AppConfiguration {
     AppConfiguration(
         settings: AppSettings(

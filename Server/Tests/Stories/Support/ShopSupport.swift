@@ -1,6 +1,6 @@
 import AppStoreFormats
 
-/// Acts that stories of support and of identity share.
+/// Acts that the stories about support and identity share.
 extension Shop {
     var support: Wire { Wire(base: server.base, bearer: Shop.secretKey) }
 
@@ -20,8 +20,8 @@ extension Shop {
         return try await server.send("POST", "/v1/purchases", body: body.bytes).status
     }
 
-    /// Anna's device subscribes, and the app posts its receipt as old apps do. Returns the path of
-    /// the subscription in the simulator.
+    /// Anna subscribes on her device, and the app posts the receipt as old apps do. Returns the
+    /// path of the subscription in the simulator.
     func subscribeByReceipt() async throws -> String {
         try await addDevice(Stage.account)
         let bought = try await simulator.post(
@@ -34,27 +34,27 @@ extension Shop {
 }
 
 extension Shop {
-    /// Lets a purchase name another account in all documents that the App Store signs from now on,
-    /// as an app's server may request. This alone causes no notification.
+    /// Makes a purchase name another account in all documents that the App Store signs from now on.
+    /// An app's server may request this at Apple. This alone causes no notification.
     func name(_ token: String, in original: String) async throws {
         try await simulator.name(token, in: original)
     }
 }
 
 extension Wire {
-    /// The same, on the simulator.
+    /// Makes a purchase name another account, by a request to the simulator.
     func name(_ token: String, in original: String) async throws {
         let body: JSON = ["appAccountToken": .string(token)]
         try await askStore("PUT", "/inApps/v1/transactions/\(original)/appAccountToken", body)
     }
 
-    /// A transaction as the App Store signs it now.
+    /// A transaction, newly signed by the App Store.
     func signed(_ transaction: String) async throws -> String {
         let answer = try await askStore("GET", "/inApps/v1/transactions/\(transaction)")
         return try JSON(parsing: answer).text("signedTransactionInfo")
     }
 
-    /// The response of the App Store's API to an app's server.
+    /// Sends a request to the App Store's API as an app's server does. Returns the response.
     @discardableResult
     private func askStore(
         _ method: String, _ path: String, _ body: JSON? = nil

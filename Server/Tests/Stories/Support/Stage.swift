@@ -3,7 +3,7 @@ import Foundation
 import Ledger
 import Testing
 
-/// One life on one shop: performs the acts on the simulator, plays the app, and compares the
+/// One life in one shop. Performs the acts on the simulator, plays the app, and compares the
 /// answers of both sides.
 struct Stage: Sendable {
     static let account = "anna"
@@ -11,11 +11,11 @@ struct Stage: Sendable {
 
     let simulator: Wire
     let server: Wire
-    /// The chain of renewals that the acts are about.
+    /// The chain of renewals that the acts change.
     private(set) var original: String?
-    /// Whether the app has posted the purchase: until then it has no owner.
+    /// Whether the app has posted the purchase, which has no owner before that.
     private(set) var isPosted = false
-    /// The form in which the app posts its purchases.
+    /// In which form the app posts its purchases.
     var posting = Posting.signed
     private var postings = 0
 
@@ -23,7 +23,7 @@ struct Stage: Sendable {
         case signed
         /// The app receipt, as apps from before StoreKit 2 post it.
         case receipt
-        /// Both in turn: an app that is updated on some devices and not on others.
+        /// The app posts both forms in turn, as if it were updated on some devices only.
         case inTurn
     }
 
@@ -139,7 +139,7 @@ struct Stage: Sendable {
         return Instant(milliseconds: Int64((date.timeIntervalSince1970 * 1000).rounded()))
     }
 
-    /// `P2DT3H4M` and the like.
+    /// Reads durations such as `P2DT3H4M`.
     private static func length(_ text: String) -> Duration? {
         guard let match = text.wholeMatch(of: /P(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?)?/) else {
             return nil
@@ -151,7 +151,7 @@ struct Stage: Sendable {
 
     // MARK: Checks
 
-    /// Compares the server's answer with the books, unless the purchase has no owner yet.
+    /// Compares the server's answer with the books. Does nothing while the purchase has no owner.
     func compare(_ when: String) async throws {
         guard isPosted else { return }
         let (truth, answer, now) = (try await truth(), try await answer(), try await now())
@@ -160,15 +160,15 @@ struct Stage: Sendable {
         #expect(paid == right, "\(when), at \(now)")
     }
 
-    /// The latest end of the open purchases, by the books; nil if none is open.
+    /// The latest end of the open purchases by the books; nil if none is open.
     private func paidUntil() async throws -> String? {
         let books = try await simulator.get("/_sim/truth/\(Self.account)")
         return (books["purchases"]?.array ?? []).filter { $0["open"]?.bool == true }
             .compactMap { $0["until"]?.string }.max()
     }
 
-    /// Until when the entitlement that every subscription of the shop gives is open, by the
-    /// server's answer; nil if it is closed.
+    /// When the entitlement that every subscription of the shop gives ends by the server's answer;
+    /// nil if the entitlement is closed.
     private func rightUntil() async throws -> String? {
         let customer = try await server.get("/v1/customers/\(Self.account)")
         let right = customer["entitlements"]?["plus"]

@@ -3,12 +3,12 @@ import Storage
 import StoragePostgres
 import StorageSQLite
 
-/// The database of a story's server. The stories run on each.
+/// The kind of database that a story's server uses. The stories run on each kind.
 enum StoryDatabase: String, CaseIterable, Sendable {
     case sqlite
     case postgres
 
-    /// The address of an empty database, which is deleted afterwards.
+    /// Makes an empty database, and deletes it after the body.
     func withAddress(_ body: (String) async throws -> Void) async throws {
         switch self {
         case .sqlite:
@@ -22,7 +22,7 @@ enum StoryDatabase: String, CaseIterable, Sendable {
         }
     }
 
-    /// Opens it a second time, beside the server.
+    /// Opens the database a second time, beside the server.
     func open(_ address: String) throws -> any DatabaseDriver {
         switch self {
         case .sqlite: try SQLiteDriver(path: address)

@@ -1,13 +1,13 @@
 import AppStoreFormats
 import Foundation
 
-/// Notifications, and ways to send them.
+/// Notifications, and functions that send them.
 enum Stream {
     private static let senders = 8
-    /// Attempts to get one notification acknowledged.
+    /// The maximum number of attempts to get one notification acknowledged.
     private static let attemptsMax = 600
 
-    /// Two hundred subscribers and ten months of renewals: the payload of each notification.
+    /// The payloads of all notifications about two hundred subscribers and ten months of renewals.
     static func notifications(from simulator: Wire) async throws -> [String] {
         for number in 1...200 {
             try await simulator.post("/_sim/devices", ["account": .string("c\(number)")])
@@ -19,7 +19,7 @@ enum Stream {
         return (sent["notifications"]?.array ?? []).compactMap { $0["signed_payload"]?.string }
     }
 
-    /// Sends each once, and stops when no server responds.
+    /// Sends each notification once. Stops when no server responds.
     static func sendOnce(
         _ notifications: [String], to server: Wire, _ acknowledged: Acknowledged
     ) async {
@@ -36,7 +36,7 @@ enum Stream {
         }
     }
 
-    /// Sends each until one of the servers acknowledges it, taking them in turn.
+    /// Sends each notification to the servers in turn, until one acknowledges it.
     static func send(
         _ notifications: [String], to servers: [Wire], _ acknowledged: Acknowledged
     ) async {
@@ -61,8 +61,8 @@ enum Stream {
         }
     }
 
-    /// Sends each once, to the servers in turn. Returns how many responses had a status. The status
-    /// is nil if there was no response.
+    /// Sends each notification once, to the servers in turn. Returns how often each status was the
+    /// response. The status is nil if no server responded.
     static func statuses(of notifications: [String], at servers: [Wire]) async -> [Int?: Int] {
         await withTaskGroup(of: [Int?: Int].self) { group in
             for sender in 0..<2 * senders {
@@ -80,7 +80,7 @@ enum Stream {
         }
     }
 
-    /// Nil if no server responded.
+    /// Returns nil if the server did not respond.
     private static func status(of payload: String, at server: Wire) async -> Int? {
         let body: JSON = ["signedPayload": .string(payload)]
         return try? await server.send("POST", "/apple/notifications", body: body.bytes).status

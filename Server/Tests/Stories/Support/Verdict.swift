@@ -1,13 +1,13 @@
 import AppStoreFormats
 
-/// The state of one subscription on one side, in words that both sides share.
+/// The state of a subscription on one side, in words that both sides use.
 struct Verdict: Hashable, Sendable, CustomStringConvertible {
     var original: String
     var product: String
     var isOpen: Bool
     var state: String
     var willRenew: Bool
-    /// The end of the current period, or of grace during grace.
+    /// The end of the current period, or of grace while it lasts.
     var until: String?
 
     var description: String {
@@ -15,12 +15,12 @@ struct Verdict: Hashable, Sendable, CustomStringConvertible {
             + "\(willRenew ? "renews" : "does not renew"), until \(until ?? "-")"
     }
 
-    /// States in which a customer may use the product, in the contract's words.
+    /// The states in which a customer may use the product, in the contract's words.
     private static let openStates: Set<String> = [
         "paid", "trial", "offer", "grace", "unconfirmed", "granted", "owned",
     ]
 
-    /// From the simulator's books.
+    /// Reads the state from the simulator's books.
     init(truth: JSON) throws {
         original = try truth.text("original_transaction_id")
         product = try truth.text("product_id")
@@ -31,7 +31,7 @@ struct Verdict: Hashable, Sendable, CustomStringConvertible {
         if !isOpen { until = nil }
     }
 
-    /// From the server's answer about a customer.
+    /// Reads the state from the server's answer about a customer.
     init(subscription: JSON) throws {
         original = try subscription.text("original_transaction_id")
         product = try subscription.text("product_id")

@@ -4,25 +4,25 @@ import Eventually
 import Foundation
 import NIOCore
 
-/// A client of one side of a story, over HTTP, in JSON.
+/// An HTTP client of one side of a story. It sends and receives JSON.
 struct Wire: Sendable {
     let base: String
     var bearer: String?
-    /// How long to wait for a response, in seconds. A request may play years.
+    /// How long to wait for a response, in seconds. The simulator may play years during a request.
     var patience = 300.0
 
-    /// A client that gives up soon if nobody responds, and can then use another server.
+    /// A client that stops waiting soon, so that the caller can use another server.
     var impatient: Wire {
         var wire = self
         wire.patience = 1
         return wire
     }
 
-    /// The maximum size of a response, in bytes. Two thousand notifications have some thirty
-    /// million.
+    /// The maximum size of a response, in bytes. A response with two thousand notifications has
+    /// about thirty million.
     static let answerBytesMax = 134_217_728
 
-    /// Fails at once if nobody listens; the library would otherwise retry.
+    /// Fails immediately if no program listens. By default, the library would retry.
     private static let client: HTTPClient = {
         var configuration = HTTPClient.Configuration()
         configuration.connectionPool.retryConnectionEstablishment = false
@@ -68,7 +68,7 @@ struct Wire: Sendable {
         }
     }
 
-    /// The JSON of a successful response; any other response is thrown with its body.
+    /// Returns the JSON of a successful response. Throws any other response with its body.
     @discardableResult
     func post(_ path: String, _ body: JSON = [:]) async throws -> JSON {
         try success(try await send("POST", path, body: body.bytes), "POST \(path)")

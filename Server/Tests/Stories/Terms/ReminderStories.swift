@@ -8,8 +8,8 @@ import PerennialContract
 import Storage
 import Testing
 
-/// Reminders before the end of a season: the example season lasts three months and a day, and has
-/// reminders a week and a day ahead.
+/// Reminders before the end of a season. The example season lasts three months and a day, and has
+/// reminders a week and a day before its end.
 @Suite(.serialized) struct ReminderStories {
     private static let day = "T12:00:00Z"
 
@@ -43,7 +43,7 @@ import Testing
             .filter { $0.entry.change.kind == .termEnding }
     }
 
-    /// `anna 7 2027-05-01 known 2027-04-24`
+    /// The reminders in the form `anna 7 2027-05-01 known 2027-04-24`.
     private static func told(in shop: Shop) async throws -> [String] {
         try await events(in: shop).map { event in
             let ending = try #require(event.entry.change.ending)
@@ -53,7 +53,7 @@ import Testing
         }
     }
 
-    /// Another server of the same app, with a clock of its own.
+    /// Another server of the same app, with its own clock.
     private static func server(
         _ database: any DatabaseDriver, at now: Instant, terms: TermRules = birds.settings.terms
     ) -> Engine {
@@ -104,7 +104,7 @@ import Testing
         var testDescription: String { "\(at): \(told)" }
     }
 
-    /// No worker ran before.
+    /// Until now no worker has run.
     @Test(arguments: [
         Look(at: "2027-04-24T11:59:59Z", told: 0), Look(at: "2027-04-24T12:00:00Z", told: 1),
         Look(at: "2027-04-30T11:59:59Z", told: 1), Look(at: "2027-04-30T12:00:00Z", told: 2),
@@ -148,7 +148,7 @@ import Testing
         }
     }
 
-    @Test func `a changed configuration examines all terms again, and the old one does not`()
+    @Test func `a changed configuration examines all terms again, and the earlier one does not`()
         async throws
     {
         try await withShop(on: .sqlite) { shop in
@@ -156,7 +156,7 @@ import Testing
             try await Self.post(Self.buy("anna", in: shop), as: "anna", in: shop)
             while try await shop.engine.events.emitTimeBased() > 0 {}
             let now = Instant(try #require(Timestamp("2027-04-25T12:00:00Z")))
-            // A server without reminders, and a purchase while it runs.
+            // A customer buys while a server without reminders runs.
             var silent = birds.settings.terms
             silent.products["season.spring"]?.reminders = []
             let first = Self.server(shop.database, at: now, terms: silent)
@@ -230,7 +230,7 @@ import Testing
             _ = try await shop.engine.customers.alias(
                 "ben", to: "anna", app: "birds", environment: .production)
             _ = try await shop.engine.customers.erase("cleo", app: "birds")
-            // 31 January, twice three months and a day.
+            // The end is 31 January plus twice three months and a day.
             try await Self.set("2027-07-26", in: shop)
             let told = try await Self.told(in: shop).suffix(1)
             #expect(Array(told) == ["anna 7 2027-08-02 known 2027-07-26"])
@@ -241,7 +241,7 @@ import Testing
         }
     }
 
-    /// Checks the log's rules, whatever was emitted.
+    /// Checks the log's rules, whatever events were emitted.
     private static func expectSound(_ shop: Shop) async throws {
         let wrong = try await Database(shop.database).read { try $0.consistency.logDifferences() }
         #expect(wrong.first == [])

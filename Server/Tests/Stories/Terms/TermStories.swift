@@ -1,8 +1,8 @@
 import AppStoreFormats
 import Testing
 
-/// Purchases that do not renew: the App Store names no end, but the configuration does. The example
-/// season lasts three months and a day.
+/// Purchases that do not renew. The App Store names no end of such a purchase, but the
+/// configuration does. The example season lasts three months and a day.
 @Suite(.serialized) struct TermStories {
     private static func buy(
         on device: String, for customer: String, in shop: Shop
@@ -49,7 +49,7 @@ import Testing
             try await shop.addDevice("anna")
             let first = try await Self.buy(on: "anna-1", for: "anna", in: shop)
             _ = try await Self.buy(on: "anna-2", for: "anna", in: shop)
-            // 31 January and three months and a day, twice.
+            // The end is 31 January plus three months and a day, twice.
             #expect(
                 try await Self.terms(of: "anna", in: shop) == [
                     "2027-01-31 2027-05-01 90", "2027-05-01 2027-08-02 93",
@@ -79,7 +79,7 @@ import Testing
         }
     }
 
-    @Test func `an explanation names each term, and its remaining days`() async throws {
+    @Test func `an explanation names each term and its remaining days`() async throws {
         try await withShop(on: .sqlite) { shop in
             try await Self.set("2027-01-31", in: shop)
             try await shop.addDevice("anna")

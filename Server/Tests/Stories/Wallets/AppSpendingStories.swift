@@ -7,8 +7,7 @@ import Testing
 
 @testable import Program
 
-/// Spending by an app itself, without a server of its developer's. The example pack holds 100
-/// seeds.
+/// An app spends by itself, without a server of its developer. The example pack holds 100 seeds.
 @Suite(.serialized) struct AppSpendingStories {
     private static let secret = "0123456789abcdef0123456789abcdef"
 
@@ -99,7 +98,7 @@ import Testing
             #expect(try await Self.balance(in: shop) == 100)
             let anna = try await Self.spend(over: shop.server, key: "four", provenBy: "anna")
             #expect(anna.status == 200)
-            // The key of one customer does not work for another.
+            // The idempotency key of one customer does not work for another.
             let taken = try await Self.spend(
                 of: "ben", over: shop.server, key: "four", provenBy: "ben")
             #expect(try taken.json["code"] == "idempotency_key_reused")
@@ -108,7 +107,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `an app spends only what the configuration lets it, and never adds`(
+    func `an app spends only what the configuration allows, and never adds`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database, app: Self.shop(spentBy: .server)) { shop in
@@ -134,8 +133,8 @@ import Testing
         }
     }
 
-    // Everybody can extract an app key, and guess a server's next key.
-    @Test func `an app cannot use up the key of a server's debit`() async throws {
+    // Anybody can extract an app key, and can guess the next idempotency key of a server.
+    @Test func `an app cannot use up the idempotency key of a server's debit`() async throws {
         try await withShop(on: .sqlite, app: Self.shop(spentBy: .app)) { shop in
             try await Self.buyPack(in: shop)
             #expect(try await Self.spend(1, over: shop.server, key: "order-7").status == 200)

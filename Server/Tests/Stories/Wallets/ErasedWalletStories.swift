@@ -29,7 +29,7 @@ import Testing
             .integer
     }
 
-    /// Posts as a customer, and expects the refusal that the pack is used up.
+    /// Posts as a customer, and expects the refusal because the pack is used up.
     private static func expectUsedUp(
         _ bought: JSON, for customer: String, in shop: Shop,
         _ location: SourceLocation = #_sourceLocation
@@ -77,7 +77,7 @@ import Testing
             let imported = try await shop.engine.imports.record(
                 receipt: try bought.text("app_receipt"), of: "cleo", app: "birds")
             guard case .unusable = imported else {
-                Issue.record("It was imported: \(imported)")
+                Issue.record("the receipt was imported: \(imported)")
                 return
             }
             let order: JSON = [
@@ -89,7 +89,7 @@ import Testing
             #expect(moved.status == 409)
             #expect(try moved.json["detail"]?.string?.contains("used_up") == true)
             #expect(try await Self.spend(1, of: "anna", in: shop).status == 409)
-            // The key was used, and does not work for the next customer with this id.
+            // The idempotency key was used, and does not work for the next customer with this id.
             #expect(try await Self.spend(60, of: "anna", in: shop, key: "order-7").status == 422)
             let report = try await shop.engine.maintenance.rebuild(verifyOnly: true)
             #expect(report.isClean, "\(report)")
@@ -156,7 +156,7 @@ import Testing
             _ = try await Self.erase(Self.token, in: shop)
             try await Self.expectUsedUp(first, for: "ben", in: shop)
             try await Self.expectUsedUp(first, for: Self.token, in: shop)
-            // Another account that the app names later does not get it either.
+            // Another account that the app names later does not get the pack either.
             try await shop.name(Self.otherToken, in: try first.text("original_transaction_id"))
             let transaction = try first.text("transaction_id")
             for verb in ["refund", "reverse-refund"] {
@@ -178,7 +178,7 @@ import Testing
             #expect(try await Self.balance(of: Self.token, in: shop) == 100)
             _ = try await Self.erase(Self.token, in: shop)
             try await Self.expectUsedUp(bought, for: "ben", in: shop)
-            // Nothing of a later purchase was credited before.
+            // No part of a later purchase was credited before.
             let later = try await Self.buy(in: shop)
             #expect(try await shop.post(later, as: "ben") == 200)
             #expect(try await Self.balance(of: "ben", in: shop) == 100)
@@ -198,7 +198,7 @@ import Testing
             #expect(try await Self.erase("anna", in: shop) == 1)
             #expect(try await shop.post(month, as: "anna") == 200)
             #expect(try await shop.entitlement("pro", of: "anna")?["active"] == true)
-            // Even if the pack is in the same receipt.
+            // This holds even if the pack is in the same receipt.
             _ = try await Self.erase("anna", in: shop)
             let receipt: JSON = [
                 "customer_id": "ben", "app_receipt": .string(try month.text("app_receipt")),

@@ -8,7 +8,7 @@ import Testing
 
 @testable import Program
 
-/// Credits by hand that support adds to a wallet. The example pack holds 100 seeds.
+/// Manual credits, which support adds to a wallet. The example pack holds 100 seeds.
 @Suite(.serialized) struct HandCreditStories {
     private static func buy(for customer: String, in shop: Shop) async throws -> JSON {
         let bought = try await shop.simulator.post(
@@ -61,7 +61,7 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `a credit by hand stays when a purchase is refunded`(
+    func `a manual credit stays when a purchase is refunded`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database) { shop in
@@ -100,7 +100,8 @@ import Testing
         }
     }
 
-    /// The event, the history, the explanation, and the row at a SQL prompt.
+    /// Expects the credit in the event, the history, the explanation, and the row that operators
+    /// read with SQL.
     private static func expectToldEverywhere(of id: String, in shop: Shop) async throws {
         let all = try await shop.support.get("/v1/events?limit=500")["items"]?.array ?? []
         let events = all.filter { $0["type"] == "wallet_credited_by_hand" }
@@ -135,7 +136,7 @@ import Testing
     // MARK: - Once
 
     @Test(arguments: StoryDatabase.allCases)
-    func `a repeated request credits once, and its key works for nothing else`(
+    func `a repeated request credits once, and its key works for no other request`(
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database) { shop in
@@ -179,7 +180,7 @@ import Testing
         database: StoryDatabase
     ) async throws {
         try await withShop(on: database) { shop in
-            // An SQLite file has one server; a PostgreSQL has any number.
+            // An SQLite file can have only one server; a PostgreSQL database can have any number.
             let second = database == .postgres ? try await Self.secondServer(beside: shop) : nil
             defer { second?.database.close() }
             let engines = [shop.engine, second?.engine ?? shop.engine]
@@ -215,7 +216,7 @@ import Testing
 
     // MARK: - Permissions and limits
 
-    @Test func `only a secret key credits, with a key of its own, an amount and a reason`()
+    @Test func `only a secret key credits, with an idempotency key, an amount and a reason`()
         async throws
     {
         try await withShop(on: .sqlite) { shop in
@@ -249,7 +250,7 @@ import Testing
             }
             #expect(try await Self.balance(in: shop) == nil)
             #expect(try await Self.told(in: shop) == [])
-            // No refusal has used up the key.
+            // The refusals have not used up the idempotency key.
             #expect(try await Self.give(Wallet.amountMax, over: shop.support).status == 200)
             #expect(try await Self.balance(in: shop) == Wallet.amountMax)
         }
@@ -328,12 +329,12 @@ import Testing
     }
 
     @Test(arguments: StoryDatabase.allCases)
-    func `a credit by hand first pays a debt`(database: StoryDatabase) async throws {
+    func `a manual credit first pays a debt`(database: StoryDatabase) async throws {
         try await withShop(on: database) { shop in
             try await shop.addDevice("anna")
             let pack = try await Self.buy(for: "anna", in: shop)
             #expect(try await Self.spend(80, in: shop).status == 200)
-            // A customer who has spent what support then moves has a debt.
+            // A customer has a debt if support moves a purchase of which they have spent something.
             try await shop.support.post(
                 "/v1/customers/ben/transfers",
                 [

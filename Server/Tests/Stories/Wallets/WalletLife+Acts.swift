@@ -26,7 +26,7 @@ extension WalletLife {
 
     private mutating func note(_ act: String) { acts.append(act) }
 
-    /// Whether the act was done.
+    /// Runs an act. Returns false if the engine refused it.
     private func isDone(_ body: () async throws -> Void) async throws -> Bool {
         do {
             try await body()
@@ -54,8 +54,8 @@ extension WalletLife {
         note("\(account.name) buys \(packs.count - 1)")
     }
 
-    /// The app lets the App Store name another account in a pack. The App Store's documents contain
-    /// it from then on, and may arrive at once or later.
+    /// The app lets the App Store name another account in a pack. The App Store's documents name it
+    /// from then on, and may arrive immediately or later.
     private mutating func name() async throws {
         guard let index = pick(Array(packs.indices)), let token = pick(Self.named) else { return }
         try await simulator.post("/_sim/clock", ["advance": "PT1S"])
@@ -95,7 +95,7 @@ extension WalletLife {
     }
 
     mutating func spend(_ amount: Int64, of id: CustomerID, key: String?) async throws {
-        // The same key is the same request.
+        // A repeated key must be a repeat of the same request, so it has the same amount.
         let amount = key == nil ? amount : 30
         let order = NewBooking(
             .debit, currency: Self.currency, amount: amount, reason: "oak", key: key)
@@ -111,7 +111,7 @@ extension WalletLife {
         books.spent += amount
     }
 
-    /// The same key is the same request.
+    /// A repeated key must be a repeat of the same request, so it has the same amount.
     private mutating func give() async throws {
         let (id, key) = (somebody(), "g\(Int.random(in: 0..<9, using: &dice))")
         let order = NewBooking(
@@ -150,15 +150,15 @@ extension WalletLife {
         note("\(other) is \(one): \(done)")
         guard done && areTwo else { return }
         // From now on a refund takes from both customers' seeds. The merge reports the additional
-        // amount as one sum without a purchase, so it is read from the statements. Otherwise only a
-        // later reversal, which names its purchase, would count.
+        // amount as one sum without a purchase, so the test reads it from the statements. Otherwise
+        // only a later reversal, which names its purchase, would count.
         let after = try await credits(of: [one])
         for (transaction, amount) in after {
             books.credited[transaction, default: 0] += amount - (before[transaction] ?? 0)
         }
     }
 
-    /// Notifications so far arrive, in any order and repeatedly.
+    /// Delivers the notifications so far, in any order and repeatedly.
     private mutating func hear() async throws {
         let sent = try await simulator.get("/_sim/notifications")["notifications"]?.array ?? []
         for notification in sent.shuffled(using: &dice).prefix(4) {

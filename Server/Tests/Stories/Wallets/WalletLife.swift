@@ -8,11 +8,11 @@ import Synchronization
 
 @testable import Program
 
-/// Random acts of customers, support and the App Store on consumables, in random order. After each
-/// act, the story checks whether anything was credited or spent twice.
+/// Customers, support and the App Store act on consumables in random order. After each act, the
+/// story checks that nothing was credited or spent twice.
 ///
-/// The checks are simple, and independent of how wallets are computed. The spent seeds and the
-/// balances of all wallets together never exceed the bought seeds and the credits by hand. For each
+/// The checks are simple, and independent of how wallets are computed. The spent seeds plus the
+/// balances of all wallets never exceed the bought seeds plus the manual credits. For each
 /// purchase, the credits to all its owners never exceed what was bought.
 struct WalletLife {
     let simulator: Wire
@@ -34,7 +34,7 @@ struct WalletLife {
     /// The place where a life is played.
     struct Place {
         var address: String
-        /// The address of an empty database, on this engine or on the other one.
+        /// The address of an empty database, of the same kind or of the other kind.
         var copyAddress: String
         var root: [UInt8]
         var receiptRoot: [UInt8]
@@ -53,11 +53,11 @@ struct WalletLife {
     /// The sums that the test counts itself.
     struct Books {
         var spent: Int64 = 0
-        /// Credits by hand.
+        /// The sum of manual credits.
         var given: Int64 = 0
-        /// The keys of debits and of credits by hand that were made.
+        /// The idempotency keys of the debits and manual credits that were made.
         var keys: Set<String> = []
-        /// The credits of each transaction, by all events about it so far.
+        /// The credits of each transaction, from all events about it so far.
         var credited: [String: Int64] = [:]
         var lastEvent: Int64 = 0
     }
@@ -70,7 +70,7 @@ struct WalletLife {
 
     static let currency: CurrencyID = "seeds"
     static let seedsInPack: Int64 = 100
-    /// The account tokens, each in the case that the customer has as an id.
+    /// The account tokens, each in the letter case that the customer has as an id.
     static let named = [
         "0f4c7b9e-1d2a-4c3b-8e5f-6a7b8c9d0e1f", "7D1F6A0C-55B2-4E0B-9C37-AB34CD56EF78",
     ]
@@ -80,7 +80,7 @@ struct WalletLife {
         ("a", nil), ("n0", named[0]), ("n1", named[1].lowercased()),
     ]
 
-    /// Begins a world of its own on the simulator.
+    /// Begins a new world on the simulator.
     init(seed: UInt64, beside shop: Shop, at address: String, copyAt copyAddress: String)
         async throws
     {
@@ -127,7 +127,7 @@ extension WalletLife.Place {
     }
 }
 
-/// A clock that a test moves as it moves the simulator's.
+/// A clock that a test moves together with the simulator's.
 final class StoryClock: Sendable {
     private let moment = Mutex(Instant(milliseconds: 1_767_268_800_000))
 

@@ -5,7 +5,8 @@ import Storage
 import Testing
 
 /// Random lives of wallets. Prints its seed; PERENNIAL_SEED sets it, and PERENNIAL_ROUNDS sets the
-/// number of lives. A life that fails prints its own seed, which makes it the first life.
+/// number of lives. A life that fails prints its own seed. With this seed it is the first life of a
+/// run.
 @Suite(.serialized) struct WalletOrderStories {
     private static let environment = ProcessInfo.processInfo.environment
     private static let lives = environment["PERENNIAL_ROUNDS"].flatMap(Int.init) ?? 8
@@ -24,7 +25,7 @@ import Testing
         try await withShop(on: .sqlite, notifies: false) { shop in
             for number in 0..<Self.lives {
                 let seed = Self.seed &+ UInt64(number)
-                // Every third copy is on the other engine.
+                // Every third copy is of the other kind of database.
                 let other: StoryDatabase = database == .sqlite ? .postgres : .sqlite
                 let copied = seed.isMultiple(of: 3) ? other : database
                 try await database.withAddress { address in
@@ -114,8 +115,8 @@ extension WalletLife {
         return (Set([id] + state.aliases), state.balances[Self.currency] ?? 0)
     }
 
-    /// The credits of each purchase to the given customers, by their statements, less the
-    /// deductions by its refund.
+    /// The credits of each purchase to these customers by their statements, minus the deductions by
+    /// its refund.
     func credits(of ids: [CustomerID]) async throws -> [String: Int64] {
         var credits: [String: Int64] = [:]
         for id in ids {
@@ -132,7 +133,7 @@ extension WalletLife {
         return credits
     }
 
-    /// The balances in the wallets of erased customers, and their debts.
+    /// The balances in the wallets of erased customers, with their debts.
     private func balanceOfErased() async throws -> Int64 {
         try await assembly.database.read { connection in
             try connection.number(
@@ -156,7 +157,8 @@ extension WalletLife {
                 if change.kind == .customerMerged { merged = event.entry.other }
                 guard let wallet = change.wallet else { continue }
                 guard let transaction = change.transaction else {
-                    // Otherwise seeds would be credited that no books count.
+                    // Any other event without a purchase would credit seeds that the books do not
+                    // count.
                     let isOfMerge = merged != nil && event.entry.other == merged
                     try #require(
                         wallet.debit != nil || wallet.credit != nil || isOfMerge,

@@ -10,7 +10,7 @@ import Testing
 
 /// Consumables and their wallets. The example pack holds 100 seeds.
 @Suite(.serialized) struct WalletStories {
-    /// Returns the transaction's number, and its signed form.
+    /// Buys a product. Returns the transaction's number and its signed form.
     private static func buy(
         for customer: String, in shop: Shop, quantity: Int64 = 1
     ) async throws -> (id: String, signed: String) {
@@ -155,7 +155,7 @@ import Testing
                 "/_sim/devices/anna-1/purchases", ["product_id": "seeds.100"])
             #expect(try await Self.balance(of: upper, in: shop) == 100)
             #expect(try await Self.spend(60, "oaks", by: upper, in: shop).status == 200)
-            // Both cases are one id.
+            // The token is one id in upper case and in lower case.
             #expect(try await Self.balance(of: lower, in: shop) == 40)
             #expect(try await Self.spend(41, "oaks", by: lower, in: shop).status == 409)
             let stolen: JSON = [
@@ -173,7 +173,7 @@ import Testing
         }
     }
 
-    @Test func `a debit with a key is made once, and the key works for nothing else`()
+    @Test func `a debit with a key is made once, and the key works for no other debit`()
         async throws
     {
         try await withShop(on: .sqlite) { shop in
@@ -230,7 +230,8 @@ import Testing
 
     /// The start of the simulator's clock, which stands still.
     private static let now = Instant(milliseconds: SimulatorSettings.defaultNow.milliseconds)
-    /// The number of simultaneous callers, and of requests by each. Some thousand in all.
+    /// The number of callers at the same time, and of requests by each: some thousand requests in
+    /// total.
     private static let callers = 64
     private static let debitsEach = 40
 
@@ -242,7 +243,7 @@ import Testing
             try await shop.addDevice("anna")
             _ = try await Self.buy(for: "anna", in: shop, quantity: 10)
             _ = try await Self.buy(for: "anna", in: shop, quantity: 10)
-            // An SQLite file has one server; a PostgreSQL has any number.
+            // An SQLite file can have only one server; a PostgreSQL database can have any number.
             let second = database == .postgres ? try await Self.secondServer(beside: shop) : nil
             defer { second?.database.close() }
             let engines = [shop.engine, second?.engine ?? shop.engine]
@@ -254,7 +255,8 @@ import Testing
                 }
                 return try await callers.reduce(into: []) { $0 += $1 }
             }
-            // 20 packs, one seed for each debit: exactly as many debits succeed.
+            // There are 20 packs and one seed for each debit, so exactly this number of debits
+            // succeed.
             #expect(outcomes.count == Self.callers * Self.debitsEach)
             #expect(outcomes.filter { $0 }.count == 2000)
             let wallet = try await shop.engine.wallets.find(
@@ -273,8 +275,8 @@ import Testing
             logger: Logger(label: "second") { _ in SwiftLogNoOpLogHandler() })
     }
 
-    /// Each debit is sent twice with the same key, as by a caller who got no response. Returns
-    /// whether each was made.
+    /// Sends each debit twice with the same key, as a caller does who got no response. Returns
+    /// whether each debit was made.
     private static func spendAll(_ caller: Int, _ engine: Engine) async throws -> [Bool] {
         var made: [Bool] = []
         for index in 0..<debitsEach {
