@@ -18,8 +18,8 @@ struct Perennial: AsyncParsableCommand {
             ImportCommand.self, ConfigCommand.self, ProveCommand.self,
         ])
 
-    /// Permissions removed from every file the program creates, because it may contain purchases or
-    /// keys.
+    /// Permissions that are removed from every file that the program creates, because it may
+    /// contain purchases or keys.
     private static let withheld: mode_t = 0o077
 
     static func main() async {

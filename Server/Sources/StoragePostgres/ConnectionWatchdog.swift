@@ -2,9 +2,8 @@ import Foundation
 import Storage
 import Synchronization
 
-/// Shuts down connections on which a call takes longer than the server would permit. A server
-/// process that hangs sends nothing, while its machine keeps acknowledging data, so libpq would
-/// wait for ever.
+/// Shuts down connections on which a call takes longer than the server would permit. If a server
+/// process hangs, its machine still acknowledges data, so libpq alone would wait forever.
 final class ConnectionWatchdog: Sendable {
     /// Longer than the server's own statement timeout.
     static let callSecondsMax = Double(PostgresConnection.statementSecondsMax) + 5

@@ -1,10 +1,10 @@
 import Storage
 
-/// The shared knowledge of all connections about an outage of the server.
+/// What all connections together know about an outage of the server.
 ///
 /// A transaction waits until a restart or failover is over. If the outage lasts longer,
-/// transactions no longer wait, because those in the queue would wait again for each one before
-/// them: one connection at a time tries to connect, and all others fail with the error of the last
+/// transactions no longer wait: each would have to wait again for all those before it in the queue.
+/// Then one connection at a time tries to connect, and all others fail with the error of the last
 /// attempt. The outage ends as soon as the server responds to any connection, even if others cannot
 /// connect.
 ///
@@ -23,7 +23,7 @@ struct Outage {
     /// The duration of the outage as of the last attempt, in seconds; 0 if there is none.
     func seconds(at now: Double) -> Double { since.map { now - $0 } ?? 0 }
 
-    /// The reason to fail at once. Returns nil if the caller should try to connect.
+    /// The reason to fail immediately. Returns nil if the caller should try to connect.
     mutating func refusal(at now: Double) -> StorageFailure? {
         guard let failure, seconds(at: now) >= Retry.outageSecondsMax else { return nil }
         guard now >= nextTrial else { return failure }
@@ -38,8 +38,8 @@ struct Outage {
 
     /// Records a failed attempt to connect.
     ///
-    /// - Parameter start: when the attempt began. An attempt that began before the last response of
-    ///   the server is ignored.
+    /// - Parameter start: when the attempt began. The attempt is ignored if it began before the
+    ///   server's last response.
     mutating func recordFailure(
         _ failure: StorageFailure, ofTrialFrom start: Double, at now: Double
     ) {

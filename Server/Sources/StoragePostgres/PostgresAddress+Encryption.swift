@@ -2,9 +2,9 @@ import Foundation
 import Storage
 
 extension PostgresDriver {
-    /// The remote hosts to which an address permits unencrypted connections, because its `sslmode`
-    /// is below `require`. Empty if the address cannot be parsed, or names a service, whose file
-    /// contains the rest.
+    /// The remote hosts to which an address permits unencrypted connections because its `sslmode`
+    /// is below `require`. Empty if the address cannot be parsed, or if it names a service, because
+    /// the file of that service contains the other options.
     package static func unencryptedHosts(
         of url: String, environment: [String: String] = ProcessInfo.processInfo.environment
     ) -> [String] {
@@ -28,12 +28,12 @@ extension PostgresAddress {
         guard !Self.encryptedModes.contains(value("sslmode", "PGSSLMODE") ?? Self.defaultMode),
             value("gssencmode", "PGGSSENCMODE") != "require"
         else { return [] }
-        // Without a host it is a local socket, or the host is in a service file.
+        // An address without a host uses a local socket, or its host is in a service file.
         let hosts = value("hostaddr", "PGHOSTADDR") ?? value("host", "PGHOST") ?? ""
         return hosts.split(separator: ",").map(String.init).filter { !Self.isLocal($0) }
     }
 
-    /// Returns whether the host is a socket, or a name or number that always means this machine.
+    /// Whether the host is a socket, or a name or number that always means this machine.
     private static func isLocal(_ host: String) -> Bool {
         host.hasPrefix("/") || host.hasPrefix("@") || host == "localhost" || host == "::1"
             || host.hasPrefix("127.")

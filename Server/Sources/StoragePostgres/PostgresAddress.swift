@@ -2,11 +2,11 @@ import CLibPQ
 import Foundation
 import Storage
 
-/// The address of a server and the options for connecting to it: those of a connection string, plus
-/// our defaults.
+/// The address of a server and the options for the connection: the options of a connection string,
+/// plus our defaults.
 ///
-/// The string may use all options of libpq: several hosts, TLS, password files. An option set
-/// neither in the string nor by libpq's environment variables gets our default.
+/// The string may use all options of libpq: several hosts, TLS, password files. Our defaults apply
+/// to options that neither the string nor libpq's environment variables set.
 struct PostgresAddress: Sendable {
     /// The connection timeout for one host; libpq tries each host in turn.
     static let connectSeconds = 5
@@ -16,12 +16,14 @@ struct PostgresAddress: Sendable {
 
     /// Names and values of libpq options, in the order in which they are passed to libpq.
     let parameters: [(name: String, value: String)]
-    /// Whether a server must accept writes by our default, and not because the address says so.
+    /// Whether the server must accept writes because of our default. False if the address itself
+    /// says which servers to use.
     private let requiresWrites: Bool
 
     private static let target = "target_session_attrs"
     private static let defaults = [
-        // Of several hosts, use the one that accepts writes, in order to follow a failover.
+        // If there are several hosts, libpq uses the one that accepts writes. So the connection
+        // follows a failover.
         target: "read-write",
         "connect_timeout": "\(connectSeconds)",
         "tcp_user_timeout": "\(deadPeerMilliseconds)",
@@ -89,11 +91,11 @@ struct PostgresAddress: Sendable {
         return options
     }
 
-    /// Opens a connection. The caller must close it with `PQfinish`, even if connecting failed.
+    /// Opens a connection. The caller must close it with `PQfinish`, even if the attempt failed.
     func connect() -> OpaquePointer? { connect(parameters) }
 
     /// Opens a connection to a server that need not accept writes. Returns nil if the address
-    /// itself says which one to use.
+    /// itself says which servers to use.
     func connectForReading() -> OpaquePointer? {
         guard requiresWrites else { return nil }
         return connect(parameters.filter { $0.name != Self.target })

@@ -15,7 +15,7 @@ extension PostgresConnection: Connection {
     func run(_ sql: String, _ values: [Value]) throws(StorageFailure) -> Int {
         let answer = try execute(sql, values)
         trackStatement(sql)
-        // Rolling back to a savepoint undoes a failure since then, so the failure no longer counts.
+        // A rollback to a savepoint undoes the failure, which therefore no longer counts.
         if answer.tag == "ROLLBACK" { clearFailure() }
         return answer.changes
     }
@@ -65,8 +65,8 @@ extension PostgresConnection: Connection {
 
     // MARK: - Pipelines
 
-    /// Sends all runs, then reads all results up to the synchronization point, even if one failed:
-    /// only then may the connection leave pipeline mode.
+    /// Sends all runs, and then reads all results up to the synchronization point, even if a run
+    /// failed. Only after that may the connection leave pipeline mode.
     private func pipeline(
         _ name: String, _ sets: ArraySlice<[Value]>
     ) throws(StorageFailure) -> [PostgresResult] {

@@ -3,15 +3,16 @@ import Storage
 
 /// One connection to the server, used only by the thread that opened it.
 final class PostgresConnection {
-    /// The server cancels a statement that takes longer.
+    /// The server cancels a statement that takes longer than this.
     static let statementSecondsMax = 30
-    /// The server ends a transaction that is idle for longer, and releases its locks: the process
-    /// was paused, or lost its network. Until then all writers wait for it.
+    /// The server ends a transaction that is idle for longer than this, and releases its locks.
+    /// Such a transaction belongs to a process that was paused or lost its network, and all writers
+    /// wait for it until then.
     static let idleTransactionSecondsMax = 10
-    /// A writer that waits longer for a lock fails. By then the server has ended the transactions
-    /// of any paused process.
+    /// A writer fails if it waits for a lock longer than this. By then the server has ended the
+    /// transactions of any paused process.
     static let lockSecondsMax = idleTransactionSecondsMax + 2
-    /// The maximum number of prepared statements of a connection. When it is exceeded, all are
+    /// The maximum number of prepared statements of a connection. If there are more, all are
     /// discarded.
     static let statementsMax = 500
 
@@ -20,7 +21,7 @@ final class PostgresConnection {
         case writing
     }
 
-    /// How a transaction begins, and how often it is run because of conflicts.
+    /// How a transaction begins, and how often it may be run if it conflicts with others.
     enum TransactionMode {
         case reading
         case writing(WriteMode)
@@ -32,7 +33,7 @@ final class PostgresConnection {
             }
         }
 
-        /// Sent together, as one message.
+        /// The statements that begin the transaction, sent together as one message.
         fileprivate var begin: String {
             switch self {
             case .reading: "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
@@ -52,7 +53,7 @@ final class PostgresConnection {
     }
 
     let connection: OpaquePointer
-    /// By the clock of ``ConnectionWatchdog``.
+    /// When the connection was opened, by the clock of ``ConnectionWatchdog``.
     let openedAt = ConnectionWatchdog.now
     private let watch: ConnectionWatchdog
     private let watchID: Int
@@ -93,7 +94,7 @@ final class PostgresConnection {
         self.watch = watch
         watchID = watch.add(socket: PQsocket(connection))
         if let failure { throw failure }
-        // Otherwise libpq prints the server's notices to standard error.
+        // Without this function, libpq prints the server's notices to standard error.
         PQsetNoticeProcessor(connection, { _, _ in }, nil)
         try prepare(for: purpose, lockWait)
     }
@@ -124,25 +125,25 @@ final class PostgresConnection {
             "SET idle_in_transaction_session_timeout = '\(Self.idleTransactionSecondsMax)s'",
         ]
         if try isCitus() {
-            // It needs the values: it cannot plan a join of two tables without the app. A setting
-            // of the role or of the database may say otherwise.
+            // In a distributed PostgreSQL, the planner needs the values: it cannot plan a join of
+            // two tables without the app. A setting of the role or of the database may differ.
             settings.append("SET plan_cache_mode = auto")
         } else if purpose == .writing {
-            // Rows are found by their whole key, so one plan is good for all values. Otherwise the
-            // server would plan each foreign-key check of a document's partition again, which takes
-            // longer than the check.
+            // Rows are found by their whole key, so one plan suits all values. With custom plans,
+            // the server would plan each foreign-key check of a document's partition again, which
+            // takes longer than the check.
             settings.append("SET plan_cache_mode = force_generic_plan")
         }
         if purpose == .writing {
             settings.append("SET lock_timeout = \(Int(lockWait / .milliseconds(1)))")
-            // A serializable transaction that scans a whole table conflicts with every other one
-            // that writes to it; one that uses an index conflicts only with those that touch the
-            // same rows. Small tables would be scanned.
+            // A serializable transaction that scans a whole table conflicts with every other
+            // transaction that writes to the table. With an index, it conflicts only with those
+            // that touch the same rows. By default, PostgreSQL would scan small tables.
             settings.append("SET enable_seqscan = off")
             // For the same reason the rows to join are found one by one, by their keys.
             settings += ["SET enable_hashjoin = off", "SET enable_mergejoin = off"]
-            // Acknowledged writes must be on disk. Other settings that wait for the local disk,
-            // stronger or weaker ones, are the operator's choice.
+            // Acknowledged writes must be on disk. The operator may choose any setting that waits
+            // for the local disk, whether weaker or stronger.
             let found = try runUnprepared("SHOW synchronous_commit").rows()
             if found.first?.values == [.text("off")] {
                 settings.append("SET synchronous_commit = on")
@@ -175,21 +176,20 @@ final class PostgresConnection {
 
     private func commit() throws(StorageFailure) {
         let result = try runUnprepared("COMMIT")
-        // The server rolls back a failed transaction when asked to commit it, without reporting an
-        // error.
+        // If asked to commit a failed transaction, the server rolls it back and reports no error.
         guard result.tag == "COMMIT" else {
             throw recordFailure(StorageFailure("PostgreSQL: a failed transaction was rolled back"))
         }
     }
 
-    /// If even the rollback fails, the connection is unusable, which its next use will show.
+    /// If even the rollback fails, the connection is unusable. Its next use will show that.
     private func rollBack() {
         guard PQtransactionStatus(connection) != PQTRANS_IDLE, !isLost else { return }
         PQclear(waitForServer { PQexec(connection, "ROLLBACK") })
     }
 
-    /// Runs a statement without parameters that is not worth preparing. Its rows are in binary
-    /// format.
+    /// Runs a statement without parameters that is not worth preparing. The rows of the result are
+    /// in binary format.
     private func runUnprepared(_ sql: String) throws(StorageFailure) -> PostgresResult {
         try checkedResult(waitForServer { PQexecParams(connection, sql, 0, nil, nil, nil, nil, 1) })
     }
@@ -215,7 +215,7 @@ final class PostgresConnection {
 
     // MARK: - Prepared statements
 
-    /// The name of a prepared statement on this connection, which is prepared if necessary.
+    /// The name of a prepared statement on this connection. Prepares the statement if necessary.
     func name(of sql: String, for values: [Value]) throws(StorageFailure) -> String {
         if let name = names[sql] { return name }
         if names.count >= Self.statementsMax {

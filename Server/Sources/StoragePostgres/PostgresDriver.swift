@@ -2,31 +2,32 @@ import Foundation
 import Storage
 import Synchronization
 
-/// A PostgreSQL server, or several of which one accepts writes.
+/// A PostgreSQL server, or several servers of which one accepts writes.
 ///
-/// Each connection has a thread of its own. If two transactions conflict, one is run again: see
+/// Each connection has its own thread. If two transactions conflict, one of them is run again: see
 /// ``WriteMode``. A transaction is also run again if its connection is lost, even during the
-/// commit, when nobody can know whether it was committed: see ``DatabaseDriver``.
+/// commit, when it is unknown whether the commit succeeded: see ``DatabaseDriver``.
 package final class PostgresDriver: DatabaseDriver {
-    /// The number of connections, how many transactions may wait for one, and how long a write may
-    /// wait for a lock.
+    /// The number of connections, how many transactions may wait for a connection, and how long a
+    /// write may wait for a lock.
     package struct Limits: Hashable, Sendable {
-        /// Connections for writing. With more, conflicts would cost more than the concurrency
-        /// gains.
+        /// The number of connections for writes. With more, conflicts would cost more than the
+        /// concurrency gains.
         package var writers = 4
-        /// Connections for reading, so that reads do not wait for commits.
+        /// The number of connections for reads, which therefore do not wait for commits.
         package var readers = 4
-        /// The maximum number of waiting transactions, for reads and for writes each.
+        /// The maximum number of waiting reads, and of waiting writes.
         package var waiting = 1_000
-        /// Of a writer for a lock that another transaction holds, before it fails as `busy`.
+        /// How long a writer waits for a lock that another transaction holds, before it fails as
+        /// `busy`.
         package var lockWait = Duration.seconds(PostgresConnection.lockSecondsMax)
 
         package init() {}
     }
 
     /// What PostgreSQL shows as `application_name` of this process, unless the address names
-    /// another: `perennial` and a part that no other process has. Process ids would be the same in
-    /// several containers.
+    /// another: `perennial` and a part that no other process has. A process id would not be unique,
+    /// because several containers may have the same ids.
     package static let applicationName =
         "perennial-" + String(UInt64.random(in: 0..<1 << 32), radix: 16)
 
@@ -40,10 +41,10 @@ package final class PostgresDriver: DatabaseDriver {
     /// Parses the address. Connects when the first transaction runs.
     ///
     /// - Parameter url: `postgres://…`, `postgresql://…`, or key-value pairs like `host=db
-    ///   dbname=perennial`: whatever libpq accepts. Of several hosts the one that accepts writes is
-    ///   used.
-    /// - Parameter onlyReads: for a command that has nothing to write: it may read a standby if no
-    ///   server accepts writes, and a write that fails is not tried again.
+    ///   dbname=perennial`: whatever libpq accepts. If there are several hosts, the one that
+    ///   accepts writes is used.
+    /// - Parameter onlyReads: whether the command has nothing to write. Then the driver may read a
+    ///   standby if no server accepts writes, and does not repeat a write that fails.
     /// - Parameter random: returns 0 ..< 1, for the pauses before a transaction is run again.
     /// - Throws: ``StorageFailure`` if the address cannot be parsed.
     package init(
@@ -92,7 +93,7 @@ package final class PostgresDriver: DatabaseDriver {
         }
     }
 
-    /// Waits for running transactions to finish; waiting ones fail.
+    /// Waits for running transactions to finish. Waiting transactions fail.
     package func close() {
         let (writing, reading) = (writers.shut(), readers.shut())
         watch.close()
@@ -142,12 +143,12 @@ private final class Server: Sendable {
 
     func recordResponse() { outage.withLock { $0.recordResponse(at: Self.now) } }
 
-    /// Returns whether a session was opened before the server stopped responding; it would hang
-    /// again.
+    /// Whether a session was opened before the server stopped responding. If it were used again, it
+    /// would hang again.
     func isStale(_ session: PostgresConnection) -> Bool { session.openedAt < watch.lastShutdownAt }
 }
 
-/// The state of one thread: its connection, and the means to open a new one.
+/// The state of one thread: its connection, and what it needs to open a new connection.
 private final class Worker {
     private let server: Server
     private let purpose: PostgresConnection.Purpose
@@ -177,8 +178,9 @@ private final class Worker {
                 server.recordResponse()
                 return value
             } catch {
-                // The database's error decides, not what the closure threw because of it. Without a
-                // session there was no transaction, and the error is that of connecting.
+                // The database's error decides, not the error that the closure threw because of it.
+                // Without a session there was no transaction, and the error is from the attempt to
+                // connect.
                 let wasConnected = session != nil
                 let failure = wasConnected ? session?.failure : error as? StorageFailure
                 if failure?.kind == .unavailable || session?.isLost == true { session = nil }

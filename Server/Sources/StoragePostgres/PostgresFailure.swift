@@ -4,8 +4,8 @@ import Storage
 /// Turns PostgreSQL's errors into storage failures. See the chapter "PostgreSQL Error Codes" of the
 /// manual.
 enum PostgresFailure {
-    /// What has happened if a prepared statement exists that this connection did not prepare
-    /// (duplicate_prepared_statement), or does not exist although it did
+    /// The explanation of two errors: a prepared statement exists that this connection did not
+    /// prepare (duplicate_prepared_statement), or one that it did prepare does not exist
     /// (invalid_sql_statement_name).
     private static let pooler = """
         a connection pooler in transaction mode stands before PostgreSQL, and gives one session to \
@@ -16,7 +16,7 @@ enum PostgresFailure {
     /// - Parameter isLost: whether the connection is lost.
     static func failure(of answer: OpaquePointer?, isLost: Bool) -> StorageFailure {
         let state = field("C", of: answer)
-        // Only the primary message: the details contain values, which may be personal data.
+        // Uses only the primary message: the details contain values, which may be personal data.
         let said = field("M", of: answer) ?? message(of: answer)
         let constraint = field("n", of: answer).map { " (\($0))" } ?? ""
         let cause = state.flatMap { Self.causes[$0] }.map { ": \($0)" } ?? ""
@@ -60,8 +60,8 @@ enum PostgresFailure {
         }
     }
 
-    /// Returns whether the server is reachable but unable to work, for example because its disk is
-    /// full: immediate retries would only make all callers wait.
+    /// Whether the server is reachable but cannot work, for example because its disk is full. Then
+    /// immediate retries would only make all callers wait.
     static func isLasting(_ failure: StorageFailure) -> Bool {
         failure.sqlState.map { cannotWrite($0) } ?? false
     }
@@ -83,7 +83,8 @@ enum PostgresFailure {
     }
 
     private static func oneLine(_ said: String?) -> String {
-        // A line that begins with a tab is a question, such as whether the server is running.
+        // Skips lines that begin with a tab: they ask a question, such as whether the server is
+        // running.
         let lines = (said ?? "").split(whereSeparator: \.isNewline)
             .filter { !$0.hasPrefix("\t") }
         return lines.isEmpty ? "no answer" : lines.joined(separator: "; ")

@@ -11,7 +11,7 @@ struct PostgresParameters {
     /// The offset of each parameter; nil for null.
     private var starts: [Int?] = []
     private var lengths: [Int32] = []
-    /// All parameters use the binary format.
+    /// The format of each parameter: all are binary.
     private var formats: [Int32]
 
     var count: Int32 { Int32(lengths.count) }
@@ -21,8 +21,8 @@ struct PostgresParameters {
         starts.reserveCapacity(values.count)
         lengths.reserveCapacity(values.count)
         for value in values { append(value) }
-        // Ensures that the buffer has an address even if all values are empty: a null pointer would
-        // mean null.
+        // The extra byte gives the buffer an address even if all values are empty: a null pointer
+        // would mean null.
         buffer.append(0)
     }
 
@@ -42,8 +42,8 @@ struct PostgresParameters {
         lengths.append(Int32(buffer.count - start))
     }
 
-    /// The types to prepare a statement for. The type of a null is left to the server, which knows
-    /// the target column.
+    /// The types with which to prepare a statement. The type of a null is left to the server, which
+    /// knows the target column.
     static func types(of values: [Value]) -> [UInt32] {
         values.map { value in
             switch value {

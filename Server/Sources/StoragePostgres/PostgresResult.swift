@@ -1,7 +1,7 @@
 import CLibPQ
 import Storage
 
-/// The server's result of one statement. Owns libpq's memory for it.
+/// The server's result of one statement. Owns the memory that libpq allocated for the result.
 final class PostgresResult {
     private let pointer: OpaquePointer
 
@@ -12,7 +12,7 @@ final class PostgresResult {
     /// The number of rows that the statement changed.
     var changes: Int { Int(String(cString: PQcmdTuples(pointer))) ?? 0 }
 
-    /// The command tag: for example `COMMIT`, or `ROLLBACK` if the transaction was rolled back.
+    /// The command tag. For example, `COMMIT`, or `ROLLBACK` if the transaction was rolled back.
     var tag: String { String(cString: PQcmdStatus(pointer)) }
 
     func rows() throws(StorageFailure) -> [Row] {

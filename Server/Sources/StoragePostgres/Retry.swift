@@ -1,20 +1,21 @@
 import Storage
 
-/// Whether to run a failed transaction again, and after which pause.
+/// Whether to run a failed transaction again, and after what pause.
 enum Retry: Hashable, Sendable {
     case again(afterSeconds: Double)
     case giveUp
 
-    /// A row that unexpectedly exists or is missing may be the work of a transaction that committed
-    /// a moment ago: PostgreSQL reports a violated constraint if the statement encounters the row
-    /// before the conflict is detected. When run again, the closure reads that row and decides
-    /// anew. If the cause is an error in this program, the failure remains.
+    /// How often a transaction is run because of a violated constraint. A row that unexpectedly
+    /// exists or is missing may be the work of another transaction that has just committed:
+    /// PostgreSQL reports the violated constraint if the statement meets the row before the
+    /// conflict is detected. When the closure runs again, it reads that row and decides anew. If
+    /// the cause is an error in this program, the failure remains.
     static let constraintRunsMax = 3
-    /// With the pauses below, about eight seconds: enough for a restart, or the promotion of a
-    /// standby.
+    /// How often a transaction is run during an outage. With the pauses below this takes about
+    /// eight seconds, which is enough for a restart or the promotion of a standby.
     static let outageRunsMax = 14
-    /// With a host that drops every packet, each attempt takes the whole connection timeout; then
-    /// this limit applies.
+    /// The limit of time for a host that drops every packet, because there each attempt takes the
+    /// whole connection timeout.
     static let outageSecondsMax = 10.0
 
     static let conflictPauseSecondsMax = 0.1
@@ -24,8 +25,8 @@ enum Retry: Hashable, Sendable {
     ///
     /// - Parameter runs: how often the transaction was run.
     /// - Parameter conflictRunsMax: how often it may be run because of conflicts.
-    /// - Parameter seconds: the time since the first run began; or since the outage began, if
-    ///   nobody could connect and that is longer.
+    /// - Parameter seconds: the time since the first run began. If nobody could connect, the time
+    ///   since the outage began if that is longer.
     /// - Parameter jitter: 0 ..< 1, so that transactions that collided do not collide again.
     static func decision(
         after failure: StorageFailure, runs: Int, of conflictRunsMax: Int = WriteMode.runsMax,
@@ -44,7 +45,7 @@ enum Retry: Hashable, Sendable {
         }
     }
 
-    /// No pause the first time, because often only this one connection was lost.
+    /// The first pause is zero, because often only this one connection was lost.
     private static func outagePauseSeconds(after runs: Int) -> Double {
         outagePauses.delay(after: runs - 1) / .seconds(1)
     }

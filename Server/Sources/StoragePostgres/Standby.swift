@@ -1,7 +1,7 @@
 import CLibPQ
 import Storage
 
-/// A server that follows another one. It can be read, and accepts writes once it is promoted.
+/// A server that follows another server. It can be read, and accepts writes once it is promoted.
 enum Standby {
     /// read_only_sql_transaction
     static let sqlState = "25006"
@@ -10,11 +10,12 @@ enum Standby {
         "PostgreSQL: the server is a standby, which can only be read", kind: .unavailable,
         sqlState: sqlState)
 
-    /// A connection to a standby at an address. Returns nil if there is none, or if the address
-    /// itself says which servers to use. The caller must close it with `PQfinish`.
+    /// A connection to a standby at an address. Returns nil if there is no standby, or if the
+    /// address itself says which servers to use. The caller must close the connection with
+    /// `PQfinish`.
     ///
-    /// - Parameter refused: the connection that failed. If it failed for another reason than that
-    ///   a server accepts no writes, no further attempt is made.
+    /// - Parameter refused: the connection that failed. Only if it failed because a server accepts
+    ///   no writes does this function make another attempt.
     static func connection(
         _ address: PostgresAddress, insteadOf refused: OpaquePointer
     ) -> OpaquePointer? {
@@ -29,7 +30,8 @@ enum Standby {
         return connection
     }
 
-    /// Otherwise it is a server on which somebody has set `default_transaction_read_only`.
+    /// False for a server that refuses writes only because somebody has set
+    /// `default_transaction_read_only`.
     private static func isInRecovery(_ connection: OpaquePointer) -> Bool {
         let answer = PQexec(connection, "SELECT pg_is_in_recovery()")
         defer { PQclear(answer) }

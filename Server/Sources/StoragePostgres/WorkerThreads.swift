@@ -6,11 +6,11 @@ import Synchronization
 /// Threads that each own one `Worker` and take jobs from a shared queue. Jobs block, so they must
 /// not run on the threads of Swift concurrency.
 ///
-/// A thread is started when there is a job and no idle thread, and ends when the pool is shut down.
+/// A thread starts when there is a job but no idle thread, and ends when the pool is shut down.
 final class WorkerThreads<Worker>: Sendable {
     private static var stackBytes: Int { 1 << 20 }
 
-    /// Called once: with a worker, or with the reason why there is none.
+    /// Called once, with a worker or with the reason why there is no worker.
     typealias Job = @Sendable (Result<Worker, StorageFailure>) -> Void
 
     private struct State {
@@ -27,7 +27,7 @@ final class WorkerThreads<Worker>: Sendable {
     private let available = DispatchSemaphore(value: 0)
     private let ended = DispatchSemaphore(value: 0)
 
-    /// - Parameter queueMax: the maximum number of waiting jobs; further ones are rejected.
+    /// - Parameter queueMax: the maximum number of waiting jobs. Further jobs are rejected.
     /// - Parameter makeWorker: called on the thread that will own the worker.
     init(threadsMax: Int, queueMax: Int, makeWorker: @escaping @Sendable () -> Worker) {
         precondition(threadsMax > 0 && queueMax > 0, "threadsMax and queueMax must be positive")

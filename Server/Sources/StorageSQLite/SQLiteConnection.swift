@@ -3,10 +3,10 @@ import Storage
 
 /// One connection to the database file.
 ///
-/// Sendable without a lock, because only one thread uses it at a time: the writer only on the
-/// serial queue for writes, and a reader only by the task that took it out of the pool.
+/// Sendable without a lock, because only one thread uses it at a time. Only the serial queue for
+/// writes uses the writer. Only the task that took a reader out of the pool uses that reader.
 final class SQLiteConnection: @unchecked Sendable {
-    /// The maximum number of prepared statements of a connection. When it is exceeded, all are
+    /// The maximum number of prepared statements of a connection. If there are more, all are
     /// discarded.
     static let statementsMax = 500
 
@@ -17,7 +17,8 @@ final class SQLiteConnection: @unchecked Sendable {
         fileprivate var begin: String {
             switch self {
             case .reading: "BEGIN"
-            // Otherwise two transactions that have both read could not both continue with writing.
+            // With a plain BEGIN, two transactions that have both read could not both continue with
+            // a write.
             case .writing: "BEGIN IMMEDIATE"
             }
         }
@@ -25,22 +26,23 @@ final class SQLiteConnection: @unchecked Sendable {
 
     private let connection: OpaquePointer
     private var statements: [String: OpaquePointer] = [:]
-    /// The most recently used statements, compared one after the other: hashing SQL text takes
-    /// longer than comparing it with a few. When the list is full, it is emptied.
+    /// The most recently used statements. A search compares them one after the other, which is
+    /// faster than hashing SQL text. When the list is full, it is emptied.
     private var recent: [(sql: String, statement: OpaquePointer)] = []
     private static let recentMax = 8
     private let parameters = SQLiteParameters()
-    /// Ends statements that take too long; nil lets them take as long as they need.
+    /// Ends statements that take too long; nil if there is no limit.
     private let limit: StatementLimit?
 
-    /// If the library is in use already, its configuration stays unchanged, which is harmless.
+    /// Configures the library once. If the library is already in use, its configuration stays
+    /// unchanged, which does no harm.
     private static let configured = perennial_sqlite_count_no_memory()
 
     /// Opens the file.
     ///
     /// - Parameters:
     ///   - mayCreate: whether to create the file if it does not exist.
-    ///   - statementSecondsMax: a statement that takes longer is interrupted; nil if none is.
+    ///   - statementSecondsMax: the limit after which a statement is interrupted; nil for no limit.
     init(
         path: String, settings: [String], mayCreate: Bool = true,
         statementSecondsMax: Double? = nil
@@ -81,7 +83,7 @@ final class SQLiteConnection: @unchecked Sendable {
             _ = try run("COMMIT", [])
             return value
         } catch {
-            // Some failures roll back the transaction automatically.
+            // Some failures have already rolled back the transaction.
             if sqlite3_get_autocommit(connection) == 0 { _ = try run("ROLLBACK", []) }
             throw error
         }
@@ -130,7 +132,7 @@ final class SQLiteConnection: @unchecked Sendable {
 
     private static func kind(of code: Int32) -> StorageFailure.Kind {
         switch code & 0xFF {
-        // Interrupted by our own limit, like a statement timeout of PostgreSQL.
+        // Our own limit interrupts a statement, like a statement timeout of PostgreSQL.
         case SQLITE_BUSY, SQLITE_LOCKED, SQLITE_INTERRUPT: .busy
         case SQLITE_CONSTRAINT: .constraint
         case SQLITE_FULL, SQLITE_IOERR, SQLITE_CANTOPEN, SQLITE_READONLY: .unavailable
@@ -217,7 +219,7 @@ extension SQLiteConnection {
         case SQLITE_BLOB:
             let start = sqlite3_column_blob(statement, column)
             return .bytes(Array(bytes(at: start, of: statement, column)))
-        // Also a floating-point number, which none of our columns contains.
+        // This case includes floating-point numbers, which none of our columns contains.
         default:
             let start = UnsafeRawPointer(sqlite3_column_text(statement, column))
             return .text(String(decoding: bytes(at: start, of: statement, column), as: UTF8.self))

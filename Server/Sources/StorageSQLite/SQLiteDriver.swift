@@ -6,21 +6,23 @@ import Synchronization
 /// returns.
 ///
 /// Writes run one at a time on a serial queue, because they wait for the disk. A read runs on the
-/// caller's thread: handing a few microseconds of work to another thread and back costs more than
-/// the work. Scans run on queues of their own, so that they never hold a thread that other requests
+/// caller's thread: to hand a few microseconds of work to another thread and back costs more than
+/// the work. Scans run on separate queues, so that they never hold a thread that other requests
 /// need.
 package final class SQLiteDriver: DatabaseDriver {
-    /// How long a writer waits for another process before it fails. Queued writers fail with it.
+    /// How long a writer waits for another process before it fails. The writers in the queue fail,
+    /// too.
     package static let busyMilliseconds = 5_000
-    /// The maximum number of pooled readers. No more can be active than there are threads.
+    /// The maximum number of pooled readers. There cannot be more active readers than threads.
     package static let readersMax = 16
-    /// The maximum number of scans at a time. Others wait.
+    /// The maximum number of concurrent scans. Further scans wait.
     package static let scansMax = 2
-    /// A statement of a reader that takes longer is interrupted.
+    /// A reader's statement that takes longer than this is interrupted.
     package static let statementSecondsMax = 60.0
-    /// A document has about 1600 bytes; smaller pages would leave a quarter of each page empty.
+    /// A document has about 1600 bytes. Smaller pages would leave a quarter of each page empty.
     package static let pageBytes = 8192
-    /// In memory, a page is copied before it is changed, and nothing is written to disk.
+    /// In memory, a page is copied before it is changed, and nothing is written to disk, so small
+    /// pages are better.
     private static let pageBytesInMemory = 1024
     /// The size of each connection's page cache, in KiB.
     package static let cacheKibibytes = 16_384
@@ -30,7 +32,7 @@ package final class SQLiteDriver: DatabaseDriver {
         var writer: SQLiteConnection?
         /// Idle readers.
         var readers: [SQLiteConnection] = []
-        /// Let go of when the database is closed.
+        /// Released when the database is closed.
         var companion: (any Sendable)?
         /// The number of scans so far.
         var scans = 0
@@ -45,13 +47,13 @@ package final class SQLiteDriver: DatabaseDriver {
 
     package let dialect = Dialect.sqlite
 
-    /// Opens a file, creating it if necessary.
+    /// Opens a file, and creates it if necessary.
     ///
-    /// - Parameter busyMilliseconds: how long a writer waits for another process. Less in tests.
-    /// - Parameter statementSecondsMax: less in tests.
-    /// - Parameter companion: kept until the database is closed, such as a lock.
-    /// - Throws: ``StorageFailure`` if the file cannot be opened or written, or belongs to another
-    ///   program, in which case it is not changed.
+    /// - Parameter busyMilliseconds: how long a writer waits for another process; shorter in tests.
+    /// - Parameter statementSecondsMax: the limit of a reader's statement; shorter in tests.
+    /// - Parameter companion: an object, such as a lock, that is kept until the database is closed.
+    /// - Throws: ``StorageFailure`` if the file cannot be opened or written, or if it belongs to
+    ///   another program; then it is not changed.
     package init(
         path: String, busyMilliseconds: Int = busyMilliseconds,
         statementSecondsMax: Double = statementSecondsMax,
@@ -75,13 +77,13 @@ package final class SQLiteDriver: DatabaseDriver {
 
     private static let inMemoryPath = ":memory:"
 
-    /// The page size and journal mode are stored in the file. With less than FULL, the last commits
-    /// could be lost in a power failure.
+    /// The page size and the journal mode are stored in the file. With a lower `synchronous` than
+    /// FULL, a power failure could lose the last commits.
     private static let fileSettings = [
         "page_size = \(pageBytes)", "journal_mode = WAL", "synchronous = FULL",
     ]
 
-    /// Deleted content need not be overwritten in memory.
+    /// In memory, deleted content need not be overwritten.
     private static let memorySettings = [
         "page_size = \(pageBytesInMemory)", "secure_delete = OFF",
     ]
@@ -130,8 +132,8 @@ package final class SQLiteDriver: DatabaseDriver {
         }
     }
 
-    /// Runs on the calling thread, serialized with other transactions: without a disk to wait for,
-    /// switching threads would take longer than the work.
+    /// Runs on the calling thread, but not at the same time as other transactions. Without a disk
+    /// to wait for, a switch of threads would take longer than the work.
     private func runInline<Value>(
         for purpose: SQLiteConnection.Purpose, _ body: (any Connection) throws -> Value
     ) throws -> Value {

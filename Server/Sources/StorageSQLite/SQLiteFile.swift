@@ -2,8 +2,7 @@ import CSQLite
 import Dispatch
 import Storage
 
-/// Operations on a database file as a whole: copying, checking and closing it. They do not change
-/// rows.
+/// Operations on a whole database file: copy, check and close. They do not change rows.
 package struct SQLiteFile: Sendable {
     package let path: String
 
@@ -13,10 +12,9 @@ package struct SQLiteFile: Sendable {
 
     package init(_ path: String) { self.path = path }
 
-    /// Writes a consistent snapshot of all rows into another file, with SQLite's `VACUUM INTO`. It
-    /// reads one state however long it takes. Writers continue in the meantime and never make it
-    /// start again, but the write-ahead log grows until it is done. Deleted data is not in the
-    /// copy.
+    /// Writes a consistent snapshot of all rows into another file, with SQLite's `VACUUM INTO`.
+    /// Writers can continue meanwhile and never make the copy start again, but the write-ahead log
+    /// grows until the copy is complete. The copy contains no deleted data.
     ///
     /// - Parameter target: an existing empty file, or a path that does not exist.
     /// - Throws: ``StorageFailure``; the target may then contain an incomplete copy.
@@ -41,21 +39,21 @@ package struct SQLiteFile: Sendable {
         }
     }
 
-    /// The problems that SQLite finds in the file; empty if it is intact.
+    /// The problems that SQLite finds in the file; empty if the file is intact.
     package func damage() async throws -> [String] {
         try await read { connection in
             try connection.texts("PRAGMA quick_check(\(Self.problemsMax))").filter { $0 != "ok" }
         }
     }
 
-    /// Moves the write-ahead log into the database file. The log is deleted afterwards, unless
-    /// another process has the database open.
+    /// Moves the contents of the write-ahead log into the database file. The log is then deleted,
+    /// unless another process has the database open.
     package func checkpoint() async throws {
         let path = path
         try await onDedicatedThread {
             let session = try SQLiteConnection(
                 path: path, settings: Self.settings, mayCreate: false)
-            // Reading recovers an interrupted write.
+            // A read recovers a write that was interrupted.
             _ = try session.rows("SELECT count(*) FROM sqlite_master", [])
             _ = try session.rows("PRAGMA wal_checkpoint(TRUNCATE)", [])
         }
@@ -75,8 +73,8 @@ package struct SQLiteFile: Sendable {
         }
     }
 
-    /// Runs on a thread of its own, because it may take minutes and must not block the threads of
-    /// Swift concurrency.
+    /// Runs on a separate thread, because the work may take minutes and must not block the threads
+    /// of Swift concurrency.
     private func onDedicatedThread<Value: Sendable>(
         _ body: @escaping @Sendable () throws -> Value
     ) async throws -> Value {

@@ -1,10 +1,10 @@
 import CSQLite
 import Storage
 
-/// The text and binary parameters of the running statement in one contiguous buffer, which SQLite
-/// reads in place: otherwise SQLite would allocate memory for a copy of each.
+/// The text and binary parameters of the running statement, in one contiguous buffer that SQLite
+/// reads in place. Without it, SQLite would allocate memory for a copy of each parameter.
 ///
-/// One statement at a time: the next one reuses the buffer.
+/// Only one statement may use the buffer at a time.
 final class SQLiteParameters {
     /// Grows to the size of the largest statement.
     private var buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 16_384, alignment: 1)
@@ -13,7 +13,8 @@ final class SQLiteParameters {
 
     /// Binds all parameters of a statement, which must be reset before the next call.
     ///
-    /// - Returns: SQLite's result code: `SQLITE_OK`, or that of the first parameter it rejected.
+    /// - Returns: SQLite's result code: `SQLITE_OK`, or the code of the first parameter that it
+    ///   rejected.
     func bind(_ values: [Value], to statement: OpaquePointer) -> Int32 {
         reserve(values.reduce(0) { $0 + $1.byteCount })
         var used = 0

@@ -1,15 +1,16 @@
 import CSQLite
 
-/// Interrupts statements of a connection that take too long: nobody waits for the answer any more,
+/// Interrupts statements of a connection that take too long: nobody waits for the result any more,
 /// and the server must be able to stop.
 ///
 /// Sendable for the same reason as ``SQLiteConnection``, to which it belongs.
 final class StatementLimit: @unchecked Sendable {
-    /// Instructions of SQLite's virtual machine between two looks at the clock: some milliseconds.
+    /// How many instructions of SQLite's virtual machine run between two reads of the clock. They
+    /// take some milliseconds.
     private static let instructions: Int32 = 100_000
 
     private let longest: Duration
-    /// Nil until the clock was read for the running statement. Most end before that.
+    /// Nil until the clock is read for the running statement. Most statements end before that.
     private var beganAt: ContinuousClock.Instant?
 
     init(seconds: Double, of connection: OpaquePointer) {

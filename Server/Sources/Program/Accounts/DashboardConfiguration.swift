@@ -6,7 +6,7 @@ import Yams
 
 /// The configuration of the dashboard of `perennial serve`.
 package struct DashboardConfiguration: Hashable, Sendable {
-    /// The address at which browsers reach it.
+    /// The address at which browsers reach the dashboard.
     package var origin: PageOrigin
     package var operators = OperatorSettings()
     package var proxy: TrustedProxy?

@@ -3,9 +3,9 @@ import Foundation
 
 /// What `perennial serve` prints while its dashboard has no account.
 enum FirstOperator {
-    /// Prints a link that creates the first account. It goes to standard output, because a reader
-    /// of that output may become the first admin. It is not logged, because logs are often sent
-    /// elsewhere. Prints nothing once there is an account.
+    /// Prints a link that creates the first account. The link goes to standard output, because
+    /// whoever reads that output may become the first admin. It is not logged, because logs are
+    /// often sent elsewhere. Prints nothing if there is already an account.
     static func printLink(
         _ dashboard: DashboardConfiguration, _ engine: Engine
     ) async throws(EngineFailure) {

@@ -13,7 +13,7 @@ struct OperatorsCommand: AsyncParsableCommand {
             OperatorsWithdrawCommand.self, OperatorsBlockCommand.self, OperatorsUnblockCommand.self,
         ])
 
-    /// The author in the audit for the actions of a command.
+    /// The author that the audit names for the acts of these commands.
     static let author = "perennial operators"
 }
 
@@ -152,15 +152,14 @@ struct OperatorsUnblockCommand: AsyncParsableCommand {
 extension OperatorRole: ExpressibleByArgument {}
 
 extension DatabaseOptions {
-    /// Runs a command on the engine of a database. A refusal is shown as a sentence.
+    /// Runs a command on the engine of a database. Prints a refusal as a sentence.
     fileprivate func withEngine(
         for purpose: Assembly.Purpose, _ body: (Engine) async throws -> Void
     ) async throws {
         try await Outcome.reportingFailures { try await run(for: purpose, body) }
     }
 
-    /// Runs a command that prints a link into the dashboard. Refused if there is no dashboard that
-    /// the link could lead to.
+    /// Runs a command that prints a link to the dashboard. Refuses if there is no dashboard.
     fileprivate func withDashboard(
         _ body: (Engine, DashboardConfiguration) async throws -> Void
     ) async throws {

@@ -3,7 +3,7 @@ import Foundation
 import Ledger
 import Storage
 
-/// The database option of commands that need nothing else from the configuration.
+/// The option for the database, for commands that need nothing else from the configuration.
 struct DatabaseLocation: ParsableArguments {
     @Option(help: "The configuration that names the database (PERENNIAL_CONFIG; perennial.yaml).")
     var config: String?
@@ -15,7 +15,7 @@ struct DatabaseLocation: ParsableArguments {
         let environment = ProcessInfo.processInfo.environment
         let path = Settings.configPath(flag: config, environment: environment)
         var file: [String: String] = [:]
-        // An unusable configuration must not prevent a backup.
+        // If the database is named, a configuration that cannot be used must not prevent a backup.
         let isNamed = database != nil || environment["PERENNIAL_DATABASE"] != nil
         if !isNamed, config != nil || FileManager.default.fileExists(atPath: path) {
             file = try Outcome.configuration(at: path).settings

@@ -6,7 +6,7 @@ import Ledger
 import Logging
 import Storage
 
-/// Checks everything that `serve` needs. Each line is ok, or describes what to do.
+/// Checks everything that `serve` needs. Each line of the output is ok or says what to do.
 struct CheckCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "check",
@@ -49,7 +49,7 @@ struct CheckReport {
         }
     }
 
-    /// Notes what is acceptable for `dev`, or with a simulator, but not for `serve` alone.
+    /// Notes settings that `dev` or a simulator accepts, but `serve` alone does not.
     private mutating func reportServing(of file: ConfigurationFile) {
         do { try ServeRules.check(file.apps, clockFrom: nil) } catch {
             lines.append("note  `perennial serve` does not start with this configuration. \(error)")
@@ -165,8 +165,8 @@ struct CheckReport {
         }
     }
 
-    /// Products that were bought and give nothing, with what to add. In the sandbox they are only
-    /// noted, because nobody paid for them.
+    /// Reports products that were bought but give nothing, and says what to add. In the sandbox
+    /// they are only noted, because nobody paid for them.
     private mutating func reportUnlistedProducts(of app: AppID, _ engine: Engine) async throws {
         for environment in Environment.allCases {
             for sales in try await engine.recording.unlistedSales(of: app, in: environment) {

@@ -1,13 +1,13 @@
-/// The result of comparing this machine's clock with the App Store's, for `check`.
+/// Compares this machine's clock with the App Store's, for `check`.
 struct ClockCheck: Hashable, Sendable {
-    /// The maximum difference. The server waits this long after a period's end for a report of a
-    /// renewal.
+    /// The maximum difference. After the end of a period, the server waits this long for a report
+    /// of the renewal.
     static let differenceMax = Duration.seconds(60)
 
     let isOK: Bool
     let text: String
 
-    /// - Parameter ahead: the minimum lead of this machine's clock. Negative if it is behind.
+    /// - Parameter ahead: how far this machine's clock is ahead at least; negative if it is behind.
     init(ahead: Duration) {
         let seconds = ahead.components.seconds
         let difference = ahead < .zero ? .zero - ahead : ahead

@@ -22,8 +22,8 @@ extension ConfigCommand {
             try await Outcome.reportingFailures { try write(try await offerings()) }
         }
 
-        /// The offerings, signed if there is a database with the key. A database of another version
-        /// is not opened.
+        /// The offerings, signed if there is a database with the key. Does not open a database of
+        /// another schema version.
         private func offerings() async throws -> Offerings {
             guard options.data == nil else { return try await signed() }
             let file = try Outcome.configuration(at: options.process.configPath)

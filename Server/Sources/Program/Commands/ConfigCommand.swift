@@ -67,8 +67,7 @@ struct ConfigCommand: AsyncParsableCommand {
 /// A change from the current configuration to a new one.
 struct ConfigChange {
     private let path: String
-    /// The target of ``path`` if that is a symbolic link. The link stays, and its target is
-    /// replaced.
+    /// The file that is replaced: the target of ``path`` if that is a symbolic link, which stays.
     private let file: String
     private let text: Data
     private let old: ConfigurationFile
@@ -83,8 +82,8 @@ struct ConfigChange {
         new = try ConfigurationFile(
             path: newPath, inPlaceOf: URL(fileURLWithPath: path))
         Outcome.warn(of: new, at: newPath)
-        // Validates the file's settings alone: flags and environment variables of this process may
-        // not apply to a server.
+        // Validates the settings of the file alone, because flags and environment variables of this
+        // process may not apply to a server.
         _ = try Settings(flags: [:], environment: [:], file: new.settings)
         guard let text = FileManager.default.contents(atPath: newPath) else {
             throw StartFailure("\(newPath) cannot be read.", remedy: "Let this user read it.")
@@ -109,7 +108,7 @@ struct ConfigChange {
             print("Another database: customers with access through the current one would lose it.")
         }
         let settings = try process.settings(old)
-        // If the database does not exist yet, nobody has access through it.
+        // If the database does not exist yet, nobody has access by it.
         guard try await DatabaseAddress.version(of: settings.database) > 0 else { return 0 }
         let assembly = try await simulator.assembly(of: old.apps, settings, for: .inspecting)
         defer { assembly.database.close() }
@@ -118,7 +117,7 @@ struct ConfigChange {
             var changed =
                 new.apps.map(\.settings).first { $0.id == app.id }
                 ?? app
-            // Nobody has access to an app that is no longer configured.
+            // Nobody keeps access to an app that is no longer configured.
             if !new.apps.contains(where: { $0.settings.id == app.id }) {
                 changed.entitlements = [:]
             }
@@ -132,11 +131,11 @@ struct ConfigChange {
         return shut
     }
 
-    /// Replaces the configuration and keeps the old one next to it. The replacement is atomic:
-    /// readers see either the old file or the new one.
+    /// Replaces the configuration and keeps the old one next to it. The replacement is atomic: a
+    /// reader sees either the old file or the new one.
     ///
-    /// - Returns: false if the files are identical. Then the copy kept by an earlier change
-    /// stays, too.
+    /// - Returns: false if the files are identical. Then the copy that an earlier change kept
+    ///   stays, too.
     func apply() throws -> Bool {
         guard FileManager.default.contents(atPath: file) != text else { return false }
         do { try Self.replace(file, by: text, keeping: keptPath) } catch let failure as StartFailure
@@ -150,14 +149,15 @@ struct ConfigChange {
         return true
     }
 
-    /// Returns the path behind all symbolic links.
+    /// Returns the path to which all symbolic links lead.
     static func resolvingLinks(_ path: String) -> String {
         guard let resolved = realpath(path, nil) else { return path }
         defer { free(resolved) }
         return String(cString: resolved)
     }
 
-    /// Replaces a file atomically. The new file has the old one's owner, group, and permissions.
+    /// Replaces a file atomically. The new file gets the owner, group and permissions of the old
+    /// file.
     static func replace(_ path: String, by text: Data, keeping kept: String) throws {
         let files = FileManager.default
         guard let old = FileStatus(path: path) else { throw CocoaError(.fileNoSuchFile) }
@@ -173,7 +173,7 @@ struct ConfigChange {
             try old.apply(to: kept, of: path)
             guard rename(next, path) == 0 else { throw CocoaError(.fileWriteNoPermission) }
         } catch {
-            // Removes the partial file, which would otherwise be in the way.
+            // Removes the partial file, so that a later attempt can create it.
             try? files.removeItem(atPath: next)
             throw error
         }
@@ -181,7 +181,7 @@ struct ConfigChange {
 
     // MARK: - Text
 
-    /// Differences of what is configured for customers, and of the `.storekit` files.
+    /// The differences in what is configured for customers, and in the `.storekit` files.
     static func differences(_ old: [AppConfiguration], _ new: [AppConfiguration]) -> [String] {
         let (before, after) = (linesByApp(old), linesByApp(new))
         var lines: [String] = []
@@ -201,7 +201,7 @@ struct ConfigChange {
         ) { one, _ in one }
     }
 
-    /// Differences in the settings of the process. A setting that is left out has its default.
+    /// The differences in the settings of the process. A setting that is left out has its default.
     static func settingDifferences(_ old: [String: String], _ new: [String: String]) -> [String] {
         let changed = Settings.fileKeys.filter { old[$0] != new[$0] }.sorted()
         func lines(_ sign: String, _ settings: [String: String]) -> [String] {
@@ -212,8 +212,8 @@ struct ConfigChange {
         return changed.isEmpty ? [] : ["settings"] + lines("-", old) + lines("+", new)
     }
 
-    /// Addresses that differ only in the password mean the same database. In an address of key
-    /// words a password cannot be distinguished, so there any difference counts.
+    /// Two addresses that differ only in the password mean the same database. In an address of key
+    /// words the password cannot be recognised, so there any difference counts.
     static func isAnotherDatabase(_ old: [String: String], _ new: [String: String]) -> Bool {
         let addresses = [old, new].map { $0["database"] ?? Settings.databaseDefault }
         guard !addresses.contains(where: DatabaseAddress.isKeyValueForm) else {

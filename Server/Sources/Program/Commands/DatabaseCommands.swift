@@ -3,7 +3,7 @@ import Engine
 import Ledger
 import PerennialContract
 
-/// Explains a customer's access, with the documents behind it.
+/// Explains a customer's access and names the documents that it is based on.
 struct ExplainCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "explain", abstract: "Show a customer's access, why, and by what evidence.")

@@ -91,8 +91,8 @@ extension LocalStack {
     var serverPort: Int { URL(string: serverURL)?.port ?? 0 }
     var simulatorPort: Int { URL(string: simulatorURL)?.port ?? 0 }
 
-    /// Saves a running clock's time once a second until cancelled, in case the simulator is busy.
-    /// Everything else that moves the clock saves the time beforehand.
+    /// Saves the time of a running clock once a second until cancelled, in case the simulator is
+    /// busy. Every other act that moves the clock saves the time first.
     fileprivate func saveTime(with keeper: WorldTimeFile) async throws {
         while !Task.isCancelled {
             try? await Task.sleep(for: .seconds(1))

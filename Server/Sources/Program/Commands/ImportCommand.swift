@@ -53,7 +53,7 @@ struct ImportCommand: AsyncParsableCommand {
         if let clockFrom {
             clock = try await ClockFollower(clockFrom, client: http, logger: logger)
         }
-        // The simulator's time is fixed for the duration of an import.
+        // The simulator's time stays the same during an import.
         let start = clock?.now
         let now: @Sendable () -> Instant = { start ?? .machine }
         let stores = AppStores(file.apps, http: http, now: now, pacing: { .waiting() })
@@ -85,7 +85,7 @@ struct ImportCommand: AsyncParsableCommand {
             report: report, environment: environment, isTrial: dryRun, isAnew: anew,
             isWithoutCustomers: withoutCustomers, progress: progress.report)
         let (position, nameless) = try await run.run()
-        // For a resumed import, the number of the earlier run is unknown.
+        // If an import is resumed, the number of such rows in the earlier run is unknown.
         let unnamed = nameless == 0 ? "" : " (\(nameless) of them named no customer)"
         let verb = dryRun ? "could be used" : "used"
         print(

@@ -4,7 +4,7 @@ import Ledger
 import PerennialContract
 import Storage
 
-/// Creates a key and prints it once.
+/// Creates a key and prints it. The key is never shown again.
 struct KeysCreateCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "create", abstract: "Create a key. It is shown once; only its hash is stored.")
@@ -38,7 +38,8 @@ struct KeysCreateCommand: AsyncParsableCommand {
         }
     }
 
-    /// Without `--kind`, a scope or an end means a secret key, because only secret keys have them.
+    /// Without `--kind`, a key with a scope or an end is a secret key, because only secret keys
+    /// have them.
     static func kind(_ kind: KeyKind?, isLimited: Bool) throws(StartFailure) -> KeyKind {
         guard let kind = kind ?? (isLimited ? .secret : nil) else {
             throw StartFailure(
@@ -52,7 +53,7 @@ struct KeysCreateCommand: AsyncParsableCommand {
         return kind
     }
 
-    /// Reads the end of a key. A date means its first moment in UTC.
+    /// Reads the end of a key. A date means the first moment of that day in UTC.
     static func moment(_ text: String) throws(StartFailure) -> Instant {
         guard let moment = Timestamp(text) ?? Timestamp("\(text)T00:00:00Z") else {
             throw StartFailure(

@@ -29,7 +29,7 @@ struct KeysListCommand: AsyncParsableCommand {
 }
 
 extension StoredKey {
-    /// The number of hex digits shown: enough to tell a key from others.
+    /// The number of hex digits shown, which is enough to distinguish a key from others.
     private static let shownDigits = 8
 
     /// The key's line in a list.

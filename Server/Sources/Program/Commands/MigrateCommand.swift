@@ -2,7 +2,7 @@ import ArgumentParser
 import Ledger
 import Storage
 
-/// Copies everything from one database to another, for example from a file to a PostgreSQL server.
+/// Copies all data from one database to another, for example from a file to a PostgreSQL server.
 struct MigrateCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "migrate",
@@ -26,14 +26,14 @@ struct MigrateCommand: AsyncParsableCommand {
     private var shownTarget: String { DatabaseAddress.withoutPassword(to) }
 }
 
-/// The copy and the comparison.
+/// Copies a database, and compares the copy with it.
 struct Migration {
     var from: String
     var to: String
 
     /// - Returns: the total number of rows.
-    /// - Throws: ``StartFailure`` if a server runs on the source: rows that it writes meanwhile
-    ///   would be missing in the copy.
+    /// - Throws: ``StartFailure`` if a server runs on the source, because the copy would lack rows
+    ///   that the server writes meanwhile.
     func run(
         progress: @Sendable (CopyProgress) -> Void = { _ in }
     ) async throws(StartFailure) -> Int {

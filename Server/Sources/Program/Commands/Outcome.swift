@@ -3,7 +3,7 @@ import Foundation
 import Logging
 import Simulator
 
-/// Reports a command's failure: prints a message that says what to do, and exits with code 1.
+/// Reports the failure of a command: prints a message that says what to do, and exits with code 1.
 enum Outcome {
     static func reportingFailures(_ body: () async throws -> Void) async throws {
         do { try await body() } catch let failure as StartFailure {

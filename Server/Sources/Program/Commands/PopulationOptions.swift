@@ -17,7 +17,7 @@ struct PopulationOptions: ParsableArguments {
 
     private static let monthsDefault = 12
 
-    /// Throws if an option of a population is set without a population.
+    /// Throws if an option for a population is set, but no population.
     func check() throws(StartFailure) {
         guard population == nil else { return }
         let flags = [
@@ -30,8 +30,8 @@ struct PopulationOptions: ParsableArguments {
             remedy: "Add --population with a number, or leave out \(flag).")
     }
 
-    /// Plays the customers and prints progress to standard error. With a seed, anyone can derive
-    /// the keys, so the signatures may be made by a faster, less careful method.
+    /// Plays the customers and prints progress to standard error. If a seed is given, anyone can
+    /// derive the keys, so a faster, less careful method may make the signatures.
     func play(
         _ accounts: Int, _ settings: SimulatorSettings, signedBy authority: SigningAuthority
     ) throws {
@@ -61,7 +61,7 @@ struct PopulationOptions: ParsableArguments {
     }
 }
 
-/// A file that is written line by line, buffered in large pieces.
+/// A file that is written line by line. A buffer collects lines into large pieces.
 private final class LineFile {
     private static let pieceBytes = 1_048_576
 

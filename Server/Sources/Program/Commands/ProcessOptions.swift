@@ -26,8 +26,8 @@ struct ProcessOptions: ParsableArguments {
     }
 }
 
-/// The options of the commands that work on a database, either a production one or that of
-/// `perennial dev`.
+/// The options of commands that work on a database: a production database, or that of `perennial
+/// dev`.
 struct DatabaseOptions: ParsableArguments {
     @OptionGroup var process: ProcessOptions
     @OptionGroup var simulator: SimulatorOptions

@@ -3,7 +3,7 @@ import Convergence
 import Foundation
 import Synchronization
 
-/// Plays random lives with faults against the server, one for each seed, and compares every
+/// Plays random lives with faults against the server, one life for each seed, and compares every
 /// response with the simulator's ground truth.
 struct ProveCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -57,7 +57,7 @@ struct ProveCommand: AsyncParsableCommand {
         }
     }
 
-    /// The parameters to use instead of those from the seeds.
+    /// The parameters that replace those derived from the seeds.
     private func narrowing() throws -> Proof.PlanOverrides {
         let chosen: ClientEra? = try speech.map {
             try Self.named($0, "There is no client era “\($0)”.")
@@ -67,7 +67,7 @@ struct ProveCommand: AsyncParsableCommand {
             turn: turn)
     }
 
-    /// Plays every kind of outage for each seed.
+    /// For each seed, plays every kind of outage.
     private func prove(_ accounts: Int) async throws {
         guard (1...PopulationTrial.accountsMax).contains(accounts) else {
             throw StartFailure(
@@ -75,7 +75,7 @@ struct ProveCommand: AsyncParsableCommand {
         }
         let house = try TrialFixture()
         var broken = 0
-        // These worlds are large, so there is only one unless more seeds are requested.
+        // These worlds are large, so only one is played unless more seeds are requested.
         for seed in seeds == Self.seedsDefault ? 1...1 : seeds {
             for trouble in PopulationTrial.Disruption.allCases {
                 let started = ContinuousClock.now
@@ -127,7 +127,8 @@ struct ProveCommand: AsyncParsableCommand {
                 "\(outcome.violations.count) promises were broken.",
                 remedy: "Play the shortest story above again and see what differs.")
         }
-        // With a planted bug, the run ends at the promise that the bug breaks.
+        // With a planted bug, the run ends at the promise that the bug breaks, so its coverage is
+        // incomplete.
         guard seeds.count >= Coverage.fullCoverageSeeds, plant == nil else { return }
         let demanded = Coverage.missing(from: outcome.tally, of: narrowing)
         guard demanded.isEmpty else {
@@ -168,10 +169,10 @@ struct ProveCommand: AsyncParsableCommand {
     }
 }
 
-/// Prints the progress of a proof to standard error from time to time.
+/// Prints the progress of a proof to standard error at intervals.
 private final class ProgressLine: Sendable {
     private static let pause = Duration.seconds(10)
-    /// A trial usually takes less than a second. One that takes longer than this is mentioned.
+    /// A trial usually takes less than a second. A trial that takes longer than this is reported.
     private static let long = Duration.seconds(30)
 
     private let total: Int
@@ -290,7 +291,7 @@ enum ProofText {
         String(format: "%.2f", number)
     }
 
-    /// The commit of the sources, if the current directory contains them.
+    /// The commit of the sources, if they are in the current directory.
     private static var version: String {
         let process = Process()
         let pipe = Pipe()

@@ -44,8 +44,7 @@ struct ReconcilePurchasesCommand: AsyncParsableCommand {
         }
     }
 
-    /// The app of the customer, or all apps if there is none: due purchases are checked for each of
-    /// them.
+    /// The app of the customer. If no customer is named, all apps, whose due purchases are checked.
     private func chosenApps(
         _ apps: [AppConfiguration]
     ) throws(StartFailure) -> [AppConfiguration] {
@@ -54,8 +53,8 @@ struct ReconcilePurchasesCommand: AsyncParsableCommand {
         return apps.filter { $0.settings.id == chosen }
     }
 
-    /// Throws ``StartFailure`` if the App Store cannot be queried about any of the apps: neither
-    /// with a key nor, by receipts, with a shared secret.
+    /// Throws ``StartFailure`` unless the App Store can be asked about at least one of the apps:
+    /// with a key, or with a shared secret by receipts.
     private static func requireAppStore(_ apps: [AppConfiguration]) throws(StartFailure) {
         let canAsk = apps.contains { app in
             app.appStore != nil || (app.settings.sharedSecret != nil && app.receiptHosts != nil)

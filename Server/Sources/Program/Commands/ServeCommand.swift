@@ -48,7 +48,7 @@ struct ServeCommand: AsyncParsableCommand {
     private func serve(
         _ file: ConfigurationFile, _ settings: Settings, clock: ClockFollower?, _ logger: Logger
     ) async throws {
-        // Without a trap, the signal would end the process.
+        // If the signal were not trapped, it would end the process.
         let signals = await UnixSignalsSequence(trapping: .sighup)
         try await HTTPClient.withHTTPClient(configuration: .appStore) { http in
             let now: @Sendable () -> Instant = { clock?.now ?? .machine }
@@ -64,7 +64,8 @@ struct ServeCommand: AsyncParsableCommand {
                 operators: file.dashboard?.operators ?? OperatorSettings(), logger: logger)
             defer { assembly.database.close() }
             let places = LogPlaceFile(for: settings.database)
-            // An older schema cannot be read after this.
+            // The check must come before the migration, after which an older schema can no longer
+            // be read.
             try await places?.check()
             try await ServeRules.checkKeys(of: assembly)
             let addresses = ServerAddresses(settings)
@@ -134,7 +135,7 @@ struct ServeCommand: AsyncParsableCommand {
         ]
     }
 
-    /// Reads the configuration that the process would have if it were started now.
+    /// Reads the configuration that the process would have if it started now.
     private func readAgain() throws -> (ConfigurationFile, Settings) {
         let file = try ConfigurationFile(path: options.configPath)
         return (file, try options.settings(file, flags: ["host": host, "port": port]))
@@ -143,8 +144,8 @@ struct ServeCommand: AsyncParsableCommand {
 
 /// Conditions under which the server refuses to start in production.
 enum ServeRules {
-    /// A simulated app trusts a root that is not Apple's. So it may not run next to a real app that
-    /// follows the same clock, and may not run by the machine's clock alone.
+    /// A simulated app trusts a root that is not Apple's. So it may not run beside a real app that
+    /// follows the same clock. Nor may it run by the machine's clock.
     static func check(_ apps: [AppConfiguration], clockFrom: String?) throws(StartFailure) {
         let simulated = apps.filter(\.settings.isSimulated).map(\.settings.id.rawValue)
         let real = apps.filter { !$0.settings.isSimulated }.map(\.settings.id.rawValue)

@@ -100,7 +100,7 @@ struct SimulateCommand: AsyncParsableCommand {
 
     private func products() throws -> StoreKitFile {
         guard let shop else {
-            // Random customers should be able to use everything that can be sold.
+            // Random customers should be able to use every kind of product.
             return people.population == nil ? try ExampleShop.file() : try FullShop.file()
         }
         guard let bytes = FileManager.default.contents(atPath: shop) else {

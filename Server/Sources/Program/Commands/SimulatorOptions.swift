@@ -3,7 +3,7 @@ import AsyncHTTPClient
 import Ledger
 import Logging
 
-/// The options of commands that work on data made at a simulator's time.
+/// The options of commands for a database whose data was made at a simulator's time.
 struct SimulatorOptions: ParsableArguments {
     @Option(help: "Use a simulator's time. Only if every app is simulated.")
     var clockFrom: String?
@@ -14,7 +14,7 @@ struct SimulatorOptions: ParsableArguments {
     ) async throws -> Assembly {
         let logger = Log.start(settings.logLevel)
         let time = try await time(for: apps, logger)
-        // Everything is evaluated as of one moment.
+        // The command evaluates everything as of one moment.
         let now = time.now()
         return try await Assembly(
             apps: apps, databaseAddress: settings.database, for: purpose,
@@ -22,8 +22,8 @@ struct SimulatorOptions: ParsableArguments {
             logger: logger)
     }
 
-    /// Returns the simulator's time, fixed for the command, with its root certificates. If no
-    /// simulator is named, returns the machine's running clock without roots.
+    /// Returns the simulator's time, which stays the same during the command, with its root
+    /// certificates. If no simulator is named, returns the machine's running clock without roots.
     func time(
         for apps: [AppConfiguration], _ logger: Logger
     ) async throws -> SimulatedTime {
@@ -48,7 +48,8 @@ struct SimulatorOptions: ParsableArguments {
     }
 }
 
-/// The time for evaluating a database, and the roots that its simulated documents are signed under.
+/// The time at which a database is evaluated, and the roots under which its simulated documents are
+/// signed.
 struct SimulatedTime: Sendable {
     var now: @Sendable () -> Instant
     var root: [UInt8]?

@@ -3,7 +3,7 @@ import Foundation
 import NIOCore
 import NIOPosix
 
-/// Explains to the user of a terminal why a request got no answer.
+/// Explains to a user at a terminal why a request got no answer.
 enum NetworkTrouble {
     /// Returns a phrase for the middle of a sentence, such as `the connection was refused`.
     static func text(of error: any Error) -> String {

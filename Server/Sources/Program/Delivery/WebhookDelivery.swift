@@ -5,9 +5,9 @@ import NIOCore
 /// A signed request to a receiver of webhooks.
 struct WebhookDelivery: Hashable, Sendable {
     var id: String
-    /// The header with the time; empty to leave it out.
+    /// The value of the header with the time; empty to omit the header.
     var time = ""
-    /// The header with the signatures; empty to leave it out.
+    /// The value of the header with the signatures; empty to omit the header.
     var signatures = ""
     var body: [UInt8]
     /// Whether the body is sent in pieces, with pauses.
@@ -33,14 +33,15 @@ struct WebhookDelivery: Hashable, Sendable {
 
 /// Sends deliveries to a receiver.
 struct WebhookReceiverClient: Sendable {
-    /// The time limit from connecting to the end of the answer. A sender waits no longer.
+    /// The limit of the time from the connection to the end of the answer. A sender of webhooks
+    /// waits no longer.
     static let timeout = TimeAmount.seconds(15)
-    /// The maximum bytes of an answer to read. They are ignored.
+    /// The maximum number of bytes that are read of an answer. Its content is ignored.
     private static let answerBytesMax = 65_536
 
     enum Answer: Hashable, Sendable {
         case status(Int)
-        /// Why there was no answer.
+        /// There was no answer, for this reason.
         case none(String)
     }
 
@@ -81,7 +82,7 @@ struct WebhookReceiverClient: Sendable {
             let answer = try await http.execute(request, timeout: Self.timeout)
             let status = Answer.status(Int(answer.status.code))
             do { _ = try await answer.body.collect(upTo: Self.answerBytesMax) } catch {
-                // The status counts, even if the rest of the answer fails.
+                // The status counts even if the rest of the answer does not arrive.
                 return status
             }
             return status
@@ -91,7 +92,7 @@ struct WebhookReceiverClient: Sendable {
     }
 }
 
-/// A body in pieces, with a pause before each but the first.
+/// A body that is sent in pieces, with a pause before each piece except the first.
 private struct SlowBody: AsyncSequence, Sendable {
     let bytes: [UInt8]
 
@@ -121,7 +122,7 @@ private struct SlowBody: AsyncSequence, Sendable {
 struct WebhookFinding: Hashable, Sendable {
     let name: String
     let isRight: Bool
-    /// One line; for a wrong answer, it includes what to do.
+    /// One line. For a wrong answer, it says what to do.
     let text: String
 
     init(_ one: WebhookTorture.Case, _ answers: [WebhookReceiverClient.Answer]) {

@@ -2,8 +2,8 @@ import Courier
 import Ledger
 import PerennialContract
 
-/// The deliveries for testing a receiver of webhooks: valid ones in unusual forms, which it must
-/// accept, and invalid ones, which it must refuse.
+/// The deliveries that test a receiver of webhooks. It must accept valid deliveries in unusual
+/// forms, and must refuse invalid ones.
 ///
 /// The answers show only what a receiver accepts. Only its developer can see whether it processed a
 /// duplicate twice.
@@ -13,11 +13,11 @@ struct WebhookTorture: Sendable {
     static let slowPause = Duration.milliseconds(500)
     /// The number of bytes of a large body: the largest that Standard Webhooks recommends.
     static let largeBytes = 20_000
-    /// An age beyond the tolerance of five minutes, and one within it. Seconds.
+    /// In seconds: an age beyond the tolerance of five minutes, and an age within it.
     private static let tooOldSeconds: Int64 = 3_600
     private static let oldSeconds: Int64 = 240
 
-    /// One delivery or several, and the right answer to all of them.
+    /// One or several deliveries, and the right answer to all of them.
     struct Case: Sendable {
         enum Expectation: String, Sendable {
             case accepted = "2xx"
@@ -33,7 +33,7 @@ struct WebhookTorture: Sendable {
 
         let name: String
         let expected: Expectation
-        /// What is wrong with a receiver that gives another answer.
+        /// What is probably wrong with a receiver that gives another answer.
         let advice: String
         var deliveries: [WebhookDelivery]
         /// Whether to send all deliveries at the same time.
@@ -51,14 +51,14 @@ struct WebhookTorture: Sendable {
     let secret: WebhookSecret
     /// The time of the deliveries.
     let at: Instant
-    /// Distinguishes the ids of this run from those of others.
+    /// Distinguishes the ids of this run from the ids of other runs.
     let run: UInt32
 
     init(secret: WebhookSecret, at: Instant, run: UInt32) {
         (self.secret, self.at, self.run) = (secret, at, run)
     }
 
-    /// Sends all cases, one after the other.
+    /// Sends the deliveries of all cases, one case after the other.
     ///
     /// - Throws: ``StartFailure`` if the first delivery gets no response.
     func findings(of receiver: WebhookReceiverClient) async throws -> [WebhookFinding] {
@@ -207,7 +207,7 @@ struct WebhookTorture: Sendable {
         .signed(at: seconds ?? self.seconds, by: secrets ?? [secret])
     }
 
-    /// The body: an event in the form of the log.
+    /// The body, which is an event in the form of the log.
     private func text(_ number: Int, _ type: String, _ more: String) -> String {
         let time = Timestamp(milliseconds: at.milliseconds)
         return """

@@ -9,7 +9,7 @@ struct WebhooksCommand: AsyncParsableCommand {
         subcommands: [WebhooksTortureCommand.self])
 }
 
-/// Sends valid and invalid deliveries to a receiver, and reports the ones with a wrong answer.
+/// Sends valid and invalid deliveries to a receiver, and reports those that it answers wrongly.
 struct WebhooksTortureCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "torture",

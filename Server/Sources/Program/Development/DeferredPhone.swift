@@ -1,7 +1,7 @@
 import Synchronization
 
-/// The phone of a ``LocalStack``, available once the simulator listens. Needed because the server,
-/// which shows its page, starts before the simulator.
+/// The phone of a ``LocalStack``, which exists once the simulator listens. The server shows the
+/// phone's page, but starts before the simulator.
 final class DeferredPhone: Sendable {
     private let source = Mutex<PhoneBackend?>(nil)
 

@@ -3,9 +3,9 @@ import Foundation
 import Ledger
 
 extension DevShop {
-    /// The content of the example: a bulletin in the middle of each month, for holders of `pro`.
-    /// The first one was published before the virtual clock begins, and the product `guide`
-    /// includes it, too.
+    /// The content of the example: a bulletin in the middle of each month, for customers with
+    /// `pro`. The first bulletin was published before the virtual clock begins, and the product
+    /// `guide` includes it, too.
     static let bulletins = ContentSettings(
         items: [bulletin(2025, 12, soldAs: ["guide"])] + (1...3).map { bulletin(2026, $0) },
         opensSandbox: true)
@@ -24,7 +24,7 @@ extension DevShop {
             title: "Bulletin of \(name)", file: "\(name).txt")
     }
 
-    /// The example's content with its files. Missing files are written.
+    /// The example's content with its files. Writes files that are missing.
     func content() throws -> ContentSettings {
         let home = folder.appending(path: "bulletins")
         try Self.make(home)

@@ -20,7 +20,7 @@ extension DevShop {
         return shop
     }
 
-    /// The key that signs offers: the one of earlier runs, or else a new one.
+    /// The key that signs offers: the key of earlier runs if there is one, otherwise a new key.
     func offersKey() throws -> StoreKitOffersKey {
         let file = folder.appending(path: "offers-key")
         if let stored = FileManager.default.contents(atPath: file.path) {

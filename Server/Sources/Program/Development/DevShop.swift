@@ -8,9 +8,9 @@ import Simulator
 /// The folder of `perennial dev`: a database, the simulator's root certificate, and the saved
 /// virtual time.
 ///
-/// The simulated world itself is not saved, but the database is. So each new world continues at the
-/// time where the last one stopped, and has its own seed, so that its purchases never have the ids
-/// of earlier ones.
+/// The database is saved, but the simulated world is not. So each new world continues at the time
+/// where the last world stopped. It has its own seed, so that its purchases never have the ids of
+/// earlier ones.
 struct DevShop {
     let folder: URL
 
@@ -37,7 +37,7 @@ struct DevShop {
         }
     }
 
-    /// The example app with the files in the folder: content, and the key that signs offers.
+    /// The example app with the files in the folder: its content and the key that signs offers.
     func example() throws -> AppConfiguration {
         var app = try Self.birds
         app.settings.content = try content()
@@ -80,8 +80,8 @@ struct DevShop {
             metadata: ["title": .text("See every bird"), "highlighted": .integer(1)])
     ]
 
-    /// A product gives the entitlement before its dot: `pro.monthly` gives `pro`. Consumables give
-    /// none.
+    /// A product gives the entitlement whose name stands before the dot: `pro.monthly` gives `pro`.
+    /// Consumables give none.
     private static func entitlements(
         of products: [ProductID]
     ) -> [EntitlementID: Set<ProductID>] {
@@ -110,8 +110,8 @@ struct DevShop {
         }
     }
 
-    /// The authority of earlier runs, or else a new one. An authority whose certificates name an
-    /// OCSP responder is saved separately from one whose certificates do not.
+    /// The authority of earlier runs if there is one, otherwise a new authority. An authority whose
+    /// certificates name an OCSP responder is saved separately from one whose certificates do not.
     func authority(ocspURL: String? = nil) throws -> SigningAuthority {
         try Self.make(folder)
         let file = file(ocspURL == nil ? "simulator-authority" : "simulator-authority-ocsp")
@@ -124,7 +124,7 @@ struct DevShop {
         return authority
     }
 
-    /// The settings of a server and a simulator that use the folder's contents.
+    /// The settings of a server and of a simulator that use this folder.
     func settings(
         _ app: AppConfiguration, _ world: World, logger: Logger
     ) throws -> LocalStack.Settings {
@@ -155,14 +155,14 @@ struct DevShop {
         var now: Int64
     }
 
-    /// Returns nil if there was none yet.
+    /// Returns nil if there was no world yet.
     func lastWorld() throws -> World? {
         guard let stored = FileManager.default.contents(atPath: file("simulator-world").path)
         else { return nil }
         return try JSONDecoder().decode(World.self, from: stored)
     }
 
-    /// A world that comes after all earlier ones.
+    /// A world whose time and ids come after those of all earlier worlds.
     func nextWorld() throws -> World {
         guard let last = try lastWorld() else {
             return World(seed: 1, now: SimulatorSettings.defaultNow.milliseconds)
@@ -170,7 +170,7 @@ struct DevShop {
         return World(seed: last.seed + 1, now: last.now)
     }
 
-    /// Saves a world. After this returns, the next world comes after this one, even after a power
+    /// Saves a world. Once this returns, the next world comes after this one, even after a power
     /// failure.
     func save(_ world: World) throws {
         try Disk.replace(file("simulator-world").path, with: JSONEncoder().encode(world))

@@ -9,7 +9,7 @@ enum DevelopmentKeys {
         [("pk_dev_\(app)", .app), ("sk_dev_\(app)", .secret)]
     }
 
-    /// The keys that a server of these apps rejects, even if its database has them.
+    /// The keys that a server of these apps rejects, even if its database contains them.
     static func all(of apps: [AppID]) -> Set<String> {
         Set((apps + ["birds"]).flatMap { keys(of: $0).map(\.key) })
     }

@@ -9,8 +9,8 @@ import ServiceLifecycle
 import Simulator
 import Storage
 
-/// The services of a ``LocalStack``: the server first, then the simulator, which needs the server's
-/// address.
+/// The services of a ``LocalStack``. The server starts first, because the simulator needs the
+/// server's address.
 struct LocalServices: Sendable {
     let settings: LocalStack.Settings
     let assembly: Assembly

@@ -16,15 +16,15 @@ package struct LocalStack: Sendable {
     package let engine: Engine
     package let database: any DatabaseDriver
     package let simulator: AppStoreSimulator
-    /// Uses the simulator the way a server uses Apple's App Store.
+    /// A client that uses the simulator as a server uses Apple's App Store.
     package let appStore: AppStoreClient
     /// For example `http://127.0.0.1:8080`.
     package let serverURL: String
     package let simulatorURL: String
 
     private static let pause = Duration.milliseconds(200)
-    /// Effectively unlimited: the simulator's clock may stand still, so a rate limit makes no
-    /// sense.
+    /// In effect no limit: the simulator's clock may stand still, so a limit per second would be
+    /// meaningless.
     private static let checksPerSecond = 1_000_000
 
     package struct Settings: Sendable {
@@ -35,13 +35,14 @@ package struct LocalStack: Sendable {
         package var keys: [(key: String, kind: KeyKind)]
         /// The address that both listen on.
         package var host = "127.0.0.1"
-        /// The names by which both are reached, in addition to names of this machine.
+        /// The names by which server and simulator are reached, in addition to names of this
+        /// machine.
         package var hostNames: [String] = []
         /// The port; 0 means any free port.
         package var port = 0
         package var simulatorPort = 0
         package var logger: Logger
-        /// The checks that the server makes with the simulator.
+        /// The checks that the server makes at the simulator.
         package var checks = Checks.all
         /// The version of the notifications that the simulator posts to the server.
         package var notificationVersions = NotificationVersions.signed
@@ -54,7 +55,7 @@ package struct LocalStack: Sendable {
 
         package enum NotificationVersions: Sendable {
             case signed
-            /// Version 1, in the simulator's `v1Era`.
+            /// Only version 1, which the simulator sends in its `v1Era`.
             case v1
             case both
         }
@@ -81,7 +82,8 @@ package struct LocalStack: Sendable {
         }
     }
 
-    /// Starts both, runs the body, and stops both. Requests in progress are finished first.
+    /// Starts server and simulator, runs the body, and stops both. Requests in progress are
+    /// finished first.
     ///
     /// - Returns: the body's result, or nil if a signal stopped both before the body returned.
     package static func run<Value: Sendable>(
@@ -148,7 +150,7 @@ extension LocalStack {
 }
 
 extension LocalStack.Settings {
-    /// The app with the simulator's shared secret, unless the app has one of its own. Its webhooks
+    /// The app with the simulator's shared secret, unless the app has its own. The app's webhooks
     /// may be on this machine.
     fileprivate var appInForce: AppConfiguration {
         var app = app
@@ -161,8 +163,8 @@ extension LocalStack.Settings {
 }
 
 /// A clock that stands still until there is a simulator, and then follows the simulator's clock.
-/// Needed because the simulator needs the server's address and the server needs a clock, before
-/// either has started.
+/// The server needs a clock, and the simulator needs the server's address, before either has
+/// started.
 final class DeferredClock: Sendable {
     private let source = Mutex<VirtualClock?>(nil)
     private let start: AppStoreDate

@@ -5,9 +5,11 @@ import NIOCore
 /// Sends requests to one of the two servers of a ``LocalStack`` over HTTP, as any program on this
 /// machine could.
 struct LoopbackClient: Sendable {
-    /// The maximum size of an answer, in bytes. A thousand notifications have some fifteen million.
+    /// The maximum size of an answer, in bytes. A thousand notifications have about fifteen
+    /// million.
     static let answerBytesMax = 134_217_728
-    /// The time limit until the answer, in seconds: moving a clock by years takes long.
+    /// The time limit of an answer, in seconds. The simulator needs long to move its clock by
+    /// years.
     static let timeoutSeconds: Int64 = 120
 
     let client: HTTPClient
@@ -26,7 +28,7 @@ struct LoopbackClient: Sendable {
         var json: JSON {
             do { return try JSON(parsing: body) } catch { return .null }
         }
-        /// The problem and its remedy, or else the status.
+        /// The problem and its remedy if the answer contains them, otherwise the status.
         var complaint: String {
             let problem = json
             let words = [problem["detail"]?.string ?? problem["title"]?.string]

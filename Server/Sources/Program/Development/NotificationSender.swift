@@ -25,9 +25,10 @@ struct NotificationSender: Sendable {
 }
 
 extension HTTPClient.Configuration {
-    /// The configuration for posting to a server under test, and for forwarding. Follows no
-    /// redirects. A refused connection fails at once instead of being retried until the timeout,
-    /// because the simulator and the forwarding queue have their own retry schedules.
+    /// The configuration of the client that posts to a server under test, and of the client that
+    /// forwards. Follows no redirects. A refused connection fails immediately instead of being
+    /// retried until the timeout, because the simulator and the forwarding queue have their own
+    /// schedules for retries.
     static var notifications: Self {
         var configuration = Self(redirectConfiguration: .disallow)
         configuration.connectionPool.retryConnectionEstablishment = false

@@ -39,7 +39,7 @@ extension PhoneBackend {
 
     /// Sends a request to the simulator.
     ///
-    /// - Throws: ``Refusal`` if it refuses.
+    /// - Throws: ``Refusal`` if the simulator refuses.
     @discardableResult
     private func simulate(_ path: String, _ body: JSON = [:]) async throws -> JSON {
         let answer = try await settings.simulator.post(path, body)
@@ -53,7 +53,7 @@ extension PhoneBackend {
         return try await reread()
     }
 
-    /// The customer's own subscription, while it runs.
+    /// The customer's own subscription, while it is active.
     private func running() async throws -> BookedPurchase {
         guard let running = try await before().subscription, !running.isOver else {
             throw Refusal(sentence: "There is no subscription.")
@@ -63,17 +63,17 @@ extension PhoneBackend {
 
     private var phonePath: String { "/_sim/devices/\(phone ?? "")" }
 
-    /// Returns when the server has no work left at the present time.
+    /// Returns when the server has no work left at the current time.
     func quiesce() async throws { try await simulate("/_sim/clock", ["advance": "PT0S"]) }
 
     // MARK: - Time
 
-    /// The maximum number of stops, and how many of them are shown.
+    /// The maximum number of stops, and how many of them the page shows.
     private static let (stopsMax, shownStopsMax) = (500, 14)
     private static let stopPause = Duration.milliseconds(150)
 
-    /// Moves the clock, with a stop at each moment at which something happens automatically, so
-    /// that open pages show the events of the whole time.
+    /// Moves the clock. Stops at each moment at which something happens automatically, so that open
+    /// pages show the events of the whole time.
     private func pass(until target: Timestamp) async throws {
         var state = try await reread()
         for stop in 0..<Self.stopsMax {
@@ -98,8 +98,8 @@ extension PhoneBackend {
     /// The App Store's calendar is that of California.
     private static let storeZone = TimeZone(identifier: "America/Los_Angeles") ?? .gmt
 
-    /// A sentence about why renewals have another hour in UTC than before. Returns nil if they have
-    /// the same.
+    /// A sentence that explains why renewals have another hour in UTC than before; nil if they have
+    /// the same hour.
     static func clockChange(from start: Timestamp, to end: Timestamp) -> String? {
         let shift =
             storeZone.secondsFromGMT(for: Date(end)) - storeZone.secondsFromGMT(for: Date(start))
@@ -110,7 +110,8 @@ extension PhoneBackend {
             """
     }
 
-    /// Counted in the App Store's calendar, so that a month later is when a subscription renews.
+    /// The moment after a period in the App Store's calendar, so that a month later is when a
+    /// subscription renews.
     private func date(after period: PhonePeriod) async throws -> Timestamp {
         let now = try await reread().now
         var calendar = Calendar(identifier: .gregorian)
@@ -135,7 +136,7 @@ extension PhoneBackend {
         try await set(clock: due.at)
     }
 
-    /// Hands the phone to the next person. All other people stay as they are.
+    /// Gives the phone to the next person. All other people keep their state.
     private func startOver() async throws {
         if device.sharesWithFamily { try await leaveFamily() }
         let left = Self.people.drop { $0 != customer }.dropFirst()
@@ -160,8 +161,8 @@ extension PhoneBackend {
         var order = [JSON.Member("product_id", .string(product))]
         order.append(JSON.Member("choice", .string(choice)))
         if device.seats > 1 { order.append(JSON.Member("seats", .integer(Int64(device.seats)))) }
-        // With the token, the purchase belongs to her from the beginning: Apple's notification may
-        // arrive before the app's post.
+        // With the token, the purchase belongs to her from the beginning, even if Apple's
+        // notification arrives before the app's post.
         if let token = try await accountToken() {
             order.append(JSON.Member("app_account_token", .string(token)))
         }
@@ -174,8 +175,8 @@ extension PhoneBackend {
         }
     }
 
-    /// The token that the app sets at each purchase, which it gets from the server. Nil if the
-    /// app's tokens identify something else.
+    /// The token that the app gets from the server and sets at each purchase. Nil if the app's
+    /// tokens identify something else.
     private func accountToken() async throws -> String? {
         if let token { return token }
         let path = "\(Paths.customer(customer))/account_token"
@@ -186,7 +187,7 @@ extension PhoneBackend {
         return token
     }
 
-    /// The app posts its purchase, and finishes the transaction when the server has it.
+    /// Posts the purchase, and finishes the transaction when the server has stored it.
     private func post(bought: JSON) async throws {
         let signed = [bought["signed_transaction"]].compactMap { $0 }
         let answer = try await post(signed, intent: "purchase", by: "phone")
@@ -285,7 +286,7 @@ extension PhoneBackend {
         let restored = try await simulate("/_sim/devices/\(device)/restore")
         let signed = restored["signed_transactions"]?.array ?? []
         guard !signed.isEmpty else {
-            // An app that posts automatically shows nothing if there is nothing.
+            // An app that posts automatically says nothing if there is nothing to post.
             if intent == "restore" { say("There is nothing to restore.", by: who) }
             return nil
         }
@@ -299,7 +300,7 @@ extension PhoneBackend {
         if let answer { try explain(answer) }
     }
 
-    /// Adds an explanation of the server's answer to a restore.
+    /// Adds a sentence that explains the server's answer to a restore.
     private func explain(_ answer: LoopbackClient.Answer) throws {
         guard answer.isSuccess else {
             let code = answer.json["code"]?.string

@@ -3,16 +3,17 @@ import Dashboard
 import Foundation
 import PerennialContract
 
-// The group that the customer pays for. The development app has no sign-in, so no app can prove who
-// its user is: its own server sends the requests, with the secret key.
+// The group for which the customer pays. The development app has no sign-in, so it cannot prove who
+// its user is. Its own server therefore sends the requests, with the secret key.
 
 extension PhoneBackend {
-    /// The people who join, one after the other, each with their own phone.
+    /// The people who join one after the other, each with their own phone.
     static let friends = [other, "carl", "dave", "eva", "finn"]
 
     // MARK: - Reading
 
-    /// Reads the group of a subscription that was bought in seats. Nil if it has none.
+    /// Reads the group of a subscription that was bought in seats; nil if the subscription has no
+    /// group.
     func group(of subscription: BookedPurchase?) async throws -> PhoneGroup? {
         guard let subscription, !subscription.isOver, subscription.seats != nil else { return nil }
         let answer = try await settings.secret.get(
@@ -46,7 +47,7 @@ extension PhoneBackend {
         return tiers
     }
 
-    /// The query that names the customer on whose behalf a request is made.
+    /// The query that names the customer for whom the request is sent.
     private func speaker(_ id: String) -> String { "customer_id=\(Paths.percentEncoded(id))" }
 
     // MARK: - Acts
@@ -80,7 +81,8 @@ extension PhoneBackend {
 
     /// Ends a claim.
     ///
-    /// - Parameter isLeft: whether the member gives it back; otherwise the purchaser takes it.
+    /// - Parameter isLeft: whether the member gives the seat back; otherwise the purchaser takes it
+    ///   back.
     func release(_ claim: String, isLeft: Bool, _ state: PhoneState) async throws {
         guard let member = state.group?.members.first(where: { $0.claimID == claim }) else {
             throw Refusal(sentence: "Nobody in the group has this seat.")

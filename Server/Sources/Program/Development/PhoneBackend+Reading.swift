@@ -6,12 +6,12 @@ import PerennialContract
 // Reads everything that the page shows, from the simulator's routes and from the server's API.
 
 extension PhoneBackend {
-    /// Hours from the request of a refund to Apple's decision.
+    /// How many hours after the request of a refund Apple decides.
     static let refundHours: Int64 = 48
     /// The maximum number of events that are read at once.
     private static let eventsMax = 500
 
-    /// Switches the phone on, with a customer whom the server knows from this world or not at all.
+    /// Switches the phone on. Its customer is known to the server from this world or not at all.
     func switchOn() async throws {
         guard phone == nil else { return }
         for name in Self.people {
@@ -24,7 +24,7 @@ extension PhoneBackend {
         throw Refusal(sentence: "All people of the cast have been used. Start with --fresh.")
     }
 
-    /// The cast, and then numbered names.
+    /// The names of the cast, and then names with numbers.
     static var people: [String] { cast + (2...peopleMax).map { "\(cast[0])-\($0)" } }
 
     func addDevice(of account: String) async throws -> String {
@@ -98,7 +98,7 @@ extension PhoneBackend {
 
     private static let shownMembers: Set = ["customer_id", "as_of", "entitlements", "wallets"]
 
-    /// The members of a customer that the page shows, as the server has sent them.
+    /// The members of the server's answer about a customer that the page shows, unchanged.
     private static func excerpt(of customer: JSON) -> String {
         let members = (customer.members ?? []).filter { shownMembers.contains($0.key) }
         return String(decoding: JSON.object(members).bytes(isIndented: true), as: UTF8.self)
@@ -128,7 +128,8 @@ extension PhoneBackend {
     // MARK: - The shop
 
     /// The subscriptions that give one entitlement, shortest period first, and the one-time
-    /// products. Products that do not renew are left out: they have no state of their own.
+    /// products. Leaves out products that do not renew but end, because the page cannot show their
+    /// state.
     private func products(
         in shop: JSON, _ tiers: [String: [PhoneProduct.SeatTier]]
     ) -> [PhoneProduct] {

@@ -5,9 +5,9 @@ extension PhoneBackend {
     /// The clients of the simulator and server, and the entitlements of each product.
     struct Settings: Sendable {
         var simulator: LoopbackClient
-        /// The client with the app key: the app on the phone.
+        /// The client with the app key, which stands for the app on the phone.
         var app: LoopbackClient
-        /// The client with the secret key: the developer's own server.
+        /// The client with the secret key, which stands for the developer's own server.
         var secret: LoopbackClient
         /// The products that give each entitlement.
         var entitlements: [String: Set<String>]
@@ -29,8 +29,8 @@ extension PhoneBackend {
                 })
         }
 
-        /// Among the entitlements of a product, the one that the fewest other products give; if
-        /// there are several, the first by name.
+        /// The entitlement of a product that the fewest other products give. If there are several,
+        /// the first by name.
         func chiefEntitlement(of product: String) -> String? {
             let own = entitlements.filter { $0.value.contains(product) }
             return own.min { ($0.value.count, $0.key) < ($1.value.count, $1.key) }?.key

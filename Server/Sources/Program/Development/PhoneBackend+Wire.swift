@@ -2,11 +2,11 @@ import AppStoreFormats
 import Dashboard
 import PerennialContract
 
-// The log of messages: from the phone and from Apple, and what the server did with each.
+// The log of messages from the phone and from Apple, with what the server did with each.
 
 extension PhoneBackend {
-    /// Adds everything new since the last reading: the phone's own lines, Apple's notifications
-    /// about the customer, and the events. Everything in one minute is one entry.
+    /// Adds everything that is new since the last reading: the phone's own lines, Apple's
+    /// notifications about the customer, and the events. All messages of one minute are one entry.
     func follow(_ notifications: [JSON], at now: Timestamp) {
         var groups: [Int64: [WireEntry.Line]] = [:]
         func add(_ line: WireEntry.Line, _ at: Timestamp) {
@@ -29,7 +29,7 @@ extension PhoneBackend {
         wire = Array(wire.prefix(WireEntry.countMax))
     }
 
-    /// Whether it is about the customer, or about the other customer's share, and is new.
+    /// Whether the notification is new, and about the customer or the other customer's share.
     private func isNew(_ notification: JSON) -> Bool {
         guard let id = notification["uuid"]?.string, let account = notification["account"]?.string,
             account == customer || account == Self.other && otherPhone != nil
@@ -49,14 +49,14 @@ extension PhoneBackend {
             result: Self.result(of: notification))
     }
 
-    /// The result of its latest delivery attempt.
+    /// The result of the notification's last delivery attempt.
     private static func result(of notification: JSON) -> String {
         guard let attempt = notification["attempts"]?.array?.last else { return "not sent yet" }
         guard let status = attempt["status"]?.integer else { return "no answer" }
         return (200..<300).contains(status) ? "\(status), kept" : "\(status)"
     }
 
-    /// A request for consumption information begins the wait for Apple's decision.
+    /// When Apple requests consumption information, begins the wait for Apple's decision.
     private func followRefund(_ notification: JSON, _ at: Timestamp) {
         guard notification["account"]?.string == customer else { return }
         switch notification["type"]?.string {

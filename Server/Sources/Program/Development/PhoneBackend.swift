@@ -3,20 +3,19 @@ import Dashboard
 import Foundation
 import PerennialContract
 
-/// Plays the phone of `perennial dev`: turns each action on its page into requests to the
+/// Plays the phone of `perennial dev`. Turns each action on the phone's page into requests to the
 /// simulator's routes and to the server's API, and reads from both everything that the page shows.
-/// All requests use HTTP, so that the page shows nothing that a developer could not see or do
-/// themselves.
+/// All requests use HTTP, so a developer could see and do everything themselves.
 ///
 /// Actions are carried out one after the other. The phone's state is in memory only, like the
 /// simulated world.
 actor PhoneBackend {
-    /// The people who use the phone, one after the other: starting over brings the next one.
+    /// The people who use the phone, one after the other. Each new start brings the next person.
     static let cast = [
         "anna", "cleo", "dora", "emma", "frida", "greta", "hana", "ida", "jana", "kira", "lena",
         "mara", "nora", "olga", "paula", "rosa", "sara", "tilda", "vera", "wilma",
     ]
-    /// The maximum number of people that are tried when the user starts over.
+    /// How many people are tried at most when the user starts over.
     static let peopleMax = 1000
     /// Another customer, with his own phone, and a member of the family.
     static let other = "ben"
@@ -77,8 +76,8 @@ actor PhoneBackend {
         return try await reread()
     }
 
-    /// Reads everything again if something else has moved the clock or changed the customer: a
-    /// developer in a terminal, or another page.
+    /// Reads everything again if something else has moved the clock or changed the customer, such
+    /// as a developer at a terminal or another page.
     func refresh() async throws {
         if let readAt, ContinuousClock.now - readAt < Self.refreshPause { return }
         await turns.lock()
@@ -117,7 +116,7 @@ actor PhoneBackend {
         (eventCursor, shownEventCount) = (nil, 0)
     }
 
-    /// The simulator does not know the customer.
+    /// The simulator has a new world, in which the customer does not exist.
     struct NewWorld: Error {}
 
     /// Why an action was not carried out.

@@ -1,7 +1,7 @@
 import Dashboard
 import Synchronization
 
-/// The phone's pages that are open in browsers. Each gets the changed pieces.
+/// The phone's pages that are open in browsers. Each page gets the pieces that have changed.
 final class PhonePages: Sendable {
     /// The maximum number of pages that are open at a time.
     static let countMax = 50

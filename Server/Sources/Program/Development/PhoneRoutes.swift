@@ -12,9 +12,10 @@ import ServiceLifecycle
 struct PhoneRoutes: Sendable {
     /// The maximum size of a form, in bytes.
     static let formBytesMax = 16_384
-    /// An open page gets an empty message after this time, to keep the connection alive.
+    /// How long an open page gets no message until it gets an empty one, which keeps the connection
+    /// alive.
     static let commentPause = Duration.seconds(15)
-    /// How often open pages check for changes that they have not caused.
+    /// How often an open page checks for changes that it has not caused.
     static let refreshPause = Duration.seconds(1)
 
     let phone: DeferredPhone
@@ -64,7 +65,8 @@ struct PhoneRoutes: Sendable {
         return Response(dashboardPage: PhonePage(state).html(in: frame))
     }
 
-    /// Carries out an action. A script gets the resulting pieces of the page; a form gets the page.
+    /// Carries out an action. The answer to a script is the changed pieces; the answer to a form is
+    /// the page.
     @Sendable private func act(_ request: Request, _ backend: PhoneBackend) async throws -> Response
     {
         let body = try await request.body.collect(upTo: Self.formBytesMax)
@@ -111,7 +113,7 @@ struct PhoneRoutes: Sendable {
     private static func refresh(_ backend: PhoneBackend) async throws {
         while true {
             try await Task.sleep(for: refreshPause)
-            // The next action reports the problem.
+            // A problem is reported by the next action.
             try? await backend.refresh()
         }
     }
@@ -123,7 +125,7 @@ struct PhoneRoutes: Sendable {
         }
     }
 
-    /// One message for each piece; a comment if there is none.
+    /// One message for each piece, or a comment if there is no piece.
     private static func messages(_ pieces: [PhonePiece]) throws -> String {
         guard !pieces.isEmpty else { return ": nothing new\n\n" }
         // JSON that is not indented contains no line break.

@@ -25,7 +25,8 @@ struct SimulatorHost: Service {
                 try await HTTPListener(app: app, host: host, port: port, flag: flag).run()
             }
             tasks.addTask { await cancelWhenGracefulShutdown { await simulator.runClock() } }
-            // Not `waitForAll`, which would wait for the clock even if the port cannot be opened.
+            // Does not use `waitForAll`, which would wait for the clock even if the port cannot be
+            // opened.
             while try await tasks.next() != nil {}
         }
     }

@@ -1,4 +1,5 @@
-/// The first commands to try. They can be pasted unchanged; the README shows the same commands.
+/// The first commands for a new user to try. They can be pasted unchanged. The README shows the
+/// same commands.
 package enum Tour {
     package static func commands(
         serverPort: Int = 8080, simulatorPort: Int = 8090, key: String = "pk_dev_birds"

@@ -3,9 +3,9 @@ import Foundation
 import Simulator
 import Yams
 
-/// Settings of a simulated world that a `.storekit` file cannot contain: a YAML file with the
+/// Settings of a simulated world that a `.storekit` file cannot contain. The YAML file has the
 /// fields of `POST /_sim/reset`. Its `shop` may be the path of a `.storekit` file, relative to the
-/// file's folder.
+/// folder of the YAML file.
 struct WorldFile {
     /// The maximum size of a file, in bytes.
     static let bytesMax = 1_048_576
@@ -58,8 +58,8 @@ struct WorldFile {
         return json
     }
 
-    /// Converts YAML to JSON. Unquoted words become null, booleans, or numbers if they look like
-    /// that; dates stay strings.
+    /// Converts YAML to JSON. Unquoted words become null, booleans or numbers if they have that
+    /// form; dates stay strings.
     private static func json(_ node: Node, depth: Int) throws -> JSON {
         guard depth < depthMax else {
             throw StartFailure("The file is nested too deeply.", remedy: "Use less nesting.")

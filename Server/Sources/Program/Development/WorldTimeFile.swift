@@ -2,20 +2,20 @@ import AppStoreFormats
 import Simulator
 import Synchronization
 
-/// Saves the virtual time of a development world before the clock advances to it. So the database
-/// never contains anything later than the start of the next world.
+/// Saves the virtual time of a development world before the clock advances. So the database never
+/// contains anything later than the start of the next world.
 final class WorldTimeFile: Sendable {
     private let shop: DevShop
     private let saved: Mutex<DevShop.World>
 
-    /// - Parameter world: the world that has been saved already.
+    /// - Parameter world: the world that is already saved.
     init(_ world: DevShop.World, in shop: DevShop) {
         self.shop = shop
         saved = Mutex(world)
     }
 
-    /// Saves the time if it is later than the saved one. Time can go back with a new world, but the
-    /// database still has later data.
+    /// Saves the time if it is later than the saved time. A new world can set the time back, but
+    /// the database still contains later data.
     func save(until moment: AppStoreDate) throws {
         try saved.withLock { kept in
             var later = kept

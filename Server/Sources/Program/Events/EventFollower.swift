@@ -2,26 +2,27 @@ import Engine
 import Ledger
 import Storage
 
-/// Reads an app's log as it grows: page after page, and a check each second if there is none. It
-/// stores only a cursor, so it never misses or repeats an event, whatever happens to a server.
+/// Reads an app's log as it grows, page after page. If there are no new events, it checks again
+/// each second. The cursor is its only state, so it never misses or repeats an event, even if
+/// servers stop.
 struct EventFollower: Sendable {
     /// The pause between two checks of a log without new events.
     static let lookPause = Duration.seconds(1)
     /// The maximum number of events that are read at once.
     static let pageMax = 100
-    /// The maximum number of failed checks in a row, while the database does not respond: about an
-    /// hour.
+    /// The maximum number of failed checks in a row while the database does not respond. They take
+    /// about an hour.
     static let failuresMax = 3_600
 
     let engine: Engine
     let app: AppID
-    /// Only the events of this customer.
+    /// If set, only the events of this customer are read.
     var customer: CustomerID?
 
-    /// Passes each event on, in order, until the task is cancelled. Returns the cursor after the
-    /// last one.
+    /// Passes on each event, in order, until the task is cancelled. Returns the cursor after the
+    /// last event.
     ///
-    /// - Parameter place: the cursor to begin after. Nil for the first event.
+    /// - Parameter place: the cursor after which to begin; nil for the first event.
     /// - Throws: ``StartFailure`` if the cursor does not belong to this log, or if the database
     ///   does not respond for too long. Rethrows the closure's errors.
     func run(

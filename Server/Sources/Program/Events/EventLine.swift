@@ -30,7 +30,7 @@ struct EventLine {
         }
     }
 
-    /// Writes the line at once, even to a pipe.
+    /// Writes the line immediately, even if standard output is a pipe.
     func print(as format: Format) throws {
         try FileHandle.standardOutput.write(contentsOf: Data((try text(as: format) + "\n").utf8))
     }

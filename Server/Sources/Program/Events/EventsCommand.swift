@@ -36,7 +36,7 @@ struct EventsFollowCommand: AsyncParsableCommand {
     func run() async throws {
         try await Outcome.reportingFailures {
             let begin = try place()
-            // Untrapped, a signal would end the process in the middle of a line.
+            // If the signals were not trapped, they would end the process in the middle of a line.
             let signals = await UnixSignalsSequence(trapping: .sigint, .sigterm)
             let assembly = try await options.assembly(for: .inspecting)
             defer { assembly.database.close() }

@@ -5,12 +5,12 @@ import Ledger
 enum ImportKind: String, CaseIterable, Sendable {
     /// App receipts, or transaction receipts, in Base64.
     case receipts
-    /// The ids of purchases' original transactions.
+    /// The ids of the original transactions of purchases.
     case originalTransactionIDs = "original-transaction-ids"
     /// The transactions of RevenueCat's "Scheduled Data Exports".
     case revenueCat = "revenuecat-export"
 
-    /// The columns to read, with the names that each may have.
+    /// The columns to read, with the names under which each may appear.
     fileprivate var columns: [Column: [String]] {
         switch self {
         case .receipts:
@@ -32,7 +32,7 @@ enum ImportKind: String, CaseIterable, Sendable {
     /// The name of the column with the customer id.
     var customerColumn: String { columns[.customer]?.first ?? "" }
 
-    /// The order of the columns if the first line is not a header.
+    /// The possible orders of the columns if the first line is not a header.
     fileprivate var usualColumns: [[Column]] {
         switch self {
         case .receipts: [[.receipt], [.customer, .receipt]]
@@ -71,24 +71,23 @@ struct UnusableRow: Error, Hashable, Sendable {
     static let notUTF8 = UnusableRow(reason: "not UTF-8; convert the file first")
 }
 
-/// Which column of a file contains what.
+/// Where each value is in the rows of a file.
 struct ImportColumns: Sendable {
     let kind: ImportKind
-    /// The environment of rows that do not name one.
+    /// The environment of rows that name none.
     let environment: Environment
     /// Whether the first row is a header.
     let hasHeader: Bool
-    /// The names in the header, if there are several and none is a customer column. Otherwise
-    /// empty.
+    /// The names in the header if there are several but none is a customer column; otherwise empty.
     let namesWithoutCustomer: [String]
     private let places: [Column: Int]
 
     /// RevenueCat's names for Apple's stores.
     private static let stores: Set = ["app_store", "mac_app_store"]
-    /// The prefix of RevenueCat's own ids, for customers without an id from the app.
+    /// The prefix of the ids that RevenueCat makes for customers without an id from the app.
     private static let anonymousPrefix = "$RCAnonymousID:"
 
-    /// - Parameter first: the file's first row. Nil for JSON, which names each value.
+    /// - Parameter first: the file's first row; nil for JSON, which names each value.
     /// - Throws: ``UnusableRow`` if a required column is missing.
     init(
         _ kind: ImportKind, first: [String]?, in environment: Environment
@@ -179,8 +178,8 @@ struct ImportColumns: Sendable {
         }
     }
 
-    /// Chooses the customer id: of the two ids, the one that the app assigned counts. If the app
-    /// assigned both, they are aliases of one customer.
+    /// Reads a row of RevenueCat's file. Of its two ids, the id that the app assigned is the
+    /// customer's. If the app assigned both, they are aliases of one customer.
     private func revenueCatRow(
         customer: String?, original: String?, number: String?, store: String?, isSandbox: String?
     ) throws(UnusableRow) -> ImportRow {

@@ -13,10 +13,11 @@ struct ImportReport {
     /// The number of bytes written.
     private(set) var bytes: Int64
 
-    /// Opens the report, and cuts off the lines of rows that will be read again. A file that is not
-    /// a report is rejected and not changed.
+    /// Opens the report, and cuts off the lines about rows that will be read again. A file that is
+    /// not a report is refused and not changed.
     ///
-    /// - Parameter bytes: the size of the part about rows already read. 0 starts a new report.
+    /// - Parameter bytes: the size of the part about rows that were already read; 0 for a new
+    ///   report.
     init(url: URL, keeping bytes: Int64) throws {
         self.url = url
         if !FileManager.default.fileExists(atPath: url.path) {
@@ -45,7 +46,7 @@ struct ImportReport {
         }
     }
 
-    /// Appends rows. They are on disk when this returns.
+    /// Appends rows. They are on disk when the function returns.
     mutating func add(_ rows: [(line: Int64, customer: String?, reason: String)]) throws {
         guard !rows.isEmpty else { return }
         try add(

@@ -6,8 +6,8 @@ import Ledger
 import Storage
 
 /// One pass through a file, batch by batch. Each batch is recorded, together with the position in
-/// the file, before the next one begins. After an interruption at any point, the import continues
-/// from the last recorded batch. Rows that are read again change nothing.
+/// the file, before the next batch begins. After an interruption, the import continues from the
+/// last recorded batch. Rows that are read again change nothing.
 struct ImportRun {
     /// The maximum number of rows in a batch.
     static let batchRowsMax = 200
@@ -16,15 +16,15 @@ struct ImportRun {
     /// The maximum number of rows processed concurrently.
     static let rowsAtOnce = 64
     static let chunkBytes = 65_536
-    /// The maximum number of attempts for one row. After them the import stops; it can be continued
-    /// later.
+    /// The maximum number of attempts for one row. If all fail, the import stops and can be
+    /// continued later.
     static let attemptsMax = 10
     /// The pauses between attempts.
     private static let pauses = ExponentialBackoff(first: .seconds(1), longest: .seconds(60))
-    /// How often Apple may ask to wait for one row. Waiting is limited separately because other
+    /// How often Apple may ask to wait for one row. Such waits have a separate limit, because other
     /// programs use the same rate limit.
     static let restsMax = 200
-    /// The number of bytes at each end of a file that identify it.
+    /// The file is identified by this number of bytes at its start and at its end.
     private static let markBytes = 1_048_576
 
     var engine: Engine
@@ -32,20 +32,21 @@ struct ImportRun {
     var kind: ImportKind
     var file: URL
     var report: URL
-    /// The environment of rows that do not name one.
+    /// The environment of rows that name none.
     var environment = Ledger.Environment.production
-    /// Reports the result of each row without requests and without changes.
+    /// Whether to report only the expected result of each row, without requests and without
+    /// changes.
     var isTrial = false
-    /// Starts from the beginning, even if the file was imported before.
+    /// Whether to start from the beginning, even if the file was imported before.
     var isAnew = false
-    /// Accepts a file without a customer column. Its purchases get no owner.
+    /// Whether to accept a file without a customer column. Its purchases get no owner.
     var isWithoutCustomers = false
     /// Called after each batch.
     var progress: @Sendable (_ position: ImportPosition, _ bytesTotal: Int64) -> Void = { _, _ in }
     var sleep: @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) }
 
-    /// Reads the file to its end. Returns the final position, including the rows of earlier runs,
-    /// and how many rows used by this run named no customer.
+    /// Reads the file to its end. Returns the final position, which counts the rows of earlier
+    /// runs, and how many usable rows of this run named no customer.
     func run() async throws -> (position: ImportPosition, nameless: Int64) {
         let handle: FileHandle
         do { handle = try FileHandle(forReadingFrom: file) } catch {
@@ -76,8 +77,8 @@ struct ImportRun {
         return (position, nameless)
     }
 
-    /// Requires a customer column: if the column had another name, all purchases would get no
-    /// owner.
+    /// Throws if there is no customer column. Perhaps the column has another name, and then all
+    /// purchases would get no owner.
     private func requireCustomers(_ columns: ImportColumns) throws(StartFailure) {
         let names = columns.namesWithoutCustomer
         guard !names.isEmpty else { return }
@@ -89,11 +90,11 @@ struct ImportRun {
                 + "purchases have no customer until a device posts them.")
     }
 
-    /// Limits for quoting a header in a message.
+    /// How many names of a header a message quotes, and how long they may be.
     private static let namesShownMax = 20
     private static let nameCharactersMax = 40
 
-    /// Makes sure that the report does not overwrite the import file.
+    /// Throws if the report would overwrite the imported file.
     private func requireReportApart() throws(StartFailure) {
         guard let read = FileStatus(path: file.path), let written = FileStatus(path: report.path),
             read.isSameFile(as: written)
@@ -144,8 +145,8 @@ struct ImportRun {
         var reason: String?
     }
 
-    /// Processes rows concurrently, but rows with the same evidence one after the other, so that
-    /// the first customer in the file gets the purchase.
+    /// Processes rows concurrently, except that rows with the same evidence are processed one after
+    /// the other. So the first customer in the file gets the purchase.
     private func outcomes(
         of batch: [RowReader.Row], _ columns: ImportColumns
     ) async throws -> [Outcome] {
@@ -291,7 +292,7 @@ struct ImportRun {
             while !isAtEnd, ready.count < ImportRun.batchRowsMax,
                 ready.reduce(0, { $0 + $1.weight }) < ImportRun.batchBytesMax
             {
-                // Frees Foundation's data right away instead of at the end.
+                // Frees Foundation's data immediately instead of at the end of the import.
                 let chunk = try autoreleased {
                     Array(try handle.read(upToCount: ImportRun.chunkBytes) ?? Data())
                 }
@@ -319,7 +320,7 @@ struct ImportRun {
 }
 
 extension RowReader.Row {
-    /// The size of the row's contents in bytes.
+    /// The size of the row's contents, in bytes.
     fileprivate var weight: Int {
         switch content {
         case .fields(let fields): fields.reduce(0) { $0 + $1.utf8.count }

@@ -1,18 +1,19 @@
 import Engine
 
-/// Splits the bytes of a file into rows as they arrive: CSV according to RFC 4180, or one JSON
-/// object per line. Never has more than one row in memory.
+/// Splits the bytes of a file into rows as they arrive: CSV by RFC 4180, or one JSON object on each
+/// line. Never has more than one row in memory.
 ///
-/// In CSV, fields are separated by comma, semicolon, or tab, whichever the first line uses. A
+/// In CSV, fields are separated by commas, semicolons or tabs, whichever the first line uses. A
 /// quoted field may contain line ends, and quotes written twice. A row longer than ``rowBytesMax``
-/// is skipped up to the next line end and reported.
+/// is reported and skipped up to the next line end.
 struct RowReader {
-    /// Enough for the largest app receipt in Base64, with room for the other fields.
+    /// The maximum size of a row: enough for the largest app receipt in Base64 and the other
+    /// fields.
     static let rowBytesMax = PurchaseEvidence.bytesMax
     static let fieldsMax = 500
 
     struct Row: Hashable, Sendable {
-        /// The line of its first byte, counted from 1.
+        /// The line of the row's first byte, counted from 1.
         var line: Int64
         /// The bytes of the file up to the end of this row.
         var bytesRead: Int64
@@ -22,13 +23,14 @@ struct RowReader {
 
     enum Content: Hashable, Sendable {
         case fields([String])
-        /// One line that should be a JSON object.
+        /// A line that should be a JSON object.
         case json([UInt8])
         case tooLong
-        /// Not decoded, because invalid bytes would all become the same replacement character, and
-        /// different customers could get the same id.
+        /// A row with invalid UTF-8. It is not decoded: all invalid bytes would become the same
+        /// replacement character, and different customers could get the same id.
         case notUTF8
-        /// The field continues to the end of the file, so the rows within it are not read.
+        /// A quoted field that continues to the end of the file, so the rows within it are not
+        /// read.
         case unclosedQuote(inLine: Int64)
     }
 
@@ -53,16 +55,16 @@ struct RowReader {
         case fieldStart
         case plain
         case quoted
-        /// After a quote within a quoted field: either the end of the field or the first of two
-        /// quotes.
+        /// After a quote within a quoted field. The quote either ends the field or is the first of
+        /// two.
         case quoteSeen
         /// Skipping a row that is too long.
         case skipping
     }
 
     /// - Parameters:
-    /// - bytesRead: the position in the file of the first byte that will be added. It must be the
-    ///   start of a row.
+    /// - bytesRead: the position in the file of the first byte that will be added. A row must start
+    ///   there.
     /// - linesRead: the number of lines before that position.
     init(_ shape: Shape, bytesRead: Int64 = 0, linesRead: Int64 = 0) {
         self.shape = shape
@@ -82,10 +84,10 @@ struct RowReader {
         return rows
     }
 
-    /// Returns the row that ends with the file. Nil if there is none.
+    /// Returns the row that ends with the file; nil if there is none.
     mutating func finish() -> Row? {
         guard rowBytes > 0 else { return nil }
-        // A line end within quotes has been counted already.
+        // A line end within quotes was already counted.
         if state != .quoted || field.last != UInt8(ascii: "\n") { linesRead += 1 }
         return row()
     }
@@ -135,8 +137,8 @@ struct RowReader {
         state = .fieldStart
     }
 
-    /// Whether a byte belongs to the UTF-8 byte order mark, which some programs write at the start
-    /// of a file.
+    /// Whether a byte belongs to the byte order mark of UTF-8, with which some programs begin a
+    /// file.
     private func isByteOrderMark(_ byte: UInt8) -> Bool {
         let mark: [UInt8] = [0xEF, 0xBB, 0xBF]
         return bytesRead <= mark.count && rowBytes == 0 && byte == mark[Int(bytesRead) - 1]

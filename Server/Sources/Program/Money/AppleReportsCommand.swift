@@ -12,7 +12,7 @@ struct AppleReportsCommand: AsyncParsableCommand {
         subcommands: [AppleReportsImportCommand.self, AppleReportsFetchCommand.self])
 }
 
-/// Fetches the report files that are due and missing, as a server does by itself.
+/// Fetches the report files that are due and missing, as a server does automatically.
 struct AppleReportsFetchCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "fetch", abstract: "Fetch the report files that are due and missing.",
@@ -39,7 +39,7 @@ struct AppleReportsFetchCommand: AsyncParsableCommand {
         }
     }
 
-    /// Fetches until nothing is left that can be fetched.
+    /// Fetches until no file is left that can be fetched.
     private func fetch(_ app: AppID, by engine: Engine) async throws {
         var leftOut: Set<String> = []
         var troubles: [String] = []
@@ -74,9 +74,9 @@ struct AppleReportsImportCommand: AsyncParsableCommand {
         commandName: "import", abstract: "Read report files and store them.",
         discussion: "A file that cannot be read as a whole is refused. docs/apple-reports.md.")
 
-    /// The maximum size of a file as it is downloaded, in bytes.
+    /// The maximum size of a downloaded file, in bytes.
     static let fileBytesMax = 67_108_864
-    /// The maximum size of its content, in bytes.
+    /// The maximum size of a file's decompressed content, in bytes.
     static let contentBytesMax = 268_435_456
 
     @Argument(help: "Files as Apple sends them, .gz or decompressed.") var files: [String]
@@ -127,7 +127,7 @@ struct AppleReportsImportCommand: AsyncParsableCommand {
         }
     }
 
-    /// A sentence about whether the file counts now, if another one did before.
+    /// A sentence that says whether the file counts now, if another file counted before.
     static func standing(of done: AppleReportImport) -> String {
         guard done.isCompared else { return ", stored: only daily sales files are compared" }
         if let other = done.displacedBy { return ", stored: \(other) counts for all regions" }

@@ -4,7 +4,8 @@ import Ledger
 enum DayRange {
     /// Reads the first and the last day, counted from 1970-01-01.
     ///
-    /// - Throws: ``StartFailure`` if one is missing, is no day, or if they are not in order.
+    /// - Throws: ``StartFailure`` if a day is missing or invalid, or if the last is before the
+    ///   first.
     static func days(from: String?, to: String?) throws(StartFailure) -> ClosedRange<Int64> {
         guard let from, let to else {
             throw StartFailure(

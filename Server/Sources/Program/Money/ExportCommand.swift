@@ -90,7 +90,8 @@ struct ExportCommand: AsyncParsableCommand {
         }
     }
 
-    /// The reader may close the pipe early, as `head` does, and a disk may be full.
+    /// Writes a part of the table. The reader may close the pipe early, as `head` does, or the disk
+    /// may be full.
     private static func write(_ text: String) throws {
         do { try FileHandle.standardOutput.write(contentsOf: Data(text.utf8)) } catch {
             throw StartFailure(

@@ -4,7 +4,7 @@ import CZlib
 enum Gzip {
     /// Why compressed bytes cannot be read.
     enum Defect: Error, Hashable {
-        /// They are damaged, or end too early.
+        /// The bytes are damaged or end too early.
         case damaged
         case tooLarge(bytesMax: Int)
     }

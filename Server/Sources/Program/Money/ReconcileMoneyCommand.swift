@@ -15,7 +15,7 @@ struct ReconcileMoneyCommand: AsyncParsableCommand {
             there is no file of these days at all.
             """)
 
-    /// The maximum number of days compared at once: the files of a year are in memory.
+    /// The maximum number of days in one comparison, because all their files are in memory.
     private static let daysMax = 366
 
     @Option(help: "The first day, such as 2026-11-01.") var from: String

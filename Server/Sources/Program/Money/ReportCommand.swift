@@ -62,7 +62,7 @@ struct ReportCommand: AsyncParsableCommand {
         }
     }
 
-    /// Warnings that JSON has members for, and that a CSV table cannot contain.
+    /// Warnings about facts that JSON has members for, but that a CSV table cannot contain.
     static func warnings(about result: ReportResult) -> [String] {
         let currencies = result.report.unconverted.joined(separator: ", ")
         let filling = "rows of earlier purchases are still being derived: numbers will grow."

@@ -3,10 +3,10 @@ import Ledger
 import PerennialContract
 import Reports
 
-/// The output of `reconcile money`: for each report, first possibly missing money, then the
-/// explained differences, then the sums.
+/// The output of `reconcile money`. For each report, it lists first money that may be missing, then
+/// the explained differences, then the sums.
 struct SalesComparisonText {
-    /// The maximum number of a report's differences that are listed without `--all`.
+    /// How many differences of a report are listed without `--all`.
     static let linesUsual = 200
 
     var linesMax = Self.linesUsual
@@ -51,8 +51,8 @@ struct SalesComparisonText {
 
     // MARK: - Differences
 
-    /// Possibly missing money comes first. Differences explained by a missing file or another app
-    /// are one line for each day or product.
+    /// Lists the differences. Money that may be missing comes first. Differences that a missing
+    /// file or another app explains are one line for each day or product.
     private func list(_ differences: [SalesDifference]) -> [String] {
         let isGrouped = linesMax < Int.max
         let missing = differences.filter { isGrouped && $0.cause == .fileMissing }

@@ -2,7 +2,7 @@ import Foundation
 import Storage
 import StorageSQLite
 
-/// A copy of a SQLite database in one file, made and then verified.
+/// A copy of a SQLite database in one file, which is verified after it is made.
 struct BackupCopy {
     let source: SQLiteFile
 
@@ -17,7 +17,7 @@ struct BackupCopy {
     /// The time between two reports.
     private static let reportPause = Duration.seconds(2)
 
-    /// Makes the copy at a path where no file exists, and verifies it. Until it is verified, it has
+    /// Makes the copy at a path where no file exists, and verifies it. Until then the file has
     /// another name, so that a partial copy is never mistaken for a backup.
     ///
     /// - Throws: ``StartFailure``. Then no file is left behind.
@@ -82,7 +82,7 @@ struct BackupCopy {
     /// Verifies a copy and returns its contents.
     ///
     /// - Parameter before: the contents of the source before the copy was made. Documents and
-    /// events are only ever added, so the copy must not have fewer.
+    ///   events are never removed, so the copy must not have fewer.
     static func verified(
         _ copy: SQLiteFile, after before: DatabaseContents
     ) async throws -> DatabaseContents {

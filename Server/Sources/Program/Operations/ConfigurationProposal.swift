@@ -3,16 +3,17 @@ import Foundation
 import HTTPServer
 import Ledger
 
-/// A configuration that an operator has pasted, to see what it would change. It is read like the
-/// file that it would replace, with one difference: an app may only name files, folders and
-/// variables that the same app names at present. Otherwise an operator could find out what exists
-/// on this machine, and data of other apps that they may not see.
+/// A configuration that an operator has pasted to see what it would change. It is read like the
+/// file that it would replace, with one difference: an app may name only files, folders and
+/// variables that the same app names now. Otherwise an operator could find out what exists on this
+/// machine, and see data of apps for which they have no role.
 struct ConfigurationProposal {
     private let present: [AppConfiguration]
     private let proposed: [AppConfiguration]
 
-    /// - Parameter path: the file that it would replace.
-    /// - Throws: ``ConfigurationFailure`` or ``StartFailure`` if either cannot be used.
+    /// - Parameter path: the file that the proposal would replace.
+    /// - Throws: ``ConfigurationFailure`` or ``StartFailure`` if the file or the proposal cannot be
+    ///   used.
     init(_ text: String, inPlaceOf path: String) throws {
         guard let bytes = FileManager.default.contents(atPath: path) else {
             throw StartFailure(
@@ -104,7 +105,7 @@ struct ConfigurationProposal {
         }
     }
 
-    /// A quotation in a message may be a secret in the wrong place.
+    /// Removes quotations from a message, because a quotation may be a secret in the wrong place.
     private static func withoutValues(_ message: String) -> String {
         message.replacing(/“[^”]*”/, with: "“…”")
     }

@@ -8,9 +8,9 @@ import UnixSignals
 
 /// Puts a changed configuration in force while the server runs.
 ///
-/// The file is read and checked as at the start. If it has a problem, it is refused as a whole, and
-/// the former configuration stays in force. Settings of the process are not replaced: their names
-/// are logged.
+/// The file is read and checked as at the start. If it has a problem, the whole file is refused,
+/// and the former configuration stays in force. Changed settings of the process take effect only
+/// after a restart: their names are logged.
 final class ConfigurationReload: Sendable {
     /// The maximum number of problems, and of changes, that are logged.
     static let linesMax = 50
@@ -30,7 +30,7 @@ final class ConfigurationReload: Sendable {
     private let line = KeyedLock()
 
     /// - Parameters:
-    ///   - live: the server, which has the configuration of `apps`.
+    ///   - live: the server, whose current configuration is `apps`.
     ///   - roots: the roots that simulated apps trust in addition to the configured ones.
     ///   - read: reads the configuration again, with the settings that follow from it.
     init(
@@ -53,7 +53,7 @@ final class ConfigurationReload: Sendable {
     }
 
     /// Reads the configuration, and puts it in force unless it has problems. Returns whether it is
-    /// in force. Idempotent.
+    /// now in force. Idempotent.
     @discardableResult
     func reload() async -> Bool {
         await line.lock()
@@ -123,7 +123,8 @@ final class ConfigurationReload: Sendable {
 /// Reads the configuration again whenever the process gets SIGHUP.
 struct ReloadOnSignal: Service {
     let reload: ConfigurationReload
-    /// Made before the server listens, because an untrapped SIGHUP ends a process.
+    /// The signals are trapped before the server listens, because an untrapped SIGHUP ends a
+    /// process.
     let signals: UnixSignalsSequence
 
     func run() async throws {

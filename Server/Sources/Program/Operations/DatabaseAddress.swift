@@ -5,19 +5,20 @@ import StorageSQLite
 
 /// The value of `--database`: a PostgreSQL server, or the path of a SQLite file.
 enum DatabaseAddress {
-    /// The prefixes of a server's URL. A server's address may also be key words like `host=db
-    /// dbname=perennial`. Anything else is a path.
+    /// The prefixes of a server's URL. A server's address may also consist of key words, like
+    /// `host=db dbname=perennial`. Any other address is a path.
     private static let schemes = ["postgres://", "postgresql://"]
-    /// An address in key words is shown as this, because any of the words may be part of a
-    /// password.
+    /// Messages show this text for an address of key words, because any of the words may be part of
+    /// a password.
     private static let wordsShown = "host=…"
 
     static func isServer(_ address: String) -> Bool {
         schemes.contains { address.hasPrefix($0) } || isKeyValueForm(address)
     }
 
-    /// Whether the address consists of libpq's key words. It may contain a password, so it must
-    /// never become a file name. A path with an equals sign has a slash, too, or can be given one.
+    /// Whether the address consists of libpq's key words. Such an address may contain a password,
+    /// so it must never become a file name. A path with an equals sign usually contains a slash;
+    /// the user can add `./`.
     static func isKeyValueForm(_ address: String) -> Bool {
         guard address.contains("="), !address.contains("://") else { return false }
         if !address.contains("/") { return true }

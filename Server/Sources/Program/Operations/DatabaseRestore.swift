@@ -3,8 +3,8 @@ import Ledger
 import Storage
 import StorageSQLite
 
-/// Replaces a SQLite database by a backup. Meanwhile no server may run on it, and no command may
-/// have it open.
+/// Replaces a SQLite database with a backup. During that time, no server may run on the database,
+/// and no command may have it open.
 struct DatabaseRestore {
     var backup: String
     /// The path of the database.
@@ -14,9 +14,9 @@ struct DatabaseRestore {
 
     struct Outcome: Sendable {
         var contents: DatabaseContents
-        /// The path of the replaced database. Nil if there was none.
+        /// The path at which the replaced database is kept; nil if there was none.
         var aside: String?
-        /// The epoch of the logs from now on.
+        /// The new epoch of the logs.
         var epoch: String
     }
 
@@ -24,7 +24,7 @@ struct DatabaseRestore {
 
     /// - Parameters:
     /// - path: the path of the database. A symbolic link stays, and its target is replaced.
-    /// - progress: called with the progress of copying the backup.
+    /// - progress: called with the progress of the copy of the backup.
     init(
         backup: String, path: String, now: Instant,
         progress: @escaping @Sendable (BackupCopy.Progress) -> Void = { _ in }
@@ -35,8 +35,8 @@ struct DatabaseRestore {
         self.progress = progress
     }
 
-    /// Prepares everything next to the database. Then the restored database gets its name in one
-    /// step. Until then, the old database stays in use, even if the power fails.
+    /// Prepares everything next to the database, and then gives the restored database its name in
+    /// one step. Before that step the old database stays in place, even if the power fails.
     func run() async throws -> Outcome {
         try requireDistinctFiles()
         let lock = try ServerLock.acquire(for: path)
@@ -75,7 +75,8 @@ struct DatabaseRestore {
         }
     }
 
-    /// The restored log continues numbering from the end of the backup: see ``LogPlaceFile``.
+    /// Begins a new epoch. The restored log continues its numbers from the end of the backup: see
+    /// ``LogPlaceFile``.
     private func beginEpoch(in file: String) async throws -> String {
         // The file is private to this command, so it is opened without a server lock.
         let store = Database(try SQLiteDriver(path: file))
@@ -85,12 +86,11 @@ struct DatabaseRestore {
 
     // MARK: - The replaced database
 
-    /// Gives the present database a second name, under which it is preserved, and returns that
-    /// name. Returns nil if there is no database yet.
+    /// Gives the current database a second name, under which it is kept. Returns that name, or nil
+    /// if there is no database.
     private func moveAside() async throws -> String? {
         guard Disk.exists(path) else {
-            // The log of a database that no longer exists would be mistaken for that of the
-            // restored one.
+            // SQLite would take the log of a missing database for the log of the restored one.
             for suffix in sidecars where Disk.exists(path + suffix) {
                 try Disk.renameExclusively(path + suffix, aside + suffix)
             }
@@ -99,16 +99,16 @@ struct DatabaseRestore {
         let isReadable = try await checkpoint()
         let isInUse = ["-wal", "-journal"].contains { Disk.exists(path + $0) }
         guard !isReadable || !isInUse else {
-            // A process that could not take the lock, or another program.
+            // A process that could not take the lock, or another program, has the database open.
             throw DatabaseUse.inUse(path)
         }
         if isReadable, link(path, aside) == 0 {
             try Disk.syncFolder(of: path)
             return aside
         }
-        // The database is damaged, or its file system does not support hard links, so it is missing
-        // for a moment. Its log is moved last, because without it the database would lack the
-        // latest writes.
+        // The database is damaged, or its file system does not support hard links. It is renamed
+        // instead, so it is missing for a moment. Its log is moved last, because the database
+        // without its log would lack the latest writes.
         try Disk.renameExclusively(path, aside)
         for suffix in sidecars where Disk.exists(path + suffix) {
             try Disk.renameExclusively(path + suffix, aside + suffix)
@@ -118,7 +118,7 @@ struct DatabaseRestore {
     }
 
     /// Writes the log into the database file. Returns false if the database is too damaged to be
-    /// opened, which may be why it is replaced.
+    /// opened, which may be the reason for the restore.
     private func checkpoint() async throws -> Bool {
         do {
             try await SQLiteFile(path).checkpoint()

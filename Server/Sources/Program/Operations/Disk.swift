@@ -1,14 +1,14 @@
 import Foundation
 
-/// File operations that survive a power failure: when a call returns, the bytes and names of files
-/// and folders are on the disk.
+/// File operations that survive a power failure. When a call returns, the bytes and the names of
+/// files and folders are on disk.
 enum Disk {
     /// Read and write permission for the program's own user only.
     static let permissions: mode_t = 0o600
 
-    /// Makes an empty file that only its own user can read, from the moment it exists.
+    /// Makes an empty file that only its own user can read, from the moment at which it exists.
     ///
-    /// - Throws: also if a file of that name exists. Nothing is ever overwritten.
+    /// - Throws: also if a file with this name exists, because this function overwrites nothing.
     static func make(_ path: String) throws {
         let file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, permissions)
         guard file >= 0 else { throw failure(path) }
@@ -40,7 +40,7 @@ enum Disk {
             guard unlink(path) == 0 else { throw failure(path) }
             return
         }
-        // Not every file system supports hard links.
+        // Some file systems do not support hard links.
         guard errno != EEXIST, !exists(other) else { throw failure(other, EEXIST) }
         try rename(path, to: other)
     }

@@ -40,7 +40,7 @@ extension FileStatus {
                     remedy: "Run this as its owner, or as root.")
             }
         }
-        // Last, because changing the owner removes some of them.
+        // The permissions are set last, because a change of the owner removes some of them.
         guard chmod(path, permissions) == 0 else { throw CocoaError(.fileWriteNoPermission) }
     }
 }

@@ -4,9 +4,9 @@ import Logging
 import PerennialContract
 
 /// Writes one line to standard error for each log entry: time, level, label, metadata sorted by
-/// key, source, message. A server writes one for each request, so the line is built byte by byte;
-/// the handler that comes with the library looks up the time zone each time. Logging does not wait
-/// until the line is written: see ``LineQueue``.
+/// key, source, message. A server writes a line for each request, so the line is built byte by
+/// byte: the handler in the logging library looks up the time zone for each line. The caller does
+/// not wait until the line is written: see ``LineQueue``.
 struct LineLog: LogHandler {
     /// The maximum size of one metadata value. Longer values are cut.
     static let valueBytesMax = 2_000
@@ -77,10 +77,10 @@ struct LineLog: LogHandler {
             text.withUTF8 { bytes.append(contentsOf: $0) }
         }
 
-        /// Appends a value that may come from outside. It is cut so that it cannot fill the disk.
-        /// If it could be mistaken for more than one value, it is put in quotation marks, and
-        /// characters that could end the quotation, start a new line, control a terminal or be
-        /// invisible are escaped.
+        /// Appends a value that may come from outside. A value is cut so that it cannot fill the
+        /// disk. If it could be mistaken for several values, it is put in quotation marks.
+        /// Characters that could end the quotation, start a new line, control a terminal or be
+        /// invisible are then escaped.
         mutating func add(value text: String) {
             var text = text
             let isPlain = text.withUTF8 { utf8 in
@@ -112,7 +112,7 @@ struct LineLog: LogHandler {
             bytes.append(UInt8(ascii: "\""))
         }
 
-        /// Whether a value of only such bytes ends at the next space.
+        /// Whether a value that consists only of such bytes ends at the next space.
         private static func isPlain(_ byte: UInt8) -> Bool {
             (0x21...0x7E).contains(byte) && byte != UInt8(ascii: "\"")
                 && byte != UInt8(ascii: "=") && byte != UInt8(ascii: "\\")
@@ -122,7 +122,7 @@ struct LineLog: LogHandler {
     /// The entry's own metadata takes precedence over the logger's.
     private func facts(of event: LogEvent) -> [(key: String, value: Logger.MetadataValue)] {
         var all = event.metadata ?? [:]
-        // Most entries have only their own metadata. Then nothing is copied.
+        // Most entries have only their own metadata, so nothing is copied.
         if let provided = metadataProvider?.get() { all.merge(provided) { own, _ in own } }
         if !metadata.isEmpty { all.merge(metadata) { own, _ in own } }
         if let error = event.error { all["error"] = "\(error)" }

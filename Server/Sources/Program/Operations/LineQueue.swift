@@ -2,15 +2,15 @@ import Dispatch
 import Foundation
 import Synchronization
 
-/// A queue of lines for a file descriptor. A separate thread writes them, so that logging never
-/// waits for the reader of the log.
+/// A queue of lines for a file descriptor. A separate thread writes the lines, so that logging
+/// never waits for the reader of the log.
 ///
-/// If the queue is full, lines are dropped and counted. When the reader continues, a line in
-/// their place says how many are missing.
+/// If the queue is full, further lines are dropped and counted. When the reader continues, a line
+/// says how many lines are missing at that place.
 final class LineQueue: Sendable {
-    /// The maximum number of waiting bytes. As many again may be in the process of being written.
+    /// The maximum number of waiting bytes. The thread may be writing the same number again.
     static let bytesMax = 4_194_304
-    /// A buffer that has grown beyond this is released.
+    /// A buffer that has grown beyond this size is released.
     private static let retainedBytesMax = 262_144
 
     private struct State {
@@ -18,10 +18,10 @@ final class LineQueue: Sendable {
         /// True if the thread is working or has been signalled.
         var isAwake = false
         var hasThread = false
-        /// Lines dropped since the last line that reported a number.
+        /// The lines dropped since a line last reported their number.
         var dropped = 0
         var droppedSinceStart = 0
-        /// The number of callers that wait until everything is written.
+        /// The number of callers that wait until all lines are written.
         var flushes = 0
     }
 
@@ -61,8 +61,7 @@ final class LineQueue: Sendable {
         if wakes { work.signal() }
     }
 
-    /// Waits until everything is written, or until the time is over. Call it before the process
-    /// ends.
+    /// Waits until all lines are written or the time is over. Call it before the process ends.
     func flush(atMost seconds: Double) {
         let waits = state.withLock { state in
             if state.isAwake { state.flushes += 1 }
@@ -85,7 +84,7 @@ final class LineQueue: Sendable {
         thread.start()
     }
 
-    /// Takes the waiting bytes. Returns false if there are none; then the thread sleeps.
+    /// Takes the waiting bytes. Returns false if there are none, and then the thread sleeps.
     private func dequeue(_ batch: inout [UInt8]) -> Bool {
         if batch.capacity > Self.retainedBytesMax { batch = [] }
         batch.removeAll(keepingCapacity: true)
@@ -106,7 +105,8 @@ final class LineQueue: Sendable {
         return !batch.isEmpty
     }
 
-    /// If the descriptor fails, the lines are lost: a log must not end the program.
+    /// Writes the lines. If the descriptor fails, they are lost, because a log must not end the
+    /// program.
     private func write(_ lines: [UInt8]) {
         var rest = lines[...]
         while !rest.isEmpty {
@@ -124,7 +124,8 @@ final class LineQueue: Sendable {
         }
     }
 
-    /// Waits until the descriptor is writable. Needed if another process has made it non-blocking.
+    /// Waits until the descriptor is writable. This is necessary if another process has made it
+    /// non-blocking.
     private func waitForRoom() {
         var wanted = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
         poll(&wanted, 1, -1)

@@ -3,13 +3,14 @@ import Foundation
 import Ledger
 import Storage
 
-/// The last positions of the apps' logs, in a file beside a SQLite database. A server writes it
-/// while it runs, and compares it at its start: if the database's log ends earlier, the database
-/// was replaced by an older copy, for example with `cp`. A server on such a copy would give the
-/// numbers of lost events to new ones, and a client that continues from a number would miss those.
+/// The last positions of the apps' logs, in a file beside a SQLite database. A server writes the
+/// file while it runs, and compares it when it starts. If the database's log ends earlier, an older
+/// copy has replaced the database, for example by `cp`. A server on such a copy would give the
+/// numbers of lost events to new events, and a client that continues from a number would miss
+/// those.
 ///
-/// The file never claims more than was committed. So a power failure does no harm, and neither does
-/// a file that is lost or unreadable.
+/// The file never names a position that is not committed. So a power failure does no harm, and
+/// neither does the loss of the file.
 struct LogPlaceFile: Sendable {
     static let suffix = ".log-place"
 
@@ -30,8 +31,8 @@ struct LogPlaceFile: Sendable {
     /// Identifies the file at the address of the database. Nil if there is none.
     var databaseFile: FileNumber? { FileNumber(of: address) }
 
-    /// - Throws: ``LogTooShort`` if there is another file at the address of the database, or none:
-    ///   the server still has the former one open, and its writes would be lost.
+    /// - Throws: ``LogTooShort`` if another file, or none, is at the address of the database. The
+    ///   server still has the former file open, and its writes would be lost.
     func requireDatabase(_ file: FileNumber?) throws(LogTooShort) {
         guard databaseFile != file else { return }
         throw LogTooShort(
@@ -55,7 +56,7 @@ struct LogPlaceFile: Sendable {
 
     // MARK: - The file
 
-    /// The positions that a server has recorded. Empty if there is no readable file.
+    /// The positions that a server has recorded; empty if there is no readable file.
     func places() -> Places {
         guard let bytes = FileManager.default.contents(atPath: path) else { return [:] }
         var places: Places = [:]
@@ -116,11 +117,10 @@ struct LogPlaceFile: Sendable {
 }
 
 extension LogPlaceFile {
-    /// Records the last positions of the logs. Returns what was written; nothing is written if it
-    /// is unchanged.
+    /// Records the last positions of the logs, unless they are unchanged. Returns them.
     ///
-    /// - Throws: ``LogTooShort`` if a log has become shorter since: the file of the database was
-    ///   replaced while the server runs.
+    /// - Throws: ``LogTooShort`` if a log has become shorter since the last call, because the file
+    ///   of the database was replaced while the server runs.
     func record(_ engine: Engine, last: Places) async throws -> Places {
         var places = last
         for app in engine.context.appIDs {
@@ -150,12 +150,13 @@ struct LogPlaceReader {
 }
 
 extension LogPlaceReader {
-    /// Whether an app's log contains a place, or was marked as restored since it had it.
+    /// Whether an app's log contains a position, or was marked as restored after a server recorded
+    /// the position.
     fileprivate func hasLog(_ place: LogPosition, of app: AppID) throws -> Bool {
         guard let shared = try tx.events.epochs(of: app).sharedCount(with: place.epoch) else {
             return false
         }
-        // A later epoch began at a mark.
+        // Each mark begins a later epoch.
         let last = try tx.events.lastSequence(of: app)
         return shared != .max || place.sequence <= last
     }

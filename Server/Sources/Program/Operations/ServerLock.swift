@@ -1,9 +1,9 @@
 import Foundation
 import Synchronization
 
-/// Allows only one server at a time on a SQLite file. It is an operating system lock on a file next
-/// to the database, which is released when the process ends, however it ends. Commands work beside
-/// a server, and take only a ``DatabaseUse``.
+/// Allows only one server at a time on a SQLite file. It is a lock of the operating system on a
+/// file next to the database. The system releases the lock when the process ends, even by a crash.
+/// Commands can work beside a server, and take only a ``DatabaseUse``.
 ///
 /// The lock file is never removed, because otherwise two processes could each hold a lock.
 final class ServerLock: Sendable {
@@ -37,8 +37,8 @@ final class ServerLock: Sendable {
         return ServerLock(file)
     }
 
-    /// Prevents servers from using a database that is only read. Needs no write permission beside
-    /// it: a file that no server ever used has no lock.
+    /// Prevents servers from using a database while a command reads it. Needs no write permission
+    /// beside the database: if no server ever used the file, there is no lock.
     ///
     /// - Returns: nil for a PostgreSQL server, and if there is no lock.
     /// - Throws: ``StartFailure`` if a server runs on the database.
@@ -54,8 +54,8 @@ final class ServerLock: Sendable {
         return ServerLock(file)
     }
 
-    /// Gives the lock file to the database's owner. A lock made by root, for example with `sudo
-    /// perennial restore`, must not lock out the service.
+    /// Gives the lock file to the database's owner. If root has made the lock, for example with
+    /// `sudo perennial restore`, the service must still be able to use it.
     static func giveToOwner(of address: String, _ file: Int32) {
         var status = stat()
         guard geteuid() == 0, stat(address, &status) == 0 else { return }
@@ -86,7 +86,7 @@ final class ServerLock: Sendable {
         return Disk.resolvedName(address) + suffix
     }
 
-    /// Writes the process id into the lock file, for the error message of a second server.
+    /// Writes the process id into the lock file. The error message of a second server shows it.
     private static func writeProcessID(in file: Int32) {
         let text = "\(getpid())\n"
         guard ftruncate(file, 0) == 0 else { return }

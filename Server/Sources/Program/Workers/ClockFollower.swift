@@ -20,7 +20,7 @@ final class ClockFollower: Service {
 
     /// Fetches the simulator's time once.
     ///
-    /// - Throws: ``StartFailure`` if there is no simulator.
+    /// - Throws: ``StartFailure`` if no simulator responds.
     init(_ url: String, client: HTTPClient, logger: Logger) async throws {
         self.url = url.hasSuffix("/") ? String(url.dropLast()) : url
         self.client = client

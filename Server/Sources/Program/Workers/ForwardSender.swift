@@ -8,11 +8,11 @@ struct ForwardSender: Sendable {
     /// The time limit from connecting to the end of the response. Shorter than the lease of an
     /// attempt.
     static let timeout = Duration.seconds(10)
-    /// The maximum bytes of a response to read. The response is read so that the connection can be
-    /// reused; its contents are ignored.
+    /// The maximum number of bytes that are read of a response. They are read so that the
+    /// connection can be reused, and then ignored.
     private static let responseBytesMax = 65_536
 
-    /// Must not follow redirects, because the body may contain a secret.
+    /// This client must not follow redirects, because the body may contain a secret.
     let client: HTTPClient
 
     /// The forwarding of this process. Its worker id distinguishes it from other processes on one
@@ -47,7 +47,7 @@ struct ForwardSender: Sendable {
             let answer = try await client.execute(request, deadline: .distantFuture)
             let status = ForwardResult.status(Int(answer.status.code))
             do { _ = try await answer.body.collect(upTo: Self.responseBytesMax) } catch {
-                // The status counts, even if the rest of the response fails.
+                // The status counts even if the rest of the response does not arrive.
                 return status
             }
             return status

@@ -41,8 +41,8 @@ final class ForwardWorker: Service {
         }
     }
 
-    /// Runs the workers of all addresses, and starts over whenever the engine is replaced. Attempts
-    /// that this interrupts stay due.
+    /// Runs the workers of all addresses, and starts again whenever the engine is replaced.
+    /// Attempts that this interrupts stay due.
     func run() async {
         await cancelWhenGracefulShutdown {
             var replacements = self.replacements.makeAsyncIterator()
@@ -57,11 +57,11 @@ final class ForwardWorker: Service {
         }
     }
 
-    /// Returns when everything that was due at the call has been tried, including attempts that
-    /// another call started.
+    /// Returns when everything that was due at the time of the call has been tried, including
+    /// attempts that another call started.
     func processDue() async { await workers().forEachConcurrently { await $0.processDue() } }
 
-    /// The worker of each address of the engine in force. An address keeps its worker.
+    /// The worker of each address of the engine in force. An address that stays keeps its worker.
     private func workers() -> [Worker] {
         let wanted = engine().forwarding.queues.map { Queue(app: $0.app, target: $0.target.name) }
         return queues.withLock { queues in

@@ -1,12 +1,11 @@
 import Synchronization
 
-/// Runs callers one after the other, in the order in which they came. Each name has a separate
-/// line.
+/// Runs callers one after the other, in the order in which they came. Each name has its own queue.
 final class KeyedLock: Sendable {
-    /// For each name in use: the callers that wait behind the one at the front.
+    /// For each name in use, the callers that wait behind the first one.
     private let waiting = Mutex<[String: [CheckedContinuation<Void, Never>]]>([:])
 
-    /// Returns when the caller is at the front. The caller must call ``unlock(at:)`` afterwards.
+    /// Returns when it is the caller's turn. The caller must call ``unlock(at:)`` afterwards.
     func lock(at name: String = "") async {
         await withCheckedContinuation { continuation in
             let isFree = waiting.withLock { waiting in

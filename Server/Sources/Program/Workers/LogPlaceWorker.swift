@@ -3,8 +3,8 @@ import Logging
 import ServiceLifecycle
 
 /// Records the logs' last positions once a second, in the file beside the database. Stops the
-/// server if a log has become shorter, or if the database file was replaced: nothing that the
-/// server acknowledges after that could be found again.
+/// server if a log has become shorter or the database file was replaced: anything that the server
+/// acknowledged after that would be lost.
 struct LogPlaceWorker: Service {
     static let pause = Duration.seconds(1)
 
@@ -25,7 +25,8 @@ struct LogPlaceWorker: Service {
                 } catch let short as LogTooShort {
                     throw short.failure
                 } catch {
-                    // Logged once, not each second: the database's own workers report it, too.
+                    // Logged once, not each second, because the database's own workers also report
+                    // the failure.
                     if !isFailing {
                         logger.warning(
                             "recording the place of the log failed",
@@ -35,7 +36,7 @@ struct LogPlaceWorker: Service {
                 }
             }
         }
-        // Records the events that were committed until the end.
+        // Records the events that were committed before the server stopped.
         _ = try? await file.record(engine(), last: [:])
     }
 }

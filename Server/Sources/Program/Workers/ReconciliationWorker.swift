@@ -3,23 +3,25 @@ import Logging
 import ServiceLifecycle
 import Storage
 
-/// Checks due purchases with the App Store, responds to its consumption inquiries, and reports
-/// claims on seats.
+/// Checks due purchases at the App Store, answers its consumption requests, and reports claims on
+/// seats.
 struct ReconciliationWorker: Service {
     /// The number of purchases leased at a time.
     static let batch = 50
 
     private let checks: Worker
-    /// Runs beside the checks, because access does not depend on what it reports.
+    /// The worker that reports claims. It runs beside the checks, because access does not depend on
+    /// its reports.
     private let seats: Worker
-    /// Runs beside the checks, because a long history must not delay them.
+    /// The workers that read the notification history. They run beside the checks, because a long
+    /// history must not delay those.
     private let walks: [Worker]
     private let backlog: Worker
 
     /// - Parameters:
     ///   - engine: returns the engine in force, for each batch of work.
     ///   - pause: the time between two checks for due purchases.
-    ///   - asksForLost: whether missed notifications are backfilled too.
+    ///   - asksForLost: whether missed notifications are backfilled, too.
     init(
         engine: @escaping @Sendable () -> Engine, pause: Duration = Worker.pause,
         asksForLost: Bool = true, logger: Logger
@@ -64,7 +66,7 @@ struct ReconciliationWorker: Service {
         await ([checks, seats, backlog] + walks).forEachConcurrently { await $0.run() }
     }
 
-    /// Returns when nothing is due that may be checked now, and the backlog has been measured.
+    /// Returns when no due purchase may be checked now, and the backlog has been measured.
     func processDue() async {
         await checks.processDue()
         await seats.processDue()

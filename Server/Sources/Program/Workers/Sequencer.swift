@@ -3,11 +3,11 @@ import Logging
 import ServiceLifecycle
 
 /// Numbers events soon after this server has committed them, if the database does not number them
-/// at once. Several servers may do so on one database. If a server is killed before it has numbered
-/// its events, the worker of time-based events on any other server numbers them, and so does every
-/// read of the log.
+/// in the same transaction. Several servers may number events of one database. If a server is
+/// killed before it has numbered its events, any other server numbers them: by its worker of
+/// time-based events, or when somebody reads the log.
 struct Sequencer: Service {
-    /// Commits within this time share one transaction that numbers their events.
+    /// Events that are committed within this time are numbered in one transaction.
     static let pause = Duration.milliseconds(20)
 
     let engine: Engine

@@ -14,7 +14,7 @@ final class WebhookWorker: Service {
         let webhook: WebhookID
     }
 
-    /// The worker of a webhook, and whether a run of it is under way.
+    /// The worker of a webhook, and whether it is running.
     private struct Line {
         let worker: Worker
         var isRunning = false
@@ -43,11 +43,12 @@ final class WebhookWorker: Service {
         }
     }
 
-    /// Starts a run of each webhook that has none, again and again. Attempts that a shutdown
-    /// interrupts stay due.
+    /// Starts a run of each webhook that has none, repeatedly. Attempts that a shutdown interrupts
+    /// stay due.
     func run() async {
         await cancelWhenGracefulShutdown {
-            // A group that discards: a run for each webhook begins every second, for months.
+            // The group discards results, because it starts a run for each webhook every second,
+            // for months.
             await withDiscardingTaskGroup { tasks in
                 tasks.addTask { await self.backlog.run() }
                 while (try? await Task.sleep(for: self.pause)) != nil {
@@ -60,8 +61,8 @@ final class WebhookWorker: Service {
         }
     }
 
-    /// Returns when everything that was due at the call has been tried, including attempts that
-    /// another call started.
+    /// Returns when everything that was due at the time of the call has been tried, including
+    /// attempts that another call started.
     func processDue() async {
         let workers = await keys().map { worker(of: $0) }
         await workers.forEachConcurrently { await $0.processDue() }

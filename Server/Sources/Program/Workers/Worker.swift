@@ -5,7 +5,7 @@ import Logging
 import ServiceLifecycle
 
 /// A loop that does due work until the program shuts down, which cancels work in progress. Any
-/// number of servers may run it on one database.
+/// number of servers may run such a loop on one database.
 ///
 /// Each run does all steps in order, each in batches until nothing is due. Then the loop pauses.
 /// The pauses grow while every step fails, for example because the database is unavailable.
@@ -33,8 +33,8 @@ final class Worker: Service {
     private let line = KeyedLock()
 
     /// - Parameters:
-    ///   - pausesFirst: whether to pause before the first run too.
-    ///   - steps: the steps of the next run.
+    ///   - pausesFirst: whether to pause before the first run, too.
+    ///   - steps: returns the steps of the next run.
     init(
         every pause: Duration, pausesFirst: Bool = false, logger: Logger,
         steps: @escaping @Sendable () -> [Step]
@@ -70,8 +70,8 @@ final class Worker: Service {
         return max(pause, backoff.delay(after: failures))
     }
 
-    /// Runs once. Callers wait for each other, so that everything that was due at the call is done
-    /// when it returns. Returns false if every step failed.
+    /// Runs once. Callers wait for each other, so everything that was due at the time of the call
+    /// is done when the function returns. Returns false if every step failed.
     @discardableResult
     func processDue() async -> Bool {
         await line.lock()
@@ -99,7 +99,7 @@ final class Worker: Service {
 }
 
 extension [Worker] {
-    /// Calls a function with all workers at once, and returns when all calls have returned.
+    /// Calls a function for all workers concurrently, and returns when all calls have returned.
     func forEachConcurrently(_ body: @escaping @Sendable (Worker) async -> Void) async {
         await withTaskGroup(of: Void.self) { tasks in
             for worker in self { tasks.addTask { await body(worker) } }
@@ -108,8 +108,8 @@ extension [Worker] {
 }
 
 extension Worker {
-    /// Emits time-based events when they become due, such as the end of an access that no
-    /// notification announced, and numbers every committed event.
+    /// Emits time-based events when they become due, such as the end of access that no notification
+    /// announced. Also numbers every committed event.
     ///
     /// - Parameter engine: returns the engine in force, for each batch of work.
     static func transitions(
@@ -160,9 +160,9 @@ extension Worker {
         return Worker(every: .seconds(1), logger: logger) { [step] }
     }
 
-    /// Creates the tables of coming months daily, if the database stores documents by month: they
-    /// reach three months ahead. Waits first, because the start has just created them, or failed
-    /// because of another process's lock.
+    /// Creates the tables of coming months daily, if the database stores documents by month. The
+    /// tables reach three months ahead. Pauses first, because the start has just created them, or
+    /// could not because another process held a lock.
     static func partitions(engine: Engine, logger: Logger) -> Worker {
         let step = Step(failure: "creating tables of coming months failed") {
             try await engine.maintenance.createPartitions()
