@@ -4,13 +4,13 @@ import NIOCore
 import PerennialContract
 import Synchronization
 
-/// `?pretty` on any route: JSON is indented, for people.
+/// Indents JSON for people, if the query of any route contains `pretty`.
 enum Indentation {
     static let parameter = "pretty"
 }
 
 extension Request {
-    /// Whether the parameter has any value but `false` and `0`.
+    /// Whether the parameter has any value except `false` and `0`.
     var asksForIndentation: Bool {
         guard uri.query != nil, let value = uri.queryParameters[Indentation.parameter[...]] else {
             return false
@@ -20,7 +20,7 @@ extension Request {
 }
 
 extension Response {
-    /// The same answer. JSON is indented by two spaces for each level.
+    /// The same answer, with JSON indented by two spaces for each level.
     func indented() async throws -> Response {
         guard headers[.contentType] == "application/json" else { return self }
         let written = WrittenBody()
@@ -33,7 +33,7 @@ extension Response {
     }
 }
 
-/// A body can only be written to a destination, not read: here it is written to memory.
+/// Collects a body in memory, because a body cannot be read, but only written to a destination.
 private final class WrittenBody: ResponseBodyWriter, Sendable {
     private let buffer = Mutex(ByteBuffer())
 

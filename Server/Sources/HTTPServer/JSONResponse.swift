@@ -12,7 +12,7 @@ import PerennialContract
 enum JSONResponse {
     static func json(_ value: some Encodable, isIndented: Bool = false) throws -> ByteBuffer {
         var buffer = ByteBuffer(bytes: try ContractEncoder(isIndented: isIndented).encode(value))
-        // A line end, so that the next output in a terminal begins on a new line.
+        // The line end makes the next output in a terminal begin on a new line.
         buffer.writeString("\n")
         return buffer
     }

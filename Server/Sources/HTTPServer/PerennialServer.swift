@@ -4,9 +4,9 @@ import Logging
 
 /// The HTTP API of an engine: decodes a request, calls one engine function, encodes the response.
 package struct PerennialServer: Sendable {
-    /// Seconds without a request or a response after which a connection is closed.
+    /// How many seconds without a request or a response a connection stays open.
     package static let idleSeconds: Int64 = 60
-    /// The maximum number of open connections. Further ones wait until others close.
+    /// The maximum number of open connections. Further connections wait until others close.
     package static let connectionsMax = 4096
     /// The maximum size of all header fields of one request together, in bytes.
     package static let headerBytesMax = 32_768
@@ -17,15 +17,15 @@ package struct PerennialServer: Sendable {
     package private(set) var engine: Engine
     /// The number of the configuration, from 0: see ``CustomerWait/configuration``.
     private(set) var configuration = 0
-    /// What the address of this server serves.
+    /// What this server's address serves.
     var listener = Listener.only
-    /// Adds routes that are not part of the HTTP API: the pages of `perennial dev`.
+    /// Adds routes that are not part of the HTTP API, such as the pages of `perennial dev`.
     package var additions: (@Sendable (Router<ServerContext>) -> Void)?
-    /// The names by which it may be reached, for a server for development. Nil for any other.
+    /// The names by which a server for development may be reached; nil for any other server.
     package var localNames: LocalNames?
-    /// Who may see the dashboard. Nil if the server has none.
+    /// Who may see the dashboard; nil if the server has no dashboard.
     package var dashboard: DashboardAccess?
-    /// Reads configurations that are not in force. Nil if the server has no configuration file.
+    /// Reads configurations that are not in force; nil if the server has no configuration file.
     package var readsConfiguration: ProposedConfiguration.Reading?
     let keys: KeyCache
     let counts = RequestCounts()
@@ -118,8 +118,8 @@ package struct PerennialServer: Sendable {
         return server
     }
 
-    /// Records when keys were used, at most once an hour for each. Requests do not wait for it:
-    /// call it regularly.
+    /// Records when keys were used, at most once an hour for each key. Requests do not wait for
+    /// this, so it must be called regularly.
     package func recordKeyUses() async throws { try await engine.keys.record(keys.drainUses()) }
 
     private func add(_ route: Route, to router: Router<ServerContext>) {

@@ -6,12 +6,12 @@ import PerennialContract
 /// A request that failed: the problem for the client, and details for the operator only.
 struct ProblemError: Error {
     var problem: Problem
-    /// Logged, never sent to the client.
+    /// The operator's detail, which is logged and never sent to the client.
     var operatorDetail: String?
     var headers: HTTPFields
 
-    /// - Parameter detail: what exactly is wrong with this request. If nil, the entry's own detail
-    ///   is sent.
+    /// - Parameter detail: what exactly is wrong with this request; nil to send the entry's own
+    ///   detail.
     init(
         _ entry: ProblemCatalogue.Entry, detail: String? = nil, operatorDetail: String? = nil
     ) {
@@ -26,7 +26,7 @@ struct ProblemError: Error {
         self.init(ProblemCatalogue.Entry.of(code), detail: detail, operatorDetail: operatorDetail)
     }
 
-    /// Wraps any error: one of ours, one of Hummingbird's, or an unexpected one.
+    /// Wraps any error: an error of ours, an error of Hummingbird's, or an unexpected error.
     init(anything error: any Error) {
         switch error {
         case let refused as ProblemError: self = refused
@@ -72,7 +72,7 @@ struct ProblemError: Error {
         problem.requestID = requestID
         problem.serverTime = now
         do { return try JSONResponse.json(problem, isIndented: isIndented) } catch {
-            // Cannot happen with strings and one number. The status alone says enough.
+            // This cannot happen with strings and one number. The status alone says enough.
             logger.error(
                 "encoding a problem failed",
                 metadata: ["error": "\(error)", "request_id": .string(requestID)])

@@ -16,7 +16,7 @@ struct Route: Sendable {
 }
 
 extension PerennialServer {
-    /// All routes. Those of a topic are declared beside the functions that answer them.
+    /// All routes. The routes of a subject are declared beside the functions that answer them.
     var routes: [Route] {
         [
             notificationRoutes.receiving, purchaseRoutes.all, customerRoutes.all,
@@ -49,11 +49,10 @@ extension PerennialServer {
         return Route(operation: operation, answer: answer)
     }
 
-    /// A route that requires a key. The key is checked before anything of the request is read. With
-    /// a secret key the query may contain only the operation's parameters; with an app key it must
-    /// not misspell them.
-    /// Engine failures are reported as problems about a customer, unless the route itself maps
-    /// them.
+    /// A route that requires a key. The key is checked before anything else of the request is read.
+    /// With a secret key, the query may contain only the operation's parameters. With an app key,
+    /// the query must not misspell them. Engine failures are reported as problems about a customer,
+    /// unless the route itself maps them.
     ///
     /// - Parameter scope: the scope that a secret key needs.
     func keyed(
@@ -97,7 +96,7 @@ extension PerennialServer {
         return route
     }
 
-    /// A route for servers, with a secret key, and for an app's own customer, with an app key and a
+    /// A route for servers with a secret key, and for an app's own customer with an app key and a
     /// proof of identity: see ``RequestAuthorization/requireProvenIdentity(of:_:_:)``.
     ///
     /// - Parameter scope: the scope that a secret key needs.
@@ -117,10 +116,10 @@ extension PerennialServer {
 }
 
 extension RequestAuthorization {
-    /// The key of a request.
+    /// The holder of the key in a request.
     ///
-    /// - Throws: ``ProblemError`` if there is none, if it is unknown or has expired, or if it is a
-    ///   secret key without the scope.
+    /// - Throws: ``ProblemError`` if there is no key, if the key is unknown or has expired, or if
+    ///   it is a secret key without the scope.
     func holder(of request: Request, for scope: KeyScope) async throws -> StoredKey {
         guard let key = BearerKey(request.headers)?.text else { throw ProblemError(.keyMissing) }
         try requireAccepted(key)

@@ -7,7 +7,7 @@ package struct ServerContext: RequestContext {
     /// Identifies the request in the response, in problems, and in logs.
     var requestID = ""
     package let channel: any Channel
-    /// The share of the body budget that the body uses. Nil if there is no body.
+    /// The part of the body budget that the body uses; nil if there is no body.
     var bodyShare: BodyShare?
     let author = RequestAuthor()
 

@@ -34,7 +34,7 @@ package final class KeyCache: Sendable {
             return nil
         }
         if let holder = cachedHolder(key) { return holder }
-        // Uses the machine's clock, not the engine's: virtual time may stand still, or jump.
+        // Uses the machine's clock, because the engine's virtual time may stand still or jump.
         let now = ContinuousClock.now
         guard let holder = try await engine.keys.holder(key) else { return nil }
         entries.withLock { entries in
@@ -45,8 +45,8 @@ package final class KeyCache: Sendable {
         return holder
     }
 
-    /// Remembers a use until ``drainUses()``. A key in use is looked up every ``lifeSeconds``, so a
-    /// use that is dropped here, or is not written later, is recorded again soon.
+    /// Keeps a use until ``drainUses()``. A key in use is looked up every ``lifeSeconds``, so a use
+    /// that is dropped here, or is not written later, is soon recorded again.
     private func add(_ use: KeyUse) {
         uses.withLock { uses in
             guard uses.count < Self.keysMax else { return }
@@ -62,7 +62,8 @@ package final class KeyCache: Sendable {
         }
     }
 
-    /// Returns nil for a valid key, too, if it was not used recently.
+    /// Returns nil if the cache has no current entry for the key. The key may be valid
+    /// nevertheless.
     private func cachedHolder(_ key: String) -> StoredKey? {
         guard let entry = entries.withLock({ $0[key] }), ContinuousClock.now < entry.until else {
             return nil

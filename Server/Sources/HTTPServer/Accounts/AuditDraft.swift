@@ -1,8 +1,8 @@
 import Engine
 import Synchronization
 
-/// The details of an action for its entry in the audit. It must not contain secrets. Ids of
-/// customers may only be in the members that an erasure replaces: see
+/// The details of an act for its entry in the audit. They must not contain secrets. Ids of
+/// customers may be only in the members that an erasure replaces: see
 /// ``RecordedAct/customerMembers``.
 final class AuditDraft: Sendable {
     struct Content: Sendable {
@@ -16,7 +16,7 @@ final class AuditDraft: Sendable {
 
     var content: Content { stored.withLock { $0 } }
 
-    /// Sets the changed values. Nil values are left out.
+    /// Sets the changed values. Omits values that are nil.
     func change(
         of subject: String? = nil, from before: [String: String?]? = nil,
         to after: [String: String?]? = nil
@@ -28,11 +28,12 @@ final class AuditDraft: Sendable {
         }
     }
 
-    /// Cancels the audit entry of a request that only searched. Call this before anything is read.
+    /// Cancels the audit entry of a request that only searched. Call this before the request reads
+    /// anything.
     func leaveOut() {
         stored.withLock { $0.act?.leaveOut() }
     }
 
-    /// Sets the action that the details belong to.
+    /// Sets the act to which the details belong.
     func pending(_ act: PendingAct?) { stored.withLock { $0.act = act } }
 }

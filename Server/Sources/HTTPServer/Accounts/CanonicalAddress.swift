@@ -1,17 +1,16 @@
 import NIOCore
 
-/// An IP address in canonical form, so that addresses can be compared: the form of RFC 5952, and
-/// IPv4 if it is an IPv4 address within IPv6.
+/// An IP address in canonical form (RFC 5952), so that addresses can be compared. An IPv4 address
+/// within IPv6 becomes IPv4.
 package struct CanonicalAddress: Hashable, Sendable, CustomStringConvertible {
-    /// The number of bytes of an IPv6 network: whoever has one address usually has all that share
-    /// these first 64 bits (RFC 6177).
+    /// The number of bytes of an IPv6 network. A client that has one address usually has all
+    /// addresses with the same first 64 bits (RFC 6177).
     private static let networkBytes = 8
     /// The prefix with which IPv6 writes an IPv4 address (RFC 4291).
     private static let mapped = Array(repeating: UInt8(0), count: 10) + [0xFF, 0xFF]
 
     package let description: String
-    /// The network that counts as one address: the address itself, or the first half of an IPv6
-    /// address.
+    /// What counts as one address: the address itself, or the network of an IPv6 address.
     package let network: String
 
     /// Parses an address as proxies write it, possibly with a port. Returns nil for any other text.
@@ -29,7 +28,7 @@ package struct CanonicalAddress: Hashable, Sendable, CustomStringConvertible {
         self.init(address)
     }
 
-    /// The address of a socket. Returns nil if it is a file.
+    /// The address of a socket. Returns nil if the socket is a file.
     package init?(_ address: SocketAddress) {
         switch address {
         case .v6(let six):
@@ -55,7 +54,7 @@ package struct CanonicalAddress: Hashable, Sendable, CustomStringConvertible {
     /// Whether it is a loopback address, which no other machine can use.
     var isLoopback: Bool { description == "::1" || description.hasPrefix("127.") }
 
-    /// A text with several colons and no bracket has no port: it is an address of IPv6.
+    /// A text with several colons and no bracket is an IPv6 address without a port.
     private static func withoutPort(_ text: String) -> String {
         if text.hasPrefix("["), let end = text.firstIndex(of: "]") { return String(text[...end]) }
         guard let colon = text.firstIndex(of: ":"), colon == text.lastIndex(of: ":") else {

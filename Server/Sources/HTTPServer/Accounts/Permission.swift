@@ -5,7 +5,7 @@ import Hummingbird
 import Ledger
 import Logging
 
-/// Who may see a page, or carry out an action.
+/// Who may see a page or carry out an act.
 enum Permission: Hashable, Sendable {
     /// Operators with at least this role for the app.
     case viewer, support, admin
@@ -14,7 +14,7 @@ enum Permission: Hashable, Sendable {
     /// Every operator, for the operator's own session.
     case session
 
-    /// Whether an action is about the app, so that its audit entry belongs to the app.
+    /// Whether an act is about the app, so that its audit entry belongs to the app.
     var isOfApp: Bool {
         switch self {
         case .viewer, .support, .admin: true
@@ -43,10 +43,11 @@ enum Permission: Hashable, Sendable {
 }
 
 extension DashboardRoutes {
-    /// Begins the audit entry of an action for the app. Nil for actions that are not about the app.
+    /// Begins the audit entry of an act for the app. Returns nil if the act is not about the app.
     ///
-    /// - Parameter path: the pattern of the path. The action of `/customers/{id}/grants` is
-    ///   `customers.grants`; the last other parameter is the subject, unless the action sets it.
+    /// - Parameter path: the pattern of the path. The act of `/customers/{id}/grants` is
+    ///   `customers.grants`. The last parameter other than the customer is the subject, unless the
+    ///   act sets it.
     func begin(
         _ path: String, for permission: Permission, _ page: PageRequest
     ) throws -> PendingAct? {
@@ -55,7 +56,7 @@ extension DashboardRoutes {
         let parameters = parts.filter { $0.hasPrefix("{") }.map { $0.dropFirst().dropLast() }
         let subject = try parameters.last { $0 != "id" }.map { try page.parameter(String($0)) }
         let act = parts.filter { !$0.hasPrefix("{") }.joined(separator: ".")
-        // An erased customer must not be named. An erasure affects both environments.
+        // The entry must not name an erased customer. An erasure affects both environments.
         let customer = parameters.contains("id") && act != "customers.erase"
         return engine.audit.begin(
             act, by: page.visit.viewer.name, app: app,
@@ -63,8 +64,8 @@ extension DashboardRoutes {
             customer: customer ? try page.customer : nil, subject: subject)
     }
 
-    /// Completes the entry of a finished action. A failure is only logged: the action is done, and
-    /// a page that denied it would be wrong.
+    /// Completes the entry of an act that is done. A failure is only logged: a page that reported
+    /// it would deny an act that happened.
     func complete(_ act: PendingAct, _ page: PageRequest) async {
         let draft = page.audit.content
         do {

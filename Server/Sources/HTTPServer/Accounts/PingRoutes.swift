@@ -4,7 +4,7 @@ import Ledger
 import PerennialContract
 import Storage
 
-/// The route that reports what kind of key was sent, and which app it belongs to.
+/// The route that reports the kind of the key that was sent, and the app of the key.
 struct PingRoutes: RouteGroup {
     let server: PerennialServer
 

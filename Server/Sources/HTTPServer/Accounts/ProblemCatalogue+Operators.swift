@@ -1,7 +1,7 @@
 import Engine
 import PerennialContract
 
-/// What only pages of the dashboard say, and no route of the HTTP interface.
+/// Problems that only pages of the dashboard report, and no route of the HTTP API.
 extension ProblemCatalogue {
     static let pageEntries: [Entry] = [
         Entry(

@@ -34,8 +34,8 @@ struct SignInRoutes: Sendable {
         router.post(RouterPath(path)) { try await guarded($0, $1, answer) }
     }
 
-    /// Refuses requests from other sites, including a sign-in: otherwise another site could sign a
-    /// visitor in under another name without their knowledge.
+    /// Refuses requests from other sites, even a sign-in. Otherwise another site could sign a
+    /// visitor in under another name without the visitor's knowledge.
     private func guarded(
         _ request: Request, _ context: ServerContext, _ answer: Answer
     ) async throws -> Response {
@@ -113,7 +113,7 @@ struct SignInRoutes: Sendable {
 
     // MARK: - Links
 
-    /// Shows what the link does, without using it: mail programs follow links.
+    /// Shows what the link does, but does not use it, because mail programs open links.
     @Sendable private func linkPage(
         _ request: Request, _ context: ServerContext
     ) async throws -> Response {

@@ -1,14 +1,14 @@
 import HTTPTypes
 import Hummingbird
 
-/// A proxy in front of the dashboard, whose header fields are trusted. The same fields from any
-/// other client are ignored.
+/// A proxy in front of the dashboard. Certain header fields from the proxy are trusted, but are
+/// ignored from any other client.
 package struct TrustedProxy: Hashable, Sendable {
     private static let nameBytesMax = 200
 
-    /// The IP addresses from which it connects, in their canonical form.
+    /// The IP addresses from which the proxy connects, in canonical form.
     package let addresses: Set<String>
-    /// The field with the name of the operator whom the proxy has signed in. Nil if operators sign
+    /// The field with the name of the operator whom the proxy has signed in; nil if operators sign
     /// in here.
     package var userField: HTTPField.Name?
 
@@ -17,8 +17,8 @@ package struct TrustedProxy: Hashable, Sendable {
         self.userField = userField
     }
 
-    /// The name of the operator whom the proxy has signed in. Nil if the request is not from the
-    /// proxy, or contains no name.
+    /// The name of the operator whom the proxy has signed in. Returns nil if the request is not
+    /// from the proxy, or contains no name.
     func user(of request: Request, _ context: ServerContext) -> String? {
         guard let userField, addresses.contains(context.peerAddress),
             let name = request.headers[userField], (1...Self.nameBytesMax).contains(name.utf8.count)
@@ -28,9 +28,10 @@ package struct TrustedProxy: Hashable, Sendable {
 }
 
 extension DashboardAccess {
-    /// The address of the browser: the one that connects, or the last one that a trusted proxy has
-    /// added to `X-Forwarded-For`. If that is not an address, the proxy's own: the browser may have
-    /// made up the addresses before it.
+    /// The address of the browser. Without a trusted proxy, that is the address that connects.
+    /// Behind one, it is the last address that the proxy has added to `X-Forwarded-For`: the
+    /// browser may have made up the earlier ones. If that is not an address, returns the proxy's
+    /// own address.
     func address(of request: Request, _ context: ServerContext) -> String {
         let peer = context.peerAddress
         guard let proxy, proxy.addresses.contains(peer) else { return peer }
@@ -44,7 +45,7 @@ extension DashboardAccess {
 }
 
 extension ServerContext {
-    /// The IP address that a request comes from. Empty if it is unknown.
+    /// The IP address from which a request comes; empty if it is unknown.
     var peerAddress: String {
         let address = channel.remoteAddress?.ipAddress ?? ""
         return CanonicalAddress(address)?.description ?? address

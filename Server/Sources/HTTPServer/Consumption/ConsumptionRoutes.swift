@@ -53,8 +53,8 @@ struct ConsumptionRoutes: RouteGroup {
         }
     }
 
-    /// Records the consent that a customer gives or withdraws in the app. Only the app's server may
-    /// report how purchases were used, because Apple uses it to decide about refunds.
+    /// Records consent that a customer gives or withdraws in the app. Only the app's server may
+    /// report how purchases were used, because Apple bases decisions about refunds on such reports.
     private func consent(
         _ request: Request, _ context: ServerContext, _ holder: StoredKey
     ) async throws -> Response {
@@ -67,8 +67,7 @@ struct ConsumptionRoutes: RouteGroup {
             var state = try await engine.consumption.record(
                 ConsumptionReport(isConsentGiven: asked.consented, keepsSample: true), of: id,
                 app: holder.app, environment: environment, isByApp: true)
-            // The server's reports, and Apple's requests with the responses, are only shown to
-            // servers.
+            // Only servers see the reports of the server and Apple's requests with our responses.
             (state.uses, state.inquiries) = ([], [])
             state.consent?.hadSample = nil
             return ConsumptionOverview(state)

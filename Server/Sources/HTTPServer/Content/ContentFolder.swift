@@ -2,8 +2,8 @@ import Foundation
 
 /// The folder with an app's content.
 enum ContentFolder {
-    /// Whether a file below a folder is a symbolic link, or is below one. Such a file may be
-    /// anywhere on the machine, so it is not sent. The folder itself may be a link, because the
+    /// Whether a file in a folder is a symbolic link, or is below one. Such a file is not sent,
+    /// because it may be anywhere on the machine. The folder itself may be a link, because the
     /// configuration names it.
     static func isBehindLink(_ path: String, in folder: String) -> Bool {
         var place = folder

@@ -1,8 +1,8 @@
 import Foundation
 
 /// Parses the range header of a request (RFC 9110 §14). Supports the forms that Hummingbird handles
-/// correctly: `bytes=from-` and `bytes=from-to`, with a first byte that exists. For any other range
-/// the RFC allows sending the whole file, and the server does.
+/// correctly: `bytes=from-` and `bytes=from-to`, with a first byte that exists. For any other
+/// range, the server sends the whole file, as the RFC permits.
 enum ContentRange {
     /// Returns the range header to pass on, or nil to send the whole file.
     static func supported(_ header: String, of path: String) -> String? {

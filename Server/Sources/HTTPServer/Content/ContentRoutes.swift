@@ -11,7 +11,7 @@ import Storage
     import Foundation
 #endif
 
-/// The routes that list content, and send its files.
+/// The routes that list content and send its files.
 struct ContentRoutes: RouteGroup {
     let server: PerennialServer
 
@@ -49,8 +49,8 @@ struct ContentRoutes: RouteGroup {
         ]
     }
 
-    /// Lists the content that a customer may read. With `all=true` the list also contains content
-    /// that they may not read.
+    /// Lists the content that a customer may read. With `all=true`, also lists content that the
+    /// customer may not read.
     @Sendable func list(
         _ request: Request, _ context: ServerContext, _ holder: StoredKey
     ) async throws -> Response {
@@ -68,7 +68,7 @@ struct ContentRoutes: RouteGroup {
     /// The scope that a secret key needs for a file.
     private static let fileScope = KeyScope.read
 
-    /// Sends a content file to the holder of a link, or of a key and the id of a customer who may
+    /// Sends a content file to a client that has a link, or a key and the id of a customer who may
     /// read the file.
     @Sendable func file(_ request: Request, _ context: ServerContext) async throws -> Response {
         let publication = try Self.publication(in: context)
@@ -158,7 +158,7 @@ struct ContentRoutes: RouteGroup {
 }
 
 extension ContentLink {
-    /// The value of `for` in links that were made for a server's secret key.
+    /// The value of `for` in a link that was made for a server's secret key.
     private static let server = "server"
 
     /// Parses the parameters that ``path`` writes.

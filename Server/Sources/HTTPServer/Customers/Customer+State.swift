@@ -67,7 +67,7 @@ extension PerennialContract.UnlistedProduct {
             productID: product.product.rawValue, line: product.line, remedy: product.remedy)
     }
 
-    /// Nil if there are none.
+    /// Returns nil if there are none.
     static func list(_ products: [MissingListing]) -> [Self]? {
         products.isEmpty ? nil : products.map { Self($0) }
     }
@@ -111,7 +111,7 @@ extension PerennialContract.Entitlement {
 }
 
 extension Subscription {
-    /// Returns nil if it is not a subscription, or if no period of it has begun yet.
+    /// Returns nil if the purchase is not a subscription, or if no period of it has begun.
     fileprivate init?(_ state: PurchaseState, at now: Instant) {
         guard let access = state.access, let period = state.timeline.period(at: now),
             period.payment.kind == .autoRenewable
@@ -161,7 +161,7 @@ extension Access {
         }
     }
 
-    /// Whether the access ended and nothing follows.
+    /// Whether access has ended and nothing follows.
     fileprivate var isOver: Bool { state == .expired || state == .refunded || state == .revoked }
 }
 
@@ -188,8 +188,8 @@ extension NonRenewing {
             until: Timestamp(term.until), daysRemaining: term.daysRemaining(at: now, by: clock))
     }
 
-    // Neither the App Store nor the configuration says how long it lasts. So the end is unknown,
-    // unless the purchase was revoked.
+    // The end is unknown unless the purchase was revoked: neither the App Store nor the
+    // configuration says how long the purchase lasts.
     fileprivate init(_ payment: Payment, at now: Instant) {
         let end = payment.revocation.map { max(payment.from, $0.at) }
         self.init(

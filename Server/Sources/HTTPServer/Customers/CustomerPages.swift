@@ -10,7 +10,7 @@ struct CustomerPages: PageGroup {
 
     /// The number of lines of a wallet on the page of a customer.
     private static let walletLines = 20
-    /// The maximum number of events that are read for a page of the list.
+    /// The maximum number of events that are read to find the customers on a page of the list.
     private static let newsMax = 500
     /// The number of events in the history on the page of a customer.
     private static let eventsOfCustomer = 20
@@ -90,8 +90,8 @@ struct CustomerPages: PageGroup {
             productID: chief?.productID, paid: state.paid, since: state.since)
     }
 
-    /// Open ones come first, the one that ends first before others. Of the closed ones, the one
-    /// that ended last comes first.
+    /// The order of entitlements. Open ones come first, starting with the one that ends first.
+    /// Closed ones follow, starting with the one that ended last.
     private static func rank(_ entitlement: PerennialContract.Entitlement) -> (Int, Int64) {
         let until = entitlement.until?.milliseconds ?? Int64.max
         return entitlement.active ? (0, until) : (1, -until)
@@ -140,7 +140,7 @@ struct CustomerPages: PageGroup {
         ).html(in: page.frame)
     }
 
-    /// The newest lines, or those before the line with a number.
+    /// The newest lines, or the lines before the line with this number.
     private static func history(_ lines: [HistoryLine], before word: String) throws -> History {
         guard let number = word == "all" ? lines.count : Int(word), number >= 0 else {
             throw ProblemError(.cursorUnknown)
@@ -161,7 +161,7 @@ struct CustomerPages: PageGroup {
         _ state: CustomerState, _ page: PageRequest
     ) async throws -> [WalletStatement] {
         var statements: [WalletStatement] = []
-        // Support may also credit a wallet that has no entries.
+        // Includes wallets without entries, because support may credit them.
         let all = try engine.context.settings(of: app).wallets.allCurrencies
         let currencies = page.frame.viewer.mayHelp ? all : Set(state.balances.keys)
         for currency in currencies.sorted() {

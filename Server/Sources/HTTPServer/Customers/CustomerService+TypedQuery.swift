@@ -3,8 +3,8 @@ import Ledger
 import PerennialContract
 
 extension CustomerService {
-    /// Finds customers by a text that a person has typed: the text itself, or with invisible
-    /// characters written as numbers, as pages show them, such as `anna[U+200B]`.
+    /// Finds customers by a text that a person has typed. The text may contain invisible characters
+    /// as numbers, in the form that pages show: `anna[U+200B]`.
     func find(
         typed query: String, byPrefix: Bool = false, app: AppID
     ) async throws(EngineFailure) -> CustomerSearch {

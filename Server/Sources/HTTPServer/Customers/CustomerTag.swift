@@ -4,8 +4,8 @@ import PerennialContract
 
 /// The entity tag of an answer about a customer (RFC 9110, section 8.8.3).
 ///
-/// It covers everything except the time of the answer and the token, which change even if nothing
-/// has happened. So the tag is a weak one.
+/// The tag covers everything except the time of the answer and the token, which change even if
+/// nothing has happened. So the tag is weak.
 struct CustomerTag: Hashable {
     private let tag: EntityTag
 
@@ -26,6 +26,6 @@ struct CustomerTag: Hashable {
         return response
     }
 
-    /// Whether a client that sends this `If-None-Match` has the answer already.
+    /// Whether a client that sends this `If-None-Match` already has the answer.
     func isNamed(in header: String?) -> Bool { tag.matches(header) }
 }

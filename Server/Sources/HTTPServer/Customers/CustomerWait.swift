@@ -11,24 +11,24 @@ import Synchronization
 package struct WaitLimits: Hashable, Sendable {
     /// The maximum number of requests that wait at one time.
     package var waitsMax = 1_000
-    /// The maximum number of waiting requests with an app key, which anyone can extract from an
-    /// app. The rest is reserved for secret keys.
+    /// The maximum number of waiting requests with app keys, which anyone can extract from an app.
+    /// The other places are reserved for secret keys.
     package var waitsWithAppKeysMax = 800
     /// The maximum number of waiting requests with one key.
     package var waitsOfKeyMax = 500
-    /// The longest wait, whatever the client asks for: shorter than the 50 and 60 seconds after
-    /// which HAProxy on Debian and nginx end a request without a response.
+    /// The longest wait, even if the client asks for more. HAProxy on Debian ends a request without
+    /// a response after 50 seconds, and nginx after 60.
     package var holdMax = Duration.seconds(45)
 
     package init() {}
 }
 
-/// Counts the requests that wait for a change (`?wait=25`): of a customer, or of the log.
+/// Counts the requests that wait for a change of a customer or of the log (`?wait=25`).
 final class CustomerWait: Sendable {
     /// The range of `wait`, in seconds.
     static let secondsRange = 1...60
-    /// The pause between two checks: writes of other servers, and changes by time alone, are
-    /// noticed after at most this time.
+    /// The pause between two checks. Writes of other servers, and changes that only time causes,
+    /// are noticed after at most this time.
     static let lookPause = Duration.seconds(1)
 
     private struct State {
@@ -47,8 +47,8 @@ final class CustomerWait: Sendable {
     /// Runs a closure, and counts it as one of the waiting requests.
     ///
     /// - Parameter holder: the key of the request.
-    /// - Throws: ``ProblemError`` if too many requests wait already: in total, with app keys, or
-    ///   with the key.
+    /// - Throws: ``ProblemError`` if too many requests already wait: in total, with app keys, or
+    ///   with this key.
     func reserve<Value>(
         for holder: StoredKey, _ body: () async throws -> Value
     ) async throws -> Value {
@@ -82,8 +82,8 @@ final class CustomerWait: Sendable {
 
     var waitingCount: Int { state.withLock { $0.count } }
 
-    /// Ends the waits of requests that the present configuration answers. Their clients ask again,
-    /// and the new configuration answers them.
+    /// Ends the waits of requests that the current configuration answers. Their clients send them
+    /// again, and the new configuration answers.
     ///
     /// - Returns: the number of the new configuration.
     func releaseAll() -> Int {
@@ -93,16 +93,17 @@ final class CustomerWait: Sendable {
         }
     }
 
-    /// The number of the present configuration, from 0.
+    /// The number of the current configuration, from 0.
     var configuration: Int { state.withLock { $0.replacements } }
 }
 
 extension CustomerRoutes {
     /// Waits until the answer about a customer changes, and returns the new answer. Returns nil if
-    /// it does not change in time, if the client leaves, or if the server is about to stop.
+    /// the answer does not change in time, if the client disconnects, or if the server is about to
+    /// stop.
     ///
     /// - Parameter state: the customer as last read.
-    /// - Parameter isKnown: whether the client has an answer already.
+    /// - Parameter isKnown: whether the client already has an answer.
     func changedAnswer(
         about state: CustomerState, within limit: Duration, for holder: StoredKey,
         _ context: ServerContext, isKnown: @Sendable (Customer) throws -> Bool
@@ -118,18 +119,18 @@ extension CustomerRoutes {
 }
 
 extension RequestAuthorization {
-    /// Refuses an answer to a waiting request if its key has expired since.
+    /// Throws if the key of a request has expired while the request waited.
     func requireKey(after waiting: Request) async throws {
         _ = try await holder(of: waiting, for: .read)
     }
 }
 
 extension PerennialServer {
-    /// Checks at once, after each signal, and after each pause, until there is a value. Returns nil
-    /// if there is none in time, if the client leaves, if the server is about to stop, or if
-    /// another configuration comes into force.
+    /// Checks immediately, after each signal, and after each pause, until there is a value. Returns
+    /// nil if there is none in time, if the client disconnects, if the server is about to stop, or
+    /// if another configuration comes into force.
     ///
-    /// - Parameter signals: a sequence that is finished at the end.
+    /// - Parameter signals: a sequence that is finished when the wait ends.
     func firstValue<Value: Sendable>(
         after signals: (stream: AsyncStream<Void>, continuation: AsyncStream<Void>.Continuation),
         within limit: Duration, _ context: ServerContext,
@@ -145,7 +146,7 @@ extension PerennialServer {
                     group.cancelAll()
                 }
                 group.addTask { await Self.yieldPeriodically(to: wakeUps, until: end) }
-                // Something may have changed before the signals began.
+                // This first wake-up is for changes that came before the signals began.
                 wakeUps.yield()
                 for await _ in signals.stream {
                     // An answer of the former configuration must not follow one of the new one.

@@ -13,7 +13,7 @@ extension SupportActs {
         routes.act("/customers/{id}/wallets/{currency}/credits", for: .support, of: router, credit)
     }
 
-    /// Credits the wallet after a confirmation; before it, shows the resulting balance.
+    /// Credits the wallet after a confirmation. Before that, shows the resulting balance.
     @Sendable private func credit(
         _ page: PageRequest, _ form: FormFields
     ) async throws -> ActResult {
@@ -54,7 +54,7 @@ extension PageRequest {
         guard let key = form["key"] else {
             throw ProblemError(.requestNotUnderstood, detail: "The field “key” is missing.")
         }
-        // Both forms of a page have the same key.
+        // Both forms of a page have the same key, so a prefix distinguishes them.
         let prefix = kind == .debit ? "dashboard" : "dashboard credit"
         return NewBooking(
             kind, currency: CurrencyID(rawValue: try parameter("currency")), amount: amount,

@@ -5,7 +5,7 @@ import Ledger
 import PerennialContract
 import Storage
 
-/// The actions of support for a customer: grants, transfers, blocks, and wallets.
+/// The acts of support for a customer: grants, transfers, blocks, and wallets.
 struct SupportActs: PageGroup {
     let routes: DashboardRoutes
 
@@ -59,7 +59,8 @@ struct SupportActs: PageGroup {
             until: try form["until"].map { try Self.lastMoment(ofDay: $0) },
             reason: form["reason"] ?? "")
         var order = try NewGrant(asked)
-        // A form that is sent twice makes one grant; a form with changed content makes another one.
+        // A form that is sent twice makes one grant. A form with changed content makes another
+        // grant.
         order.key = form["key"].map { key in
             ["dashboard", key, asked.entitlement, form["until"] ?? "", asked.reason]
                 .joined(separator: "\n")
@@ -67,18 +68,19 @@ struct SupportActs: PageGroup {
         let given = try await engine.grants.add(
             order, to: try page.customer, app: app, environment: page.environment)
         page.audit.change(of: given.grant.id.rawValue, to: given.grant.auditState)
-        // A form that is sent again makes no second grant, even if its grant has ended since.
+        // A form that is sent again makes no second grant, even if its grant has ended in the
+        // meantime.
         let isOpen = given.grant.isOpen(at: engine.context.serverTime)
         return .done(isOpen ? .granted : .grantedBefore, try page.path)
     }
 
-    /// The last millisecond of a day in UTC: something that lasts until a day includes that day.
+    /// The last millisecond of a day in UTC. What lasts until a day also lasts during that day.
     private static func lastMoment(ofDay text: String) throws -> Timestamp {
         guard let day = CivilDate(text) else { throw ProblemError(.timeNotReadable) }
         return Timestamp(milliseconds: (day.dayNumber + 1) * 86_400_000 - 1)
     }
 
-    /// Records a consent, and the use of purchases. Earlier reports stay, unless the form replaces
+    /// Records a consent and the use of purchases. Earlier reports stay unless the form replaces
     /// them.
     @Sendable private func consumption(
         _ page: PageRequest, _ form: FormFields
@@ -91,7 +93,7 @@ struct SupportActs: PageGroup {
         var after: [String: String?] = ["consented": hasConsented ? "true" : "false"]
         for ending in Self.endings(in: form) {
             uses += try Self.use(form, ending, known.uses).map { [$0] } ?? []
-            // The first purchase is the subject of the entry.
+            // The first purchase is the subject of the audit entry.
             let fields = ["delivery", "used_percent"] + (ending.isEmpty ? [] : ["transaction_id"])
             for field in fields { after[field + ending] = form[field + ending] }
         }
@@ -111,7 +113,7 @@ struct SupportActs: PageGroup {
     }
 
     /// The report in a form about a purchase. Where the form is empty, the earlier report stays.
-    /// Nil if the whole form is empty.
+    /// Returns nil if the whole form is empty.
     private static func use(
         _ form: FormFields, _ ending: String, _ known: [Ledger.PurchaseUsage]
     ) throws -> PerennialContract.PurchaseUse? {
@@ -143,7 +145,7 @@ struct SupportActs: PageGroup {
 
     // MARK: - Moves
 
-    /// Moves the purchase after a confirmation; before it, shows the owner.
+    /// Moves the purchase after a confirmation. Before that, shows the owner.
     @Sendable private func transfer(
         _ page: PageRequest, _ form: FormFields
     ) async throws -> ActResult {

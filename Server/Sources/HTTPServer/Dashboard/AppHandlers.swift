@@ -5,8 +5,8 @@ import Hummingbird
 import Ledger
 import Synchronization
 
-/// The handlers of each path of the dashboard, for each app. The paths are the same for all apps:
-/// the app is the one that the operator has chosen, which is stored in a cookie.
+/// The handlers of each path of the dashboard, for each app. The paths are the same for all apps. A
+/// cookie contains the app that the operator has chosen.
 final class AppHandlers: Sendable {
     typealias Handler = @Sendable (Request, ServerContext) async throws -> Response
 
@@ -49,7 +49,7 @@ final class AppHandlers: Sendable {
         handlers.withLock { $0[.unknown, default: [:]][app] = handler }
     }
 
-    /// Answers a page that does not exist.
+    /// Answers a request for a page that does not exist.
     func respondUnknown(
         to request: Request, _ context: ServerContext
     ) async throws -> Response {
@@ -68,8 +68,8 @@ final class AppHandlers: Sendable {
         return response
     }
 
-    /// The same page for another app, which is from now on the chosen one. After an action, which
-    /// is not carried out, it is the overview.
+    /// Redirects to the same page for another app, which is then the chosen app. A form is not
+    /// carried out, and leads to the overview.
     func redirect(_ request: Request, to app: AppID) -> Response {
         let path =
             request.method == .post
@@ -79,7 +79,7 @@ final class AppHandlers: Sendable {
         return response
     }
 
-    /// The app that the operator has chosen, or else the first one.
+    /// The app that the operator has chosen, otherwise the first app.
     private func chosenApp(_ request: Request) -> AppID? {
         let name = request.cookie(Self.name)
         return apps.first { $0.rawValue == name } ?? apps.first
@@ -92,7 +92,7 @@ final class AppHandlers: Sendable {
 }
 
 extension Response {
-    /// Remembers the app that an operator has chosen. The cookie is not secret, and gives no
+    /// Stores the app that an operator has chosen. The cookie is not secret and gives no
     /// permission.
     mutating func setApp(_ app: AppID, seconds: Int) {
         headers.append(

@@ -8,14 +8,14 @@ import Reports
 struct ChartView: Sendable {
     let definition: ReportDefinition
     var query: ReportQuery
-    /// The currency of the drawn amounts: all amounts converted to it, or only those in it. Nil if
-    /// nothing was paid yet.
+    /// The currency of the drawn amounts. Either all amounts are converted to it, or only amounts
+    /// in it are drawn. Nil if nothing was paid yet.
     var currency: String?
     /// The currency of amounts if the query does not name one.
     private let display: DisplayCurrency?
-    /// Whether a currency can be converted.
+    /// The currencies that can be converted.
     private let rated: Set<String>
-    /// The column that is drawn. Nil for stacked columns.
+    /// The column that is drawn; nil if columns are stacked.
     var column: String?
     /// The word in the query for the moment of ``ReportQuery/asKnownAt``.
     var known: String
@@ -29,7 +29,7 @@ struct ChartView: Sendable {
         "payments": ["new", "renewals", "reactivations", "one_time"],
         "billing": ["grace_started", "retry_started"],
     ]
-    /// The column that is drawn by default, if that is not the first one.
+    /// The column that is drawn by default, where that is not the first column.
     private static let first = [
         "churn": "churn_rate", "refunds": "refunded", "trial_conversion": "conversion_rate",
         "ltv": "ltv", "seats": "closing",
@@ -92,9 +92,9 @@ struct ChartView: Sendable {
         }
     }
 
-    /// The days in the query. One of them is enough, because a browser sends a form as soon as one
-    /// of its fields changes. Without a last day it is today; without a first day, twelve periods
-    /// are shown.
+    /// The days in the query. One of them suffices, because a browser sends a form as soon as one
+    /// of its fields changes. The default of the last day is today; the default of the first day
+    /// makes twelve periods.
     private static func days(
         from: String?, to: String?, by length: ReportPeriod.Length, today: Int64
     ) throws -> ClosedRange<Int64>? {
@@ -115,7 +115,7 @@ struct ChartView: Sendable {
     /// divided.
     var stack: [String]? { Self.stacks[definition.name] }
 
-    /// The stacked columns that are drawn. Nil if one column is.
+    /// The stacked columns that are drawn; nil if a single column is drawn.
     var drawnStack: [Int]? {
         guard column == nil, query.division == nil else { return nil }
         return stack?.compactMap { name in definition.columns.firstIndex { $0.name == name } }
@@ -127,16 +127,16 @@ struct ChartView: Sendable {
         return definition.columns.firstIndex { $0.name == name } ?? 0
     }
 
-    /// The prefix of the query's word for amounts of one currency, without converted ones.
+    /// The prefix in the query for the amounts of one currency, without amounts converted to it.
     private static let onlyPrefix = "ONLY-"
 
-    /// Whether each amount is shown in its own currency: only then can purchases add up to a
+    /// Whether each amount is shown in its own currency. Only then can purchases add up to a
     /// number.
     var isUnconverted: Bool { query.currency == nil }
 
     // MARK: - Links
 
-    /// The page with the purchases of a number. Nil if no purchases add up to it.
+    /// The page with the purchases of a number; nil if no purchases add up to it.
     func purchases(
         _ column: ReportDefinition.Column, _ period: ReportPeriod, currency: String?,
         part: String?
@@ -160,7 +160,7 @@ struct ChartView: Sendable {
                 query.length.rawValue)
         ]
         if !showsCohorts { filters.append(columnFilter) }
-        // The numbers of cohorts are totals of all their subscriptions.
+        // A number about a cohort is the total of all its subscriptions.
         if definition.cohort == nil {
             filters.append(
                 Self.filter(
@@ -187,8 +187,8 @@ struct ChartView: Sendable {
                 + definition.columns.map { ($0.name, Self.title($0.name)) }, column ?? "")
     }
 
-    /// The filter for the currency: amounts converted to it, if there are rates; or only amounts in
-    /// it.
+    /// The filter for the currency. If there are rates, it selects the currency to which amounts
+    /// are converted; otherwise it selects the amounts in that currency.
     private func currencyFilter(_ display: DisplayCurrency) -> ChartFilter {
         let others = display.currencies.filter { $0 != display.currency }
         let canConvert = display.isConverted && definition.cohort == nil
@@ -204,7 +204,8 @@ struct ChartView: Sendable {
         return Self.filter("currency", "Currency", options, selected)
     }
 
-    /// Whether each column is the rest of the one before, so that all are shown as a table.
+    /// Whether each column is what remains of the previous column, so that all are shown as a
+    /// table.
     var showsCohorts: Bool { definition.cohort == .payments }
 
     private static func filter(

@@ -4,7 +4,7 @@ import Ledger
 import PerennialContract
 
 extension CustomerState {
-    /// The beginning of the first purchase, seat or grant. Nil if there is none.
+    /// The beginning of the first purchase, seat or grant; nil if there is none.
     var since: Timestamp? {
         let purchases = purchases.compactMap { purchase in
             purchase.timeline.seat?.since ?? purchase.timeline.periods.first?.from
@@ -12,7 +12,7 @@ extension CustomerState {
         return (purchases + grants.map(\.from)).min().map { Timestamp($0) }
     }
 
-    /// What they paid in each currency, after refunds.
+    /// What the customer paid in each currency, after refunds.
     var paid: [PerennialContract.Money] { Self.sums(of: purchases) }
 
     private static func sums(of purchases: [PurchaseState]) -> [PerennialContract.Money] {
@@ -27,7 +27,7 @@ extension CustomerState {
             .storefront
     }
 
-    /// The line with the amount paid for it, if that is in one currency.
+    /// The line with the amount that was paid for the purchase, if that is in one currency.
     private func priced(_ line: PurchaseLine) -> PurchaseLine {
         var line = line
         if line.kind == .term, let own = purchases.first(where: { $0.has(line) }) {
@@ -58,7 +58,7 @@ extension CustomerState {
 }
 
 extension PurchaseState {
-    /// Whether a term that does not renew was bought with it.
+    /// Whether this purchase paid for a term that does not renew.
     fileprivate func has(_ term: PurchaseLine) -> Bool {
         timeline.payments { $0 == .nonRenewing }.contains {
             $0.product.rawValue == term.productID && Timestamp($0.from) == term.from
@@ -129,7 +129,8 @@ extension TimelinePicture {
         return Lane(name: last.product.rawValue, spans: spans)
     }
 
-    /// An upgrade's credit is not a refund: the customer continues with the higher product.
+    /// The credit of an upgrade is not a refund, because the customer continues with the higher
+    /// product.
     private static func kind(of payment: Payment) -> Kind {
         if payment.revocation != nil, !payment.isUpgraded { return .refunded }
         return payment.terms == .trial ? .trial : .paid
@@ -140,7 +141,8 @@ extension TimelinePicture {
         return max(period.from, min(period.end ?? revocation.at, revocation.at))
     }
 
-    /// The time after the last period in which the App Store tries, or tried, to collect.
+    /// The time after the last period during which the App Store tries to collect the payment, or
+    /// tried to.
     private static func trouble(
         _ state: PurchaseState, after last: Timeline.Period, at now: Instant
     ) -> [Span] {

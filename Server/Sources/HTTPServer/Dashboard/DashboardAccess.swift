@@ -5,15 +5,15 @@ import Hummingbird
 import Ledger
 import Storage
 
-/// Who may see the dashboard, and at which address. A server without this value has no dashboard.
+/// Who may see the dashboard, and at what address. A server without this value has no dashboard.
 package struct DashboardAccess: Sendable {
-    /// The viewer for all users of this machine, without signing in. Nil if operators sign in.
+    /// The viewer for all users of this machine, who need not sign in; nil if operators sign in.
     package var developer: Viewer?
     /// The address of the pages. A developer's pages are only on this machine.
     package var origin: PageOrigin
     /// A proxy that reports the origin of a request, and possibly the operator who sends it.
     package var proxy: TrustedProxy?
-    /// Whether purchases are made in the simulator: then the navigation contains the phone.
+    /// Whether purchases are made in the simulator. If so, the navigation contains the phone.
     package var isSimulated: Bool
 
     /// A dashboard for operators, who sign in.
@@ -41,13 +41,13 @@ package struct DashboardAccess: Sendable {
             developer: Viewer(name: "developer", role: .admin, csrf: token), isSimulated: true)
     }
 
-    /// The name of the cookie with the token of a session. With the prefix `__Host-` a browser
-    /// accepts it only from an encrypted connection and only from this host (RFC 6265bis). Without
-    /// encryption, as on this machine, it cannot have the prefix.
+    /// The name of the cookie with the token of a session. With the prefix `__Host-`, a browser
+    /// accepts the cookie only over an encrypted connection and only from this host (RFC 6265bis).
+    /// Without encryption, as on this machine, the prefix is not allowed.
     var sessionCookie: String { origin.isSecure ? "__Host-perennial" : "perennial" }
 
-    /// The field `Set-Cookie` that begins a session in a browser, or ends it there if there is no
-    /// token. The browser deletes the cookie when it is closed.
+    /// The field `Set-Cookie` that begins a session in a browser, or ends the session if there is
+    /// no token. The browser deletes the cookie when it is closed.
     func sessionField(_ token: String?) -> HTTPField {
         let end = token == nil ? "; Max-Age=0" : ""
         let secure = origin.isSecure ? "; Secure" : ""
@@ -56,10 +56,10 @@ package struct DashboardAccess: Sendable {
             value: "\(sessionCookie)=\(token ?? "")\(end); Path=/\(secure); HttpOnly; SameSite=Lax")
     }
 
-    /// The server's host, as the pages show it that need no sign-in.
+    /// The server's host, which is shown on the pages that need no sign-in.
     var host: String { origin.authority ?? "this machine" }
 
-    /// The author of a request, and what they may do for an app.
+    /// The author of a request, and what the author may do for an app.
     func visitor(
         of request: Request, _ context: ServerContext, app: AppID, _ engine: Engine
     ) async throws -> Visitor {
@@ -102,15 +102,15 @@ enum Visitor: Sendable {
     case visit(Visit)
     /// The visitor has not signed in.
     case unknown
-    /// A proxy has signed the visitor in under a name without an account, or with a blocked one.
+    /// A proxy has signed the visitor in, but there is no account with that name, or it is blocked.
     case nobody(String)
-    /// The operator may see this app, but not the requested one.
+    /// The operator may not see the requested app, but may see this app.
     case elsewhere(AppID)
     /// The operator has no role for any app.
     case withoutApp
 }
 
-/// The author of a request, and what they may do for one app.
+/// The author of a request, and what the author may do for one app.
 struct Visit: Sendable {
     struct Session: Sendable {
         var token: String
@@ -120,7 +120,7 @@ struct Visit: Sendable {
     var viewer: Viewer
     /// Nil for the developer, and behind a proxy that signs people in.
     var session: Session?
-    /// The apps that they may see.
+    /// The apps that the author may see.
     var apps: [AppID] = []
 }
 

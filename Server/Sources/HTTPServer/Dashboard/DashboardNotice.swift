@@ -1,7 +1,7 @@
 import Dashboard
 
-/// The notice on the page after an action. Its word is stored in a cookie until that page is shown;
-/// nothing else in a notice comes from a request.
+/// The notice on the page after an act. A cookie contains its word until that page is shown. A
+/// notice contains no other text from a request.
 enum DashboardNotice: String, CaseIterable, Sendable {
     case granted, withdrawn, moved, undone, blocked, unblocked, answered, debited, erased
     case walletCredited = "credited"
@@ -24,7 +24,7 @@ enum DashboardNotice: String, CaseIterable, Sendable {
 
     /// The name of the cookie.
     static let cookie = "notice"
-    /// How long the cookie waits for the page.
+    /// How long the cookie is valid, in seconds.
     static let secondsMax = 60
 
     var notice: Notice {

@@ -9,10 +9,10 @@ import ServiceLifecycle
 
 // Pages that are updated while they are open, by server-sent events (WHATWG HTML).
 //
-// A page's stream has the address of the page behind `/live`, with its query. It renders the page
-// again after each commit with events of the app, and sends the elements that differ. So no page
-// needs a function of its own for this. Changes that are in no log, such as delivery attempts, are
-// found by rendering once a second, on pages that show them. A page that takes long is rendered
+// The address of a page's stream is `/live` and the page's address, with its query. The stream
+// renders the page again after each commit with events of the app, and sends the elements that
+// differ, so no page needs its own function for this. Some changes are in no log, such as delivery
+// attempts. Pages that show them are rendered once a second. A page that takes long is rendered
 // less often.
 
 /// The limits of the streams of pages.
@@ -21,10 +21,10 @@ private enum LiveLimits {
     static let pauseMin = Duration.milliseconds(500)
     /// The maximum share of time that a stream spends on rendering: a tenth.
     static let shareOfTime = 10
-    /// A page that shows only the log is rendered after this time if there is no event.
+    /// How long a page that shows only the log is not rendered if there is no event.
     static let quietMax = Duration.seconds(15)
-    /// Whether the operator may still see the page is looked up before each change is sent, and at
-    /// least this often.
+    /// How often it is checked that the operator may still see the page. It is also checked before
+    /// each change is sent.
     static let permissionMax = Duration.seconds(10)
 }
 
@@ -32,11 +32,11 @@ extension DashboardRoutes {
     /// How the path of a page's stream begins.
     static let livePrefix = "/live"
 
-    /// The causes of a page's changes.
+    /// What causes a page to change.
     enum Source: Sendable {
         /// Events of the app, and the time.
         case log
-        /// Also changes without an event, which are looked for once a second.
+        /// Also changes without an event, for which the page is checked once a second.
         case everything
     }
 
@@ -46,13 +46,15 @@ extension DashboardRoutes {
         _ html: @escaping Page
     ) {
         get(path, of: router) { page in
-            // Before the page is rendered, so that its stream misses nothing.
+            // The position of the log is read before the page is rendered, so that the stream
+            // misses nothing.
             var page = page
             page.frame.logPlace = "\(try await engine.events.lastLogPosition(of: app))"
             return response(try await html(page), to: page.request)
         }
         get(Self.livePrefix + (path == "/" ? "" : path), of: router) { page in
-            // A stream that could send nothing would make the page look live.
+            // Throws if the log cannot be read. A stream without a log would only make the page
+            // seem live.
             _ = try await engine.events.lastLogPosition(of: app)
             return try live(page, by: source, html)
         }
@@ -87,7 +89,7 @@ private struct LiveStream: Sendable {
     let source: DashboardRoutes.Source
     let html: DashboardRoutes.Page
     let limits: EventStreamLimits
-    /// Whether the session and the role are those of the page.
+    /// Whether the session and the role are still those of the page.
     let mayGoOn: @Sendable () async throws -> Bool
 
     func body(in place: EventStreams.Place) -> ResponseBody {
@@ -136,10 +138,10 @@ private struct LiveStream: Sendable {
         }
     }
 
-    /// The bytes to write now: empty if the page is the same, and nil if it was not rendered.
+    /// The bytes to write now: empty if the page is unchanged, and nil if it was not rendered.
     private func next(_ shown: inout Shown, isSilent: Bool) async throws -> ByteBuffer? {
         let last = "\(try await engine.events.lastLogPosition(of: app))"
-        // Clients skip it. It shows that the connection is alive.
+        // Clients skip this comment. It shows that the connection is alive.
         let comment = ByteBuffer(string: isSilent ? ": nothing new\n\n" : "")
         guard shown.isDue(at: last, source) else { return isSilent ? comment : nil }
         var page = page
@@ -158,7 +160,7 @@ private struct LiveStream: Sendable {
     }
 }
 
-/// What the browser shows.
+/// What the browser currently shows.
 private struct Shown {
     /// The position of the log when the page was rendered.
     private var place: String?
@@ -176,8 +178,8 @@ private struct Shown {
         }
     }
 
-    /// If nothing has happened since the page was rendered, the first pieces are those it already
-    /// has.
+    /// If nothing has happened since the page was rendered, the browser already has the first
+    /// pieces.
     mutating func messages(of new: LivePieces, at last: String) -> [LivePieces.Message] {
         let isAsLoaded = pieces == nil && place == last
         let messages = isAsLoaded ? [] : new.messages(since: pieces)
@@ -186,13 +188,13 @@ private struct Shown {
     }
 }
 
-/// When a stream may render again.
+/// Decides when a stream may render again.
 private struct Pace {
     private var earliest = ContinuousClock.now
     private var writtenAt = ContinuousClock.now
     private var permittedAt = ContinuousClock.now
 
-    /// Whether the permission to see the page must be looked up.
+    /// Whether the permission to see the page must be checked again.
     var isPermissionDue: Bool {
         ContinuousClock.now - permittedAt >= LiveLimits.permissionMax
     }

@@ -7,13 +7,13 @@ import NIOCore
 import PerennialContract
 import Storage
 
-/// The pages of the dashboard and their actions, which ``DashboardPath`` lists.
+/// The pages of the dashboard and their acts, which ``DashboardPath`` lists.
 ///
 /// They call the functions of the HTTP API's routes, and show nothing that these do not return. A
 /// request is checked in this order: ``PageOrigin``; the token of the form; the viewer's role; the
 /// operation itself.
 ///
-/// One value serves one app; the paths of all apps are the same, see ``AppHandlers``.
+/// One value serves one app. The paths of all apps are the same: see ``AppHandlers``.
 struct DashboardRoutes: Sendable {
     /// The maximum size of a form, in bytes.
     static let formBytesMax = 16_384
@@ -41,7 +41,7 @@ struct DashboardRoutes: Sendable {
         for app in handlers.apps {
             Self(server: server, access: access, app: app, handlers: handlers).add(to: router)
         }
-        // Added after the routes, so that it only sees requests that no route answers.
+        // Added after the routes, so that it gets only requests that no route answers.
         router.add(middleware: UnknownPages(handlers: handlers))
     }
 
@@ -64,7 +64,7 @@ struct DashboardRoutes: Sendable {
 
     /// Adds a page.
     ///
-    /// - Parameter permission: who may see it.
+    /// - Parameter permission: who may see the page.
     func page(
         _ path: String, for permission: Permission = .viewer, of router: Router<ServerContext>,
         _ html: @escaping Page
@@ -76,7 +76,7 @@ struct DashboardRoutes: Sendable {
 
     /// Adds a handler for a page, which may also be a file.
     ///
-    /// - Parameter permission: who may see it.
+    /// - Parameter permission: who may see the page.
     func get(
         _ path: String, for permission: Permission = .viewer, of router: Router<ServerContext>,
         _ answer: @escaping @Sendable (PageRequest) async throws -> Response
@@ -90,7 +90,7 @@ struct DashboardRoutes: Sendable {
         }
     }
 
-    /// Answers a request if its author is permitted to make it, and shows failures as pages.
+    /// Answers a request if its author is permitted to send it, and shows failures as pages.
     func guarded(
         _ request: Request, _ context: ServerContext,
         _ answer: (Visit) async throws -> Response
@@ -116,8 +116,8 @@ struct DashboardRoutes: Sendable {
         }
     }
 
-    /// Answers a form. Its body may arrive long after its header, so the visitor is looked up again
-    /// afterwards: meanwhile they may have been blocked, or signed out, or have another role.
+    /// Answers a form. Its body may arrive long after its header. In between, the visitor may have
+    /// been blocked or signed out, or got another role, so the visitor is looked up again.
     private func guardedForm(
         _ request: Request, _ context: ServerContext, max bytesMax: Int = formBytesMax,
         _ answer: (Visit, FormFields) async throws -> Response
@@ -126,7 +126,7 @@ struct DashboardRoutes: Sendable {
         try await guarded(request, context) { _ in
             let form = try await Self.form(in: request, max: bytesMax)
             return try await guarded(request, context) { visit in
-                // The form was shown to the same person, about the same app.
+                // The token shows that the form was shown to the same person, about the same app.
                 guard SessionService.isFormToken(form["csrf"], of: visit.viewer.csrf) else {
                     throw ProblemError(.formOutdated)
                 }
@@ -135,7 +135,7 @@ struct DashboardRoutes: Sendable {
         }
     }
 
-    /// Redirects to the sign-in, and from there back to the page.
+    /// Redirects to the sign-in, which then leads back to the page.
     private static func signIn(_ request: Request) -> Response {
         let next = request.method == .post ? nil : request.uri.description
         return Response(
@@ -157,8 +157,8 @@ struct DashboardRoutes: Sendable {
             query: FormFields(request.uri.query ?? ""))
     }
 
-    /// Production, unless the query says otherwise. An empty word counts as missing, because forms
-    /// send empty fields.
+    /// Returns production unless the query says otherwise. An empty word counts as missing, because
+    /// forms send empty fields.
     private func environment(in request: Request) throws -> Ledger.Environment {
         guard let word = FormFields(request.uri.query ?? "")["environment"] else {
             return .production
@@ -186,9 +186,9 @@ struct DashboardRoutes: Sendable {
 
     // MARK: - Acts
 
-    /// Adds an action. An action for the app gets an entry in the audit: see ``AuditDraft``.
+    /// Adds an act. An act for the app gets an entry in the audit: see ``AuditDraft``.
     ///
-    /// - Parameter permission: who may do it.
+    /// - Parameter permission: who may carry out the act.
     /// - Parameter bytesMax: the maximum size of the form.
     func act(
         _ path: String, for permission: Permission, of router: Router<ServerContext>,
@@ -257,7 +257,8 @@ struct DashboardRoutes: Sendable {
         }
     }
 
-    /// A path of this server, or else that of the overview: a form must not lead elsewhere.
+    /// Returns the path if it is one of this server, otherwise the path of the overview, because a
+    /// form must not lead to another site.
     static func local(_ path: String?) -> String {
         guard let path, path.hasPrefix("/"), !path.hasPrefix("//"),
             path.utf8.allSatisfy({ (0x21...0x7E).contains($0) && $0 != UInt8(ascii: "\\") })
@@ -285,7 +286,7 @@ struct DashboardRoutes: Sendable {
         _ error: any Error, _ request: Request, _ context: ServerContext, _ visit: Visit
     ) throws -> Response {
         let found = Self.problem(error, context)
-        // An unknown environment may be the problem itself.
+        // The unknown environment may be the problem that the page is about.
         let environment = (try? environment(in: request)) ?? .production
         let frame = frame(of: request, environment, visit, [])
         let wasAct = request.method == .post
@@ -298,7 +299,7 @@ struct DashboardRoutes: Sendable {
         return response
     }
 
-    /// A problem as a page for a visitor who is not known.
+    /// Shows a problem on a page to an unknown visitor.
     static func problem(
         _ error: any Error, _ request: Request, _ context: ServerContext, host: String
     ) -> Response {
@@ -321,7 +322,7 @@ struct DashboardRoutes: Sendable {
         return found
     }
 
-    /// The page with the form of an action on a customer or on a webhook.
+    /// The page with the form of an act on a customer or a webhook.
     private static func origin(of context: ServerContext) -> DashboardPath? {
         func parameter(_ name: String) -> String? {
             try? RequestReader.parameter(name, called: name, in: context)

@@ -7,7 +7,7 @@ import Hummingbird
 #endif
 
 /// The fields of a form or a query, as browsers encode them (WHATWG URL,
-/// "application/x-www-form-urlencoded"). Of several fields with one name the last one counts.
+/// "application/x-www-form-urlencoded"). If several fields have the same name, the last one counts.
 package struct FormFields: Sendable {
     private var fields: [String: String] = [:]
 
@@ -19,13 +19,13 @@ package struct FormFields: Sendable {
         }
     }
 
-    /// Nil if the field is missing or empty: a browser sends every field of a form.
+    /// Returns nil if the field is missing or empty, because a browser sends every field of a form.
     package subscript(_ name: String) -> String? {
         fields[name].flatMap { $0.isEmpty ? nil : $0 }
     }
 
-    /// The value without surrounding white space, which pasted text often has. Nil if nothing is
-    /// left.
+    /// The value without surrounding white space, which pasted text often has. Returns nil if
+    /// nothing is left.
     package func trimmed(_ name: String) -> String? {
         guard let value = self[name] else { return nil }
         let rest = value.drop { $0.isWhitespace }

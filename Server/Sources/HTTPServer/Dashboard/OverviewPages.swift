@@ -11,7 +11,7 @@ struct OverviewPages: PageGroup {
 
     /// The number of events on the overview.
     private static let feedMax = 8
-    /// The maximum number of customers, among those whose access ended, who are named.
+    /// The maximum number of customers whose access has ended that the page names.
     private static let leftMax = 5
 
     @Sendable func show(_ page: PageRequest) async throws -> String {
@@ -48,13 +48,13 @@ struct OverviewPages: PageGroup {
         ).html(in: page.frame)
     }
 
-    /// The notice while rows about earlier purchases are missing, so that numbers are too small.
+    /// The notice that numbers are too small, while rows about earlier purchases are missing.
     static func filling(_ picture: ReportPicture) -> Notice? {
         guard picture.result.isFilling else { return nil }
         return Notice(.about, "Earlier purchases are still being counted.", "Numbers will grow.")
     }
 
-    /// The longest of the sentences, because it names the most currencies.
+    /// The longest sentence, which names the most currencies.
     private static func longest(_ conversions: [String?]) -> String {
         conversions.compactMap(\.self).max { $0.count < $1.count } ?? ""
     }
@@ -67,7 +67,7 @@ struct OverviewPages: PageGroup {
         return ReportPicture(view, try await engine.reporting.report(view.query, of: app))
     }
 
-    /// The last number of a column, and how it changed since the period before.
+    /// The last number of a column, and its change since the previous period.
     private static func tile(
         _ title: String, _ picture: ReportPicture, _ column: Int
     ) -> OverviewPage.Tile {
@@ -75,8 +75,7 @@ struct OverviewPages: PageGroup {
         let before = values.dropLast().last
         let last = values.last ?? 0
         let unit = picture.unit(column)
-        // A month that is not over is compared with nothing: less than a whole month is not a
-        // decrease.
+        // A month that is not over is not compared, because a part of a month is not a decrease.
         let addsUp = picture.view.definition.name == "revenue"
         return OverviewPage.Tile(
             title, value: last, unit: unit, change: addsUp ? nil : before.map { last - $0 },

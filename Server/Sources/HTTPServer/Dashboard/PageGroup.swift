@@ -1,7 +1,7 @@
 import Engine
 import Ledger
 
-/// The pages about one subject, with their actions.
+/// The pages about one subject, with their acts.
 protocol PageGroup: Sendable {
     var routes: DashboardRoutes { get }
 }

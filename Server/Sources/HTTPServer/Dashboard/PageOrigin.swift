@@ -2,25 +2,25 @@ import HTTPTypes
 
 /// The address of the pages, and whether a request comes from one of them.
 ///
-/// An action needs only a cookie, so other sites must not be able to trigger it: neither by a form
-/// or a script that posts here, nor by a host name of their own that leads here (DNS rebinding).
+/// An act needs only a cookie, so other sites must not be able to cause one: neither by a form or
+/// script that posts to this server, nor by a host name of theirs that leads to it (DNS rebinding).
 /// Browsers report the origin of a request in `Origin` and `Sec-Fetch-Site` (Fetch Metadata Request
-/// Headers). A program that is not a browser sends neither, and may post.
+/// Headers). A program that is not a browser sends neither field, and may post.
 package struct PageOrigin: Hashable, Sendable {
     private static let loopbackHosts: Set<Substring> = ["localhost", "127.0.0.1", "[::1]"]
     private static let formType = "application/x-www-form-urlencoded"
 
     /// `http` or `https`.
     package let scheme: String
-    /// Host and port, as browsers write them in `Host`. Nil stands for this machine, under any of
-    /// its loopback names, with any port.
+    /// The host and port, as browsers write them in `Host`. Nil stands for this machine, under any
+    /// of its loopback names, with any port.
     package let authority: String?
 
-    /// This machine only.
+    /// The pages are on this machine only.
     package static let loopback = Self(scheme: "http", authority: nil)
 
-    /// The origin of a URL, such as `https://store.example.com`. Returns nil unless it is just a
-    /// scheme, a host and optionally a port; the scheme's default port is left out.
+    /// The origin of a URL, such as `https://store.example.com`. Returns nil unless the URL
+    /// consists of a scheme, a host and optionally a port. The scheme's default port is left out.
     package init?(url: String) {
         let parts = url.lowercased().split(separator: "://", omittingEmptySubsequences: false)
         guard parts.count == 2, ["http", "https"].contains(parts[0]) else { return nil }
@@ -41,18 +41,18 @@ package struct PageOrigin: Hashable, Sendable {
             && (character.isLetter || character.isNumber || ".-:[]".contains(character))
     }
 
-    /// Whether browsers reach it only by an encrypted connection.
+    /// Whether browsers reach the pages only by an encrypted connection.
     package var isSecure: Bool { scheme == "https" }
 
-    /// Whether it is a loopback name, so that no network is crossed.
+    /// Whether the address is a loopback name, so that requests cross no network.
     package var isOnThisMachine: Bool { authority.map(Self.isLoopback) ?? true }
 
-    /// The URL of a path here. Nil for this machine, whose port is not known.
+    /// The URL of a path on this server. Returns nil for this machine, whose port is not known.
     package func url(_ path: String) -> String? {
         authority.map { "\(scheme)://\($0)\(path)" }
     }
 
-    /// Why a request is refused, as a sentence. Nil if it is not.
+    /// Returns a sentence that says why a request is refused, or nil if it is not refused.
     package func refusal(of request: HTTPRequest) -> String? {
         guard let own = request.authority?.lowercased(), answers(own) else {
             return "The page is only at \(authority ?? "localhost")."

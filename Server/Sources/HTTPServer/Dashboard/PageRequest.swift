@@ -5,7 +5,7 @@ import Ledger
 import PerennialContract
 import Storage
 
-/// A request for a page or an action, and what its page needs around its content.
+/// A request for a page or an act, and what its page needs around its content.
 struct PageRequest: Sendable {
     let request: Request
     let context: ServerContext
@@ -13,10 +13,10 @@ struct PageRequest: Sendable {
     let environment: Ledger.Environment
     var frame: Frame
     let query: FormFields
-    /// The details of the action for the audit.
+    /// The details of the act for the audit.
     let audit = AuditDraft()
-    /// Identifies a form of the page, so that a form that is sent twice is recognised. It is made
-    /// by the server: ids of requests may come from the client, and may all be equal.
+    /// Identifies a form of the page, so that a form that is sent twice is recognised. The server
+    /// makes the key: ids of requests may come from the client, and may all be equal.
     let formKey = withUnsafeBytes(of: UInt128.random(in: .min ... .max)) { Hexadecimal.text($0) }
 
     /// The decoded value of a part of the path.
@@ -34,15 +34,15 @@ struct PageRequest: Sendable {
         get throws { WebhookID(rawValue: try parameter("webhook_id")) }
     }
 
-    /// The cursor of a page of a list. Nil for the first page.
+    /// The cursor of a page of a list; nil for the first page.
     var cursor: String? { query["cursor"] }
 }
 
-/// The result of an action.
+/// The result of an act.
 enum ActResult {
     /// Another page, which shows a notice.
     case done(DashboardNotice?, DashboardPath)
-    /// A page instead of the redirect: to confirm the action, or to show something once.
+    /// A page instead of the redirect, for example to confirm the act or to show a secret once.
     case page(String)
     case response(Response)
 }

@@ -8,7 +8,7 @@ import Reports
 struct ReportPicture: Sendable {
     let view: ChartView
     let result: ReportResult
-    /// The currency of the drawn amounts. Nil if no column is money.
+    /// The currency of the drawn amounts; nil if no column is money.
     let currency: String?
     /// The currencies of the rows that are not drawn, sorted.
     let otherCurrencies: [String]
@@ -21,7 +21,7 @@ struct ReportPicture: Sendable {
         otherCurrencies = currencies.filter { [currency] in $0 != currency }
     }
 
-    /// A sentence about the currency of the amounts, if there are others: how they were converted,
+    /// A sentence about the currency of the amounts if there are several: how they were converted,
     /// and which are left out.
     var conversion: String? {
         guard let currency else { return nil }
@@ -53,7 +53,7 @@ struct ReportPicture: Sendable {
         return result.report.rows.filter { currency == nil || $0.currency == currency }
     }
 
-    /// The currency of a column. Nil for counts, and for percentages of counts.
+    /// The currency of a column; nil for counts and for percentages of counts.
     func currency(of column: Int) -> String? {
         let column = view.definition.columns[column]
         return switch column.unit {
@@ -65,7 +65,7 @@ struct ReportPicture: Sendable {
         }
     }
 
-    /// Whether the parts of a stack lead from an opening number to a closing one.
+    /// Whether the stacked parts lead from an opening number to a closing number.
     var isMovement: Bool { index("opening") != nil && view.stack != nil }
 
     func unit(_ column: Int) -> ChartUnit {
@@ -77,7 +77,7 @@ struct ReportPicture: Sendable {
     }
 
     /// The sum of a column in a period. Percentages are not added, but computed from the sums of
-    /// their wholes.
+    /// the wholes.
     func value(_ column: Int, in period: ReportPeriod) -> Int64 {
         let values = rows(column).filter { $0.period == period }.map { $0.values[column] }
         if view.definition.columns[column].unit == .percent {
@@ -86,7 +86,7 @@ struct ReportPicture: Sendable {
         return values.map(\.whole).reduce(0, +)
     }
 
-    /// Whether there is a number. A percentage of nothing is no number.
+    /// Whether there is a number. A percentage of nothing has none.
     func hasValue(_ column: Int, in period: ReportPeriod) -> Bool {
         guard view.definition.columns[column].unit == .percent else { return true }
         return rows(column).contains { $0.period == period && $0.values[column].size > 0 }
@@ -111,7 +111,7 @@ struct ReportPicture: Sendable {
             })
     }
 
-    /// The columns of a stack, with opening and closing if the report has them.
+    /// The columns of a stack, with the opening and closing numbers if the report has them.
     func bars(_ columns: [Int]) -> BarChart {
         let drawn = shown(columns)
         let titles = drawn.map { ChartView.title(view.definition.columns[$0].name) }
@@ -161,8 +161,8 @@ struct ReportPicture: Sendable {
         .green, .blue, .amber, .paleGreen, .brick, .grey,
     ]
 
-    /// How many of the subscribers who first paid in each period paid again, and how often. Begins
-    /// with the first period that has any.
+    /// How many subscribers who first paid in each period paid again, and how often. Begins with
+    /// the first period that has such subscribers.
     var cohorts: HeatTable {
         let columns = Array(view.definition.columns.indices.dropFirst())
         let last = columns.last { column in
@@ -180,9 +180,9 @@ struct ReportPicture: Sendable {
             })
     }
 
-    /// The renewals of a cohort that can have happened by now, and those that have.
+    /// How many renewals of a cohort could have happened by now, and how many did.
     ///
-    /// - Parameter passed: how many periods have begun since the cohort's own.
+    /// - Parameter passed: how many periods have begun since the cohort's own period.
     private func cells(
         of period: ReportPeriod, _ columns: ArraySlice<Int>, passed: Int
     ) -> [HeatTable.Cell] {
@@ -195,7 +195,7 @@ struct ReportPicture: Sendable {
         }
     }
 
-    /// How the last period's number results from the parts of a movement. Nil if the report is not
+    /// How the last period's number results from the parts of a movement; nil if the report is not
     /// a movement.
     func sum(_ columns: [Int]) -> SumPicture? {
         guard let opening = index("opening"), let closing = index("closing"),
@@ -216,7 +216,7 @@ struct ReportPicture: Sendable {
             closingName: period.isIncomplete(on: result.today) ? "Now" : "Closing")
     }
 
-    /// Without the changes of exchange rates, if there are none.
+    /// Omits the column of changes of exchange rates if there are none.
     private func shown(_ columns: [Int]) -> [Int] {
         columns.filter { column in
             view.definition.columns[column].name != "exchange"
@@ -232,7 +232,7 @@ struct ReportPicture: Sendable {
 
     private func allParts(_ column: Int) -> Set<String?> { Set(rows(column).map(\.part)) }
 
-    /// The page with the purchases of a number. Nil if no purchases add up to it.
+    /// The page with the purchases of a number; nil if no purchases add up to it.
     private func purchases(
         _ column: Int, _ period: ReportPeriod, part: String? = nil
     ) -> DashboardPath? {
@@ -266,7 +266,7 @@ struct ReportPicture: Sendable {
         return sizes.prefix(most).map(\.part)
     }
 
-    /// The parts of the last period, as a table. Nil for percentages, which do not add up.
+    /// The parts of the last period as a table; nil for percentages, which do not add up.
     func breakdown(_ column: Int) -> Breakdown? {
         let definition = view.definition.columns[column]
         guard let division = view.query.division, let period = result.periods.last,
@@ -289,8 +289,8 @@ struct ReportPicture: Sendable {
         period.names(view.query.length)
     }
 
-    /// The label under the axis: the year of a month or quarter only with the first of each year.
-    /// If there are many periods, only some have a label, so each label has its year.
+    /// The label under the axis. A month or quarter has the year only at the first label of each
+    /// year. If there are so many periods that only some have a label, each label has its year.
     private func label(of period: ReportPeriod) -> String {
         let short = names(of: period).short
         let isFirst = period == result.periods.first || CivilDate(period).month == 1

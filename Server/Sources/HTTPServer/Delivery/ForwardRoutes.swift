@@ -43,7 +43,7 @@ struct ForwardRoutes: RouteGroup {
     /// The number of forwards on a page if the request sets no limit.
     static let forwardsDefault = 100
 
-    /// Lists notifications that were forwarded or are waiting to be, newest first.
+    /// Lists notifications that were forwarded or wait to be forwarded, newest first.
     @Sendable func list(
         _ request: Request, _ context: ServerContext, _ holder: StoredKey
     ) async throws -> Response {
@@ -72,7 +72,7 @@ struct ForwardRoutes: RouteGroup {
             nextCursor: last.map { Self.cursor(ForwardPosition(after: $0)) })
     }
 
-    /// Schedules the given-up forwards of a document for another try.
+    /// Schedules another attempt for those forwards of a document that were given up.
     @Sendable func retry(
         _ request: Request, _ context: ServerContext, _ holder: StoredKey
     ) async throws -> Response {
@@ -110,7 +110,7 @@ struct ForwardRoutes: RouteGroup {
     private static func cursor(_ position: ForwardPosition) -> String {
         [
             String(position.createdAt.milliseconds, radix: 16), Hexadecimal.text(position.document),
-            // The address itself may hold a secret.
+            // Uses a digest, because the address itself may contain a secret.
             ForwardLabel.digest(of: position.target),
         ].joined(separator: "-")
     }

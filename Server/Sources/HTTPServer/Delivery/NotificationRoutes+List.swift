@@ -72,7 +72,7 @@ extension NotificationRoutes {
 
     // MARK: - Operations, which the dashboard has in common
 
-    /// A page of the recorded notifications, the latest signature first.
+    /// A page of the recorded notifications, the latest signed first.
     ///
     /// - Parameter cursor: the `next_cursor` of an earlier page.
     func list(
@@ -163,6 +163,7 @@ extension DocumentHead {
         Int(clamping: max(0, receivedAt.milliseconds - signedAt.milliseconds))
     }
 
-    /// Whether the server had to request it from the App Store, because it had not arrived.
+    /// Whether the server had to request the notification from the App Store, because it had not
+    /// arrived.
     fileprivate var isBackfilled: Bool { source == .reconciliation }
 }

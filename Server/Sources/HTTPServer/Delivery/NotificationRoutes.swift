@@ -4,7 +4,7 @@ import Ledger
 import NIOCore
 import PerennialContract
 
-/// The routes that receive notifications of the App Store, and list them.
+/// The routes that receive notifications of the App Store and list them.
 struct NotificationRoutes: RouteGroup {
     let server: PerennialServer
 
@@ -23,7 +23,7 @@ struct NotificationRoutes: RouteGroup {
         ]
     }
 
-    /// Responds 200 only if the notification is recorded durably, now or earlier.
+    /// Responds 200 only if the notification is stored durably.
     @Sendable func receive(_ request: Request, _ context: ServerContext) async throws
         -> Response
     {

@@ -9,7 +9,7 @@ extension WebhookPages {
     private static let stripHours = 48
     /// The maximum number of deliveries that are read for the figures of a webhook.
     private static let figuresMax = 2_000
-    /// The maximum number of pages of events that are read to count the customers who wait.
+    /// The maximum number of pages of events that are read to count the waiting customers.
     private static let eventPagesMax = 20
     private static let hour: Int64 = 3_600_000
 
@@ -19,8 +19,8 @@ extension WebhookPages {
         var hasMore = false
     }
 
-    /// The figures of a webhook: of all waiting deliveries, and of those in the last hours. If
-    /// there are too many to be read, figures that depend on the unread ones are left out.
+    /// The figures of a webhook, about all waiting deliveries and about those of the last hours. If
+    /// there are too many deliveries to read, figures that depend on the unread ones are left out.
     func figures(_ id: WebhookID, _ page: PageRequest) async throws -> WebhookFigures {
         let now = page.frame.now.milliseconds
         let first = now - now % Self.hour - Int64(Self.stripHours - 1) * Self.hour
@@ -35,7 +35,7 @@ extension WebhookPages {
             deliveredIsMore: recent.hasMore, lastStatus: last?.lastStatus,
             lastTrouble: last?.lastTrouble)
         if waiting.hasMore {
-            // As of the last refresh, which may have been before the backlog grew.
+            // This state is from the last refresh, which may have been before the backlog grew.
             let state = engine.webhooks.states.first { $0.app == app && $0.webhook == id }
             let known = state.flatMap { $0.waiting > waiting.items.count ? $0 : nil }
             figures.waiting = known?.waiting ?? waiting.items.count
@@ -55,7 +55,7 @@ extension WebhookPages {
         return figures
     }
 
-    /// The successes and failures of each hour. Hours that were not read completely are left out.
+    /// The successes and failures of each hour. Omits hours that were not read completely.
     private static func hours(of recent: Newest, since first: Int64) -> [Strip.Hour] {
         var hours = [Strip.Hour](repeating: .init(good: 0, bad: 0), count: stripHours)
         var oldest = hours.count
@@ -73,8 +73,8 @@ extension WebhookPages {
         return recent.items.isEmpty ? [] : hours
     }
 
-    /// The number of customers of the events with these numbers. Nil if the numbers are too far
-    /// apart to be counted.
+    /// The number of customers in the events with these numbers. Returns nil if the numbers are too
+    /// far apart to be counted.
     private func customers(of sequences: [Int64]) async throws -> Int? {
         guard let first = sequences.min(), let last = sequences.max() else { return 0 }
         let wanted = Set(sequences)
@@ -91,7 +91,7 @@ extension WebhookPages {
         return place.sequence < last ? nil : customers.count
     }
 
-    /// The newest deliveries, as long as a condition holds.
+    /// Reads the newest deliveries, as long as a condition holds.
     private func deliveries(
         to id: WebhookID, in state: String?, _ isWanted: (WebhookDelivery) -> Bool
     ) async throws -> Newest {

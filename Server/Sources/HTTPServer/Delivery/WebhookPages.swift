@@ -5,7 +5,7 @@ import Ledger
 import PerennialContract
 import Storage
 
-/// The pages and acts of webhooks, with the figures of their deliveries.
+/// The pages and acts about webhooks, with the figures of their deliveries.
 struct WebhookPages: PageGroup {
     let routes: DashboardRoutes
 
@@ -87,7 +87,7 @@ struct WebhookPages: PageGroup {
     // MARK: - Acts
 
     /// The page that shows the secret, which is never shown again. A form that is sent twice adds
-    /// one webhook; a form with changed content adds another one.
+    /// one webhook. A form with changed content adds another webhook.
     @Sendable private func addition(
         _ page: PageRequest, _ form: FormFields
     ) async throws -> ActResult {
@@ -116,7 +116,7 @@ struct WebhookPages: PageGroup {
         return .page(try await show(page, endpoint, showsSecret: true))
     }
 
-    /// The problem with the settings of a webhook. Nil for any other error.
+    /// The problem with the settings of a webhook. Returns nil for any other error.
     private static func trouble(_ error: any Error) -> String? {
         switch error {
         case EngineFailure.invalidWebhook(let sentence): sentence
@@ -126,8 +126,8 @@ struct WebhookPages: PageGroup {
         }
     }
 
-    /// The page that shows the new secret. A form replaces the secret that existed when it was
-    /// shown: if it is sent twice, it makes one secret.
+    /// The page that shows the new secret. A form replaces the secret that existed when the form
+    /// was shown, so a form that is sent twice makes one secret.
     @Sendable private func rotation(
         _ page: PageRequest, _ form: FormFields
     ) async throws -> ActResult {
@@ -140,8 +140,8 @@ struct WebhookPages: PageGroup {
         return .page(try await show(page, rotated, showsSecret: true))
     }
 
-    /// Delivers one event again, or a part of a span of time: then the page shows where it stopped,
-    /// and has a form for the rest.
+    /// Delivers one event again, or the events of a time range. If only a part of the range was
+    /// delivered, the page shows where the replay stopped, with a form for the rest.
     @Sendable private func replay(
         _ page: PageRequest, _ form: FormFields
     ) async throws -> ActResult {
@@ -175,7 +175,7 @@ struct WebhookPages: PageGroup {
                     count: sent.count, rest: try await rest(of: form, after: sent.nextCursor))))
     }
 
-    /// The form for the rest. Nil if nothing is left.
+    /// The form for the rest; nil if nothing is left.
     private func rest(
         of form: FormFields, after cursor: String?
     ) async throws -> ReplayedPart.Rest? {
@@ -208,7 +208,7 @@ extension PageRequest {
 }
 
 extension PerennialContract.Webhook {
-    /// The values for the audit. The address has no path and no query here, because these could be
+    /// The values for the audit. They contain no path and no query of the address, which could be
     /// secret.
     fileprivate var auditState: [String: String?] {
         ["url": url, "format": format.rawValue]

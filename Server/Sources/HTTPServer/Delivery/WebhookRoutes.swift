@@ -8,7 +8,7 @@ import Storage
 struct WebhookRoutes: RouteGroup {
     let server: PerennialServer
 
-    /// The routes that change webhooks. ``WebhookDeliveryRoutes`` has those of their deliveries.
+    /// The routes that change webhooks. ``WebhookDeliveryRoutes`` has the routes about deliveries.
     var all: [Route] {
         [
             server.secret(
@@ -182,7 +182,7 @@ struct WebhookRoutes: RouteGroup {
         return format
     }
 
-    /// Nil if there are no names, which means no filter.
+    /// Returns nil if there are no names, which means no filter.
     ///
     /// - Parameter member: the member of the request that has the names.
     private static func filter<Word: Hashable>(

@@ -5,20 +5,20 @@ import Ledger
 import PerennialContract
 import Storage
 
-/// A piece of the log, newest first.
+/// A part of the log, newest event first.
 struct NewestEvents: Sendable {
     var events: [PerennialContract.Event]
-    /// The number before which older events come. Nil if there are none.
+    /// The number before which the next older events are; nil if there are none.
     var older: Int64?
 }
 
-/// The page of events, and the newest events for other pages.
+/// The page of events, and the newest events that other pages show.
 struct EventPages: PageGroup {
     let routes: DashboardRoutes
 
     private static let eventsOnPage = 36
-    /// The maximum number of pieces of the log that are read for one page. Events beyond them are
-    /// on the next page.
+    /// The maximum number of parts of the log that are read for one page. Further events are on the
+    /// next page.
     private static let piecesMax = 20
 
     func add(to router: Router<ServerContext>) {
@@ -66,7 +66,7 @@ struct EventPages: PageGroup {
 
     // MARK: - The log from its end
 
-    /// The newest events of a customer before a number, newest first. They are read in pieces, like
+    /// The newest events of a customer before a number, newest first. They are read in parts, like
     /// those of the whole log.
     ///
     /// - Parameter since: in milliseconds; events that were known earlier are left out.
@@ -88,9 +88,9 @@ struct EventPages: PageGroup {
         return Self.page(of: found, limit: limit, end: end)
     }
 
-    /// The newest events before a number, newest first. The log is read from its end in pieces,
-    /// until there are enough, or until it reaches events that were known before a moment: later
-    /// events are not older than that.
+    /// The newest events before a number, newest first. Reads the log from its end in parts, until
+    /// there are enough events, or until a part contains events that were known before a moment:
+    /// all events before that part were known even earlier.
     ///
     /// - Parameter since: the moment, in milliseconds.
     func newest(
@@ -113,8 +113,7 @@ struct EventPages: PageGroup {
         return Self.page(of: found, limit: limit, end: end)
     }
 
-    /// - Parameter end: the events from this number on were read, the older ones were not; 0 or 1
-    ///   if there are no older ones.
+    /// - Parameter end: events from this number on were read; 0 or 1 if there are no older events.
     private static func page(
         of found: [PerennialContract.Event], limit: Int, end: Int64
     ) -> NewestEvents {
@@ -123,9 +122,9 @@ struct EventPages: PageGroup {
         return NewestEvents(events: named(Array(shown)), older: older)
     }
 
-    /// An event of a purchase may come before the purchase is linked, and then has no customer.
-    /// This adds the customer to whom the purchase was linked soon after. `events` are newest
-    /// first.
+    /// Adds customers to events without one. An event may come before its purchase is linked, and
+    /// then has no customer. It gets the customer to whom the purchase was linked soon after.
+    /// `events` are newest first.
     private static func named(
         _ events: [PerennialContract.Event]
     ) -> [PerennialContract.Event] {
@@ -142,7 +141,7 @@ struct EventPages: PageGroup {
 }
 
 extension PageRequest {
-    /// The number of the event that the page begins before.
+    /// The number before which the events of the page are.
     var eventCursor: Int64? {
         get throws {
             try cursor.map { text in
@@ -156,7 +155,7 @@ extension PageRequest {
 }
 
 extension PerennialContract.Event {
-    /// Whether it belongs to an environment, or to none.
+    /// Whether the event belongs to this environment, or to none.
     fileprivate func isIn(_ environment: Ledger.Environment) -> Bool {
         self.environment.map { $0 == StoreEnvironment(environment) } ?? true
     }

@@ -35,7 +35,7 @@ struct EventRoutes: RouteGroup {
                 """,
             parameters: [.after, .lastEventID, .streamLimit, .eventsOfCustomer],
             output: .events(PerennialContract.Event.self))
-        // Indenting buffers the response, so a stream is never indented.
+        // A stream is never indented, because indentation needs the whole response in memory.
         operation.isIndentable = false
         return operation
     }
@@ -43,8 +43,8 @@ struct EventRoutes: RouteGroup {
     /// The number of events on a page if the request sets no limit.
     static let eventsDefault = 100
 
-    /// Lists changes in order. A client that continues from `next_cursor` misses no event and gets
-    /// none twice. With `wait`, an empty list is returned only after that time.
+    /// Lists changes in order. A client that continues from `next_cursor` gets each event once.
+    /// With `wait`, an empty list is returned only after that time.
     @Sendable func list(
         _ request: Request, _ context: ServerContext, _ holder: StoredKey
     ) async throws -> Response {
@@ -84,10 +84,10 @@ struct EventRoutes: RouteGroup {
     }
 }
 
-/// Which events a request reads.
+/// The events that a request asks for.
 struct EventQuery: Sendable {
     var app: AppID
-    /// Only the events of this customer.
+    /// If set, only the events of this customer.
     var customer: CustomerID?
     /// The maximum number of events on a page.
     var limit: Int

@@ -9,10 +9,10 @@ import Storage
 
 // The log as server-sent events (WHATWG HTML, "Server-sent events").
 //
-// A stream stores only the cursor of its last event. It reads a page, writes it, and reads the next
-// one only when the connection has accepted the first. So a slow reader costs no memory; after
-// `writeMax` it is disconnected, and continues with `Last-Event-ID`. The stream wakes up after each
-// commit of this server, and once a second for the commits of other servers.
+// A stream stores only the cursor of its last event. It reads a page of events, writes the page,
+// and reads the next one only when the connection has accepted the first. So a slow reader costs no
+// memory. It is disconnected after `writeMax`, and continues with `Last-Event-ID`. The stream wakes
+// up after each commit of this server, and once a second for the commits of other servers.
 
 extension EventRoutes {
     /// Sends the events after a cursor, and then each new one, until the client closes the
@@ -76,9 +76,9 @@ extension EventRoutes {
 
     /// The bytes to write next; nil if there are none now.
     ///
-    /// - Throws: ``ProblemError`` if the key has expired since, or if the cursor is no longer valid
-    ///   because the log was restored from a backup. The response has begun, so the client gets the
-    ///   problem when it connects again.
+    /// - Throws: ``ProblemError`` if the key has expired since the stream began, or if the cursor
+    ///   is no longer valid because the log was restored from a backup. The response has already
+    ///   begun, so the client gets the problem when it connects again.
     private func next(of stream: inout EventStream, _ request: Request) async throws -> ByteBuffer?
     {
         guard !stream.isOver else { return nil }
@@ -92,15 +92,15 @@ extension EventRoutes {
     }
 }
 
-/// One open stream: what it reads, and how far it has come.
+/// One open stream: what it reads, and its position in the log.
 private struct EventStream: Sendable {
-    /// Sent at once, so that the client sees that the stream is open. It contains the time in
+    /// Sent immediately, so that the client sees that the stream is open. The number is the time in
     /// milliseconds after which the client reconnects.
     static let opening = "retry: 1000\n\n"
 
     let query: EventQuery
     private(set) var cursor: LogPosition?
-    /// The number of events after which the stream ends. Nil if it has no such end.
+    /// How many events are left until the stream ends; nil if the number of events does not end it.
     private var left: Int?
     private let limits: EventStreamLimits
     private var writtenAt = ContinuousClock.now
@@ -116,10 +116,10 @@ private struct EventStream: Sendable {
     /// Whether the key must be looked up before more events are read.
     var isKeyCheckDue: Bool { ContinuousClock.now - checkedAt >= limits.keyPause }
 
-    /// Records that the key was valid now.
+    /// Records that the key is valid at this moment.
     mutating func keyIsValid() { checkedAt = .now }
 
-    /// The events of a page, after which the stream continues.
+    /// The events of a page. The stream continues after them.
     mutating func buffer(of page: EventPage) throws -> ByteBuffer {
         let events = page.events.prefix(left ?? .max)
         var buffer = ByteBuffer()
@@ -136,14 +136,14 @@ private struct EventStream: Sendable {
         return buffer
     }
 
-    /// Clients skip it. It shows that the connection is alive.
+    /// Clients skip this comment. It shows that the connection is alive.
     mutating func comment() -> ByteBuffer {
         writtenAt = .now
         return ByteBuffer(string: ": nothing new\n\n")
     }
 
-    /// Closes a connection that does not accept the present output in time. Cancel it once the
-    /// output is accepted.
+    /// Closes a connection that does not accept the current output in time. The caller cancels this
+    /// when the output is accepted.
     func cut(_ channel: any Channel) -> Scheduled<Void> {
         channel.eventLoop.scheduleTask(in: .milliseconds(limits.writeMax.wholeMilliseconds)) {
             channel.close(promise: nil)
@@ -152,6 +152,6 @@ private struct EventStream: Sendable {
 }
 
 extension HTTPField.Name {
-    /// The last event that a client has, sent when it connects again.
+    /// The last event that a client has received. The client sends it when it connects again.
     fileprivate static let lastEventID = wellFormed("Last-Event-ID")
 }

@@ -11,19 +11,19 @@ package struct EventStreamLimits: Sendable {
     package var streamsOfKeyMax = 50
     /// The maximum number of an operator's streams of pages.
     package var streamsOfOperatorMax = 20
-    /// After this time without an event, a stream sends a comment. Many proxies cut a connection
-    /// that is silent for a minute.
+    /// How long a stream without events sends nothing, before it sends a comment. Many proxies cut
+    /// a connection that is silent for a minute.
     package var commentPause = Duration.seconds(15)
-    /// The key of a stream is looked up again after this time, whether events come or not.
+    /// How often the key of a stream is looked up again, with or without events.
     package var keyPause = Duration.seconds(15)
     /// A reader that does not accept a page of events, or a comment, for this long is disconnected.
     package var writeMax = Duration.seconds(30)
-    /// A stream ends after this time. The client connects again and continues.
+    /// How long a stream lasts. The client then connects again and continues.
     package var lifeMax = Duration.hours(1)
-    /// The maximum age of a page's stream. The page is then loaded again, which counts as a use of
-    /// the session, so this is longer than sessions usually last without use.
+    /// How long a page's stream lasts. The page is then loaded again, which counts as a use of the
+    /// session. So this is longer than a session usually lasts without use.
     package var pageLifeMax = Duration.days(7)
-    /// The maximum number of events that are read from the database, and then written, in one step.
+    /// The maximum number of events that one step reads from the database and then writes.
     package var pageMax = 100
 
     package init() {}
@@ -41,8 +41,8 @@ package final class EventStreams: Sendable {
 
     init(_ limits: EventStreamLimits) { self.limits = limits }
 
-    /// The header fields of a response that is a stream. The last one makes nginx forward its data
-    /// at once, even if the stream ends with the connection.
+    /// The header fields of a response that is a stream. The last field makes nginx forward its
+    /// data immediately, even if the stream ends with the connection.
     package static var headers: HTTPFields {
         [
             .contentType: "text/event-stream", .cacheControl: "no-store",
@@ -53,11 +53,11 @@ package final class EventStreams: Sendable {
     /// The number of streams that are open.
     var openCount: Int { state.withLock { $0.count } }
 
-    /// Reserves one of the streams. It is free again when the returned place is released.
+    /// Reserves one of the streams. Its place is free again when the returned value is released.
     ///
     /// - Parameter reader: the viewer of a page, or the key of a stream of the HTTP API.
-    /// - Parameter ownMax: the maximum number of streams that the reader may have.
-    /// - Throws: ``ProblemError`` if too many are open, in total or for the reader.
+    /// - Parameter ownMax: the maximum number of streams of the reader.
+    /// - Throws: ``ProblemError`` if too many streams are open, in total or for the reader.
     func reserve(for reader: String, max ownMax: Int) throws -> Place {
         let reached: Int? = state.withLock { state in
             guard state.count < limits.streamsMax else { return limits.streamsMax }
@@ -78,8 +78,8 @@ package final class EventStreams: Sendable {
         }
     }
 
-    /// One open stream. A response whose body is never written, such as that to HEAD, releases its
-    /// place, too.
+    /// The place of one open stream. A response whose body is never written, such as the response
+    /// to HEAD, releases its place, too.
     final class Place: Sendable {
         private let streams: EventStreams
         private let reader: String

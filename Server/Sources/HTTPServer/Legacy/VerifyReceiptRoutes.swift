@@ -34,8 +34,8 @@ struct VerifyReceiptRoutes: RouteGroup {
                 """, input: VerifyReceiptBody.self, output: .receiptStatus)
     }
 
-    /// Replaces Apple's verifyReceipt. Apple has two host names for the environments; this server
-    /// has two paths.
+    /// Replaces Apple's verifyReceipt. Apple has a host name for each environment; this server has
+    /// a path for each.
     @Sendable func verifyReceipt(
         _ request: Request, _ context: ServerContext
     ) async throws -> Response {

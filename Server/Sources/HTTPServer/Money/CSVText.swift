@@ -1,10 +1,10 @@
 /// Comma-separated text (RFC 4180), with line feeds.
 package enum CSVText {
-    /// The reader of the text.
+    /// The program that will read the text.
     package enum Reader: Sendable {
-        /// A spreadsheet. A text that it would run as a formula is prefixed with an apostrophe,
-        /// because ids and product names come from outside. So is a number with more digits than a
-        /// spreadsheet keeps, such as a transaction id.
+        /// A spreadsheet. A text that a spreadsheet would run as a formula gets an apostrophe in
+        /// front, because ids and product names come from outside. A number with more digits than a
+        /// spreadsheet keeps, such as a transaction id, also gets one.
         case spreadsheet
         /// A program. Every text is written unchanged.
         case program
@@ -32,12 +32,12 @@ package enum CSVText {
         isLongNumber(text) ? "'" + text : withoutFormulas(text)
     }
 
-    /// The text with an apostrophe before each position where a spreadsheet could find a formula:
-    /// at the beginning, and after each character at which a spreadsheet may split the text instead
-    /// of at commas. In many countries that is the semicolon, and then quotation marks after a
-    /// comma have no meaning.
+    /// The text with an apostrophe wherever a spreadsheet could find a formula: at the beginning,
+    /// and after each character at which a spreadsheet may split the text instead of at commas. In
+    /// many countries that is the semicolon, and then quotation marks after a comma have no
+    /// meaning.
     private static func withoutFormulas(_ text: String) -> String {
-        // Nearly all texts contain neither.
+        // Nearly all texts contain no such character.
         guard let first = text.utf8.first,
             !isHarmless(first) || text.utf8.contains(where: isDivider)
         else { return text }

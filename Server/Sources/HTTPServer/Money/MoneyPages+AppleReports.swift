@@ -8,10 +8,10 @@ import Reports
 import Storage
 
 extension MoneyPages {
-    /// The number of differences on the page; those that may be missing money come first. The
+    /// The number of differences on the page. Differences that may be missing money come first. The
     /// command lists all.
     private static let differencesMax = 30
-    /// The number of files on the page, the last imported first.
+    /// The number of files on the page. The file that was imported last comes first.
     private static let filesOnPage = 40
     /// The number of months to choose from.
     private static let monthsMax = 24
@@ -50,7 +50,7 @@ extension MoneyPages {
         var shown = AppleReportsPage(
             filters: Self.filters(name, month, span ?? today...today), comparison: nil,
             files: files.prefix(Self.filesOnPage).map { .init($0) })
-        // Without any file there is nothing to choose or explain.
+        // If there are no files, there is nothing to choose or explain.
         guard span != nil else {
             return AppleReportsPage(comparison: nil).html(in: page.frame)
         }
@@ -194,7 +194,7 @@ private struct ReportMonth: Hashable {
         (year, month) = (date.year, date.month)
     }
 
-    /// `2026-10`; without a text, the month of a day.
+    /// A month such as `2026-10`; without a text, the month of a day.
     init(_ text: String?, default day: Int64) throws {
         guard let text else {
             self.init(day: day)
@@ -218,7 +218,7 @@ private struct ReportMonth: Hashable {
 }
 
 extension SalesFigure {
-    /// Nil for a quantity that is not an amount, and if proceeds are in another currency.
+    /// Returns nil for a quantity that is not an amount, and if proceeds are in another currency.
     fileprivate func amount(_ quantity: SalesDifference.Quantity) -> Int64? {
         switch quantity {
         case .units, .refundedUnits, .active, .trials, .grace, .retry: nil

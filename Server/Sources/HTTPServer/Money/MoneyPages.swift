@@ -176,7 +176,7 @@ struct MoneyPages: PageGroup {
         }
         .asKnown(view.query.asKnownAt)
         let result = try await engine.reporting.report(view.query, of: app)
-        // The report is computed for all currencies; the number is that of one.
+        // The report is computed for all currencies, but the number is about one currency.
         let picture = ReportPicture(view, result)
         view.query.currency = view.currency
         let cursor = try ReportRoutes.sourceCursor(page.cursor)
@@ -193,7 +193,7 @@ struct MoneyPages: PageGroup {
             to: page.request)
     }
 
-    /// Nil if there are more than the maximum count.
+    /// Returns nil if there are more than the maximum count.
     private func count(of view: ChartView) async throws -> Int? {
         var count = 0
         var cursor: SourceCursor?
@@ -218,7 +218,7 @@ struct MoneyPages: PageGroup {
             part.map { picture.value(column, in: period, of: $0) }
                 ?? picture.value(column, in: period)
         }
-        // A persistent number is that of the last period; a flow is the total of all periods.
+        // A flow is the total of all periods. Any other number is that of the last period.
         let isFlow = if case .flow = sources.column.source { true } else { false }
         return ChartPurchasesPage(
             chart: Self.entry(view.definition),
@@ -255,7 +255,7 @@ extension ReportQuery {
 }
 
 extension ChartView {
-    /// The page behind a number, as its query says.
+    /// The page with the purchases behind a number, according to its query.
     fileprivate func path(_ fields: FormFields) -> DashboardPath {
         ["column", "by", "segment", "currency", "known", "from", "to", "part"].reduce(
             .chartPurchases(definition.name)

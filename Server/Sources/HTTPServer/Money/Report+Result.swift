@@ -27,7 +27,7 @@ extension PerennialContract.Report {
             rows: result.report.rows.map { Row($0, today: result.today) })
     }
 
-    /// The rows as lines of a table, the first one with the names of the columns.
+    /// The rows as lines of a table. The first line has the names of the columns.
     package var csvLines: [[String]] {
         [["from", "to", "is_incomplete", "currency", "part"] + columns.map(\.name)]
             + rows.map { row in
@@ -75,7 +75,7 @@ extension ReportTransactionList {
             nextCursor: sources.next?.text)
     }
 
-    /// The items as lines of a table, the first one with the names of the columns.
+    /// The items as lines of a table. The first line has the names of the columns.
     package var csvLines: [[String]] {
         [
             [
@@ -118,7 +118,7 @@ extension ReportValue {
         }
     }
 
-    /// Hundredths of a percent, rounded to the nearest.
+    /// Hundredths of a percent, rounded to the nearest number.
     private static func percent(_ part: Int64, of whole: Int64) -> String {
         let hundredths = Int64((Double(part) / Double(whole) * 10_000).rounded())
         return PerennialContract.Money(milliunits: hundredths * 10, currency: "").amount

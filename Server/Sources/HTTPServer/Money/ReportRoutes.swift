@@ -123,8 +123,7 @@ struct ReportRoutes: RouteGroup {
 
     /// - Parameters:
     ///   - text: the value of a parameter; nil if it is missing.
-    ///   - days: the days that are shown, given the length of a period; by default those that
-    ///     `from` and `to` name together.
+    ///   - days: returns the days to show, given the length of a period; by default, the days from `from` to `to`.
     static func query(
         named name: String, in environment: Ledger.Environment, _ text: (String) -> String?,
         days: ((ReportPeriod.Length) throws -> ClosedRange<Int64>?)? = nil
@@ -178,7 +177,7 @@ struct ReportRoutes: RouteGroup {
     }
 
     private static func moment(_ text: String) throws -> Instant {
-        // The plus sign of an offset may not be encoded, although it then means a space.
+        // Accepts an offset whose plus sign is not encoded, although such a sign means a space.
         guard let time = Timestamp(text.replacing(" ", with: "+")) else {
             throw ProblemError(
                 .reportNotValid,
@@ -201,7 +200,7 @@ struct ReportRoutes: RouteGroup {
 }
 
 extension HTTPField.Name {
-    /// The cursor of the next page, which a table cannot contain.
+    /// The cursor of the next page, for which a CSV table has no place.
     fileprivate static let nextCursor = wellFormed("Next-Cursor")
     /// Corresponds to `is_filling` and `unconverted` of a report in JSON.
     fileprivate static let isFilling = wellFormed("Perennial-Is-Filling")
@@ -209,8 +208,8 @@ extension HTTPField.Name {
 }
 
 extension Request {
-    /// The value of a parameter of the query, decoded as browsers and many libraries encode it: `+`
-    /// is a space.
+    /// The value of a parameter of the query. Decodes it as browsers and many libraries encode it:
+    /// `+` is a space.
     fileprivate func formValue(_ name: String) -> String? {
         let query = (uri.query ?? "").replacing("+", with: "%20")
         return type(of: uri).init("/?" + query).queryParameters[Substring(name)].map(String.init)

@@ -78,7 +78,7 @@ struct OfferRoutes: RouteGroup {
         return try JSONResponse.ok(OfferSignature(signed, form: order.form))
     }
 
-    /// The engine checks this too, but cannot say which member is wrong.
+    /// The engine checks this, too, but cannot say which member is wrong.
     private static func requireShape(of order: OfferRequest) throws {
         switch order.form {
         case .introductory where order.transaction?.isEmpty ?? true:
@@ -114,7 +114,7 @@ extension OfferList.Offer {
 }
 
 extension Ledger.Offer.Kind {
-    /// Whether the App Store has criteria for the offer that no server knows.
+    /// Whether the App Store has criteria for the offer that no server can check.
     fileprivate var isDecidedByAppStore: Bool {
         switch self {
         case .winBack, .code, .retention, .unknown: true

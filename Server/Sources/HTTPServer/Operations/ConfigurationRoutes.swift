@@ -5,7 +5,7 @@ import PerennialContract
 import Storage
 import Synchronization
 
-/// A configuration that is not in force, read to find out what it would change.
+/// A configuration that is not in force, which is read to find out what it would change.
 package struct ProposedConfiguration: Sendable {
     /// Reads the text of a proposed configuration.
     ///
@@ -14,7 +14,7 @@ package struct ProposedConfiguration: Sendable {
 
     /// The settings of each of its apps.
     package var settings: [AppID: AppSettings]
-    /// Its changes of each app's rules, one line for each.
+    /// The changes of each app's rules, one line for each change.
     package var differences: [AppID: [String]]
 
     package init(settings: [AppID: AppSettings], differences: [AppID: [String]]) {
@@ -22,7 +22,7 @@ package struct ProposedConfiguration: Sendable {
         self.differences = differences
     }
 
-    /// Why it could not take effect.
+    /// Why the configuration could not take effect.
     package struct Refusal: Error, Sendable {
         /// Texts for a person, without values from the configuration.
         package var problems: [String]
@@ -35,7 +35,7 @@ package struct ProposedConfiguration: Sendable {
 final class PreviewPlace: Sendable {
     private let isTaken = Mutex(false)
 
-    /// - Throws: ``ProblemError`` if another preview runs.
+    /// - Throws: ``ProblemError`` if another preview is running.
     func reserve<Value>(_ body: () async throws -> Value) async throws -> Value {
         let wasTaken = isTaken.withLock { isTaken in
             defer { isTaken = true }
@@ -53,7 +53,8 @@ struct ConfigurationRoutes: RouteGroup {
 
     /// The maximum size of a configuration's text, in bytes.
     static let bytesMax = 262_144
-    /// How long customers are examined, so that the answer arrives before a proxy gives up.
+    /// The time limit for examining customers. It lets the answer arrive before a proxy ends the
+    /// request.
     private static let previewTime = Duration.seconds(20)
     private static let problemsMax = 20
 
@@ -81,7 +82,7 @@ struct ConfigurationRoutes: RouteGroup {
             try await preview(of: asked.configuration, for: holder.app))
     }
 
-    /// What a configuration would change for an app and its customers now. Nothing is written.
+    /// What a configuration would change now for an app and its customers. Writes nothing.
     ///
     /// - Throws: ``ProblemError`` if the text is not a configuration that could take effect.
     func preview(
@@ -95,7 +96,7 @@ struct ConfigurationRoutes: RouteGroup {
         if let changed = proposed.settings[app] {
             settings = changed
         } else {
-            // Nobody has access to an app that is no longer configured.
+            // Nobody keeps access to an app that is no longer configured.
             settings.entitlements = [:]
         }
         let (engine, changed) = (engine, settings)

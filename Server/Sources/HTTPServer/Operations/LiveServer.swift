@@ -4,8 +4,8 @@ import HummingbirdCore
 import NIOCore
 import Synchronization
 
-/// A server that listens, and whose engine can be replaced. A request is answered entirely by the
-/// engine that was in force when it began.
+/// A server that listens, and whose engine can be replaced. The engine that was in force when a
+/// request began answers the whole request.
 package final class LiveServer: Sendable {
     typealias Responder = RouterResponder<ServerContext>
 
@@ -15,7 +15,7 @@ package final class LiveServer: Sendable {
     }
 
     private let inForce: Mutex<InForce>
-    /// Yields after each replacement of the engine. For one reader.
+    /// Yields after each replacement of the engine. Only one task may read it.
     package let replacements: AsyncStream<Void>
     private let replacementSink: AsyncStream<Void>.Continuation
 
@@ -27,13 +27,13 @@ package final class LiveServer: Sendable {
             bufferingPolicy: .bufferingNewest(1))
     }
 
-    /// The server in force, and with it the engine. Read this once per request or job, so that one
+    /// The server in force, with its engine. Read this once for each request or job, so that one
     /// configuration applies throughout.
     package var current: PerennialServer { inForce.withLock { $0.server } }
 
-    /// Answers with another engine from the next request on.
+    /// Answers with another engine, beginning with the next request.
     ///
-    /// - Parameter refusedKeys: keys that are rejected even if the database has them.
+    /// - Parameter refusedKeys: keys that are rejected even if the database contains them.
     package func replace(_ engine: Engine, refusedKeys: Set<String> = []) {
         inForce.withLock { inForce in
             let server = inForce.server.replacing(engine, refusedKeys: refusedKeys)
@@ -90,7 +90,7 @@ package final class LiveServer: Sendable {
     }
 }
 
-/// Answers each request with the server in force when it begins.
+/// Answers each request with the server that is in force when the request begins.
 private struct LiveResponder: HTTPResponder {
     let server: LiveServer
     let listener: Listener

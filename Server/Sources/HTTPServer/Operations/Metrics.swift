@@ -184,8 +184,8 @@ struct Metrics: Sendable {
     }
 }
 
-/// One metric: its name, help and kind, its labels, and where its values come from. All counters
-/// start at zero with the process.
+/// One metric: its name, help and kind, its labels, and the source of its values. All counters
+/// start at zero when the process starts.
 struct Metric: Sendable {
     enum Kind: String { case counter, gauge }
 

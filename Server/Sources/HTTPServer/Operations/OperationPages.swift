@@ -12,7 +12,7 @@ struct OperationPages: PageGroup {
     func add(to router: Router<ServerContext>) {
         routes.livePage("/checks", by: .everything, of: router) { page in
             let database = await databaseCheck
-            // Without a database, the last result is shown.
+            // If the database does not respond, the page shows the last result.
             _ = try? await engine.recording.unlistedSales(of: app)
             return ChecksPage(checks: [database] + (await setupChecks) + cachedChecks)
                 .html(in: page.frame)
@@ -57,7 +57,7 @@ struct OperationPages: PageGroup {
         for row in result.report.rows where row.period == result.periods.last {
             let active = Int(clamping: row.values.first?.whole ?? 0)
             guard let product = row.part, active > 0 || sold[product] != nil else { continue }
-            // Only subscriptions are active.
+            // Only a subscription can be active.
             sold[product, default: .init(kind: "subscription", active: 0)].active =
                 (sold[product]?.active ?? 0) + active
         }
@@ -95,7 +95,7 @@ struct OperationPages: PageGroup {
                         "Without it, notifications that were missed cannot be fetched.",
                         remedy: "app_store:"))
             }
-            // Without a database, nothing is known of them.
+            // If the database does not respond, it is unknown whether there are notifications.
             if (try? await hasNotifications) == false {
                 missing.append(
                     .init(
@@ -179,14 +179,14 @@ struct OperationPages: PageGroup {
         }
     }
 
-    /// - Parameter failures: how many requests in a row failed.
+    /// - Parameter failures: how many requests have failed in a row.
     static func silence(_ failures: some BinaryInteger) -> String {
         failures == 1
             ? "It has not answered the last question."
             : "It has not answered the last \(failures) questions."
     }
 
-    /// `2026-05-09 11:00 UTC`
+    /// A text such as `2026-05-09 11:00 UTC`.
     static func minute(_ moment: Instant) -> String {
         Timestamp(moment).description.prefix("2026-05-09T11:00".count)
             .replacing("T", with: " ") + " UTC"
@@ -234,7 +234,7 @@ struct OperationPages: PageGroup {
             link: .init("Products", .products), remedy: lines)
     }
 
-    /// The check of the products while no unlisted product was bought.
+    /// The check of the products, if no unlisted product was bought.
     private var listingCheck: ChecksPage.Check {
         let known = (try? engine.context.settings(of: app))?.knownProducts
         return known?.isEmpty == true

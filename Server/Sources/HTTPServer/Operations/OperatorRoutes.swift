@@ -22,7 +22,7 @@ struct OperatorRoutes: RouteGroup {
                 OpenAPIOperation(
                     .get, Paths.metrics, "metrics", "Metrics for Prometheus",
                     output: .text("Text exposition format 0.0.4.")), metrics),
-            // It is indented always, so `?pretty` need not indent it again.
+            // The description is always indented, so `?pretty` need not indent it again.
             server.verbatim(
                 OpenAPIOperation(
                     .get, Paths.openAPI, "openAPI", "This description",
@@ -42,8 +42,8 @@ struct OperatorRoutes: RouteGroup {
                 .serverNotReady,
                 operatorDetail: "The database cannot be read or cannot be written.")
         }
-        // Reported, but not a reason to send requests to another server: the fault is the
-        // receiver's.
+        // Failing webhooks are reported, but requests need not go to another server, because the
+        // receiver is at fault.
         let failing = engine.webhooks.states.filter(\.isFailing).map { "\($0.app)/\($0.webhook)" }
         guard !failing.isEmpty else { return try JSONResponse.ok(["status": "ready"]) }
         return try JSONResponse.ok(Readiness(status: "ready", failingWebhooks: failing))
@@ -74,7 +74,7 @@ struct OperatorRoutes: RouteGroup {
 /// The answer of `/ready` while webhooks fail.
 private struct Readiness: Encodable {
     var status: String
-    /// Each as `app/webhook`.
+    /// Each webhook has the form `app/webhook`.
     var failingWebhooks: [String]
 
     enum CodingKeys: String, CodingKey {

@@ -1,7 +1,8 @@
 import Ledger
 
 extension OwnershipClaim.Refusal {
-    /// Why a customer does not get a purchase, for a person. Programs read `why` of the verdict.
+    /// Why a customer does not get a purchase, as a sentence for people. Programs read `why` of the
+    /// verdict.
     func sentence(about purchase: PurchaseID) -> String {
         let reason = self == .kept ? "restore policy: keep" : rawValue
         return "Purchase \(purchase.original) \(clause) (\(reason))."

@@ -1,6 +1,7 @@
 import Ledger
 
-// Documents, and what is made of them: purchases, notifications, webhooks and reports.
+// Problems with documents, and with what is made of them: purchases, notifications, webhooks and
+// reports.
 
 extension ProblemCatalogue {
     static let documentEntries: [Entry] = [

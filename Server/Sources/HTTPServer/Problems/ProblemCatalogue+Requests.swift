@@ -19,7 +19,7 @@ extension ProblemCatalogue {
         Entry(
             .keyNotSecret, .forbidden, "This needs a secret key, and the request has an app key.",
             remedy: "Use a secret key (sk_…) on your server. Never put one into an app."),
-        // Says nothing of the key itself: it may be unknown.
+        // The text says nothing about the key itself, which may be unknown.
         Entry(
             .secretKeyAtWrongAddress, .forbidden, "This address accepts no secret keys.",
             remedy: """
@@ -62,14 +62,15 @@ extension ProblemCatalogue {
         Entry(
             .bodyTooLarge, .contentTooLarge, "The body is too large.",
             remedy: "Send a smaller body."),
-        // Closes the connection, because otherwise the server would wait for the rest of the body.
+        // The connection is closed, because otherwise the server would wait for the rest of the
+        // body.
         Entry(
             .bodyTooSlow, .requestTimeout, "The body arrived too slowly.", remedy: "Send it again.",
             headers: [.connection: "close"]),
         Entry(
             .bodyHasTooManyItems, .contentTooLarge, "The request contains too many items.",
             remedy: "Send several smaller requests."),
-        // The body is valid JSON but not what the route expects.
+        // The body is valid JSON, but not what the route expects.
         Entry(
             .bodyNotUnderstood, .badRequest, "The body does not have the expected form.",
             remedy: "Compare it with /openapi.json."),
@@ -194,8 +195,8 @@ extension ProblemCatalogue.Entry {
         "The log has no such event.",
         remedy: "Send the event_id of an event: GET /v1/events lists them.")
 
-    /// - Parameter place: the last place up to which the log is still the one that the cursor
-    ///   belongs to.
+    /// - Parameter place: the last position up to which the log is still the one to which the
+    ///   cursor belongs.
     static func cursorOutdated(after place: LogPosition) -> Self {
         of(.cursorOutdated).variant(
             "The cursor belongs to the log before a restore from a backup.",
@@ -218,7 +219,7 @@ extension ProblemCatalogue.Entry {
         bodyTooLarge(bytesMax: bytesMax).variant(remedy: smallerPurchases)
     }
 
-    /// A genuine document that is larger than what is read.
+    /// The document is genuine but too large to be read.
     static let documentTooLarge = of(.bodyTooLarge).variant(
         "A document is too large.", remedy: smallerPurchases)
 

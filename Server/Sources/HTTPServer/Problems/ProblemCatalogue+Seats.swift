@@ -22,8 +22,8 @@ extension ProblemCatalogue {
         Entry(
             .purchaserNeedsNoSeat, .conflict, "The purchaser needs no claim.",
             remedy: "The purchase itself gives this customer access."),
-        // Says the same of every invitation that cannot be used, so that nobody learns what there
-        // is.
+        // The text is the same for every invitation that cannot be used, so that nobody learns
+        // which invitations exist.
         Entry(
             .invitationUnknown, .notFound,
             "There is no such invitation that this customer can use.",

@@ -2,11 +2,12 @@ import HTTPTypes
 import PerennialContract
 
 /// Everything that a response says about a failure: the status, title and remedy of each problem
-/// code. Each code has one entry, which states its status; variants have the same status.
+/// code. Each code has one entry, which states its status. Variants of the entry have the same
+/// status.
 ///
 /// A 5xx status means that the same request may succeed later; the App Store then sends its
-/// notification again. A 4xx status means that it never will, with two exceptions: 429 means
-/// later, and 408 means faster.
+/// notification again. A 4xx status means that the same request never succeeds. There are two
+/// exceptions: after 429 it may succeed later, and after 408 if it is sent faster.
 enum ProblemCatalogue {
     static let retryAfterSeconds = 30
 
@@ -15,7 +16,8 @@ enum ProblemCatalogue {
         let code: ProblemCode
         let status: HTTPResponse.Status
         var title: String
-        /// What exactly is wrong with this request. The thrown problem's detail replaces it.
+        /// What exactly is wrong with this request. The detail of the thrown problem replaces this
+        /// text.
         var detail: String?
         var remedy: String
         var headers: HTTPFields
@@ -44,8 +46,8 @@ enum ProblemCatalogue {
         }
     }
 
-    /// The entry of each code that a route can answer. Where an entry depends on the request, this
-    /// is an example.
+    /// The entry of each code with which a route can answer. If an entry depends on the request,
+    /// this is an example.
     static let entries =
         requestEntries + customerEntries + documentEntries + seatEntries + serverEntries
 
@@ -82,7 +84,7 @@ enum ProblemCatalogue {
 }
 
 extension ProblemCatalogue.Entry {
-    /// Returns the entry of a code. A test holds that there is one for each.
+    /// Returns the entry of a code. A test ensures that each code has one.
     static func of(_ code: ProblemCode) -> Self {
         guard let entry = ProblemCatalogue.entriesByCode[code] else {
             preconditionFailure("The problem code \(code.rawValue) has no entry.")

@@ -6,13 +6,13 @@ import Ledger
 import NIOCore
 import PerennialContract
 
-/// The pages that list signed documents, and show one.
+/// The pages that list signed documents and show one.
 struct DocumentPages: PageGroup {
     let routes: DashboardRoutes
 
     func add(to router: Router<ServerContext>) {
         routes.get("/documents", for: .support, of: router) { page in
-            // The page lists the documents of one purchase, which the search finds.
+            // If the query names a transaction, the page lists the documents of that purchase.
             guard let transaction = page.query["transaction"] else {
                 return routes.redirect(to: .customers, nil, page)
             }

@@ -5,12 +5,12 @@ import Ledger
 import PerennialContract
 import Storage
 
-/// The routes that list signed documents, and open one.
+/// The routes that list signed documents and open one.
 struct DocumentRoutes: RouteGroup {
     let server: PerennialServer
 
-    /// Signed documents may contain data that customers would not want to show, so reading them
-    /// needs more than the scope `read`.
+    /// To read signed documents, a key needs more than the scope `read`, because they may contain
+    /// data that customers would not want to show.
     var all: [Route] {
         let purchase = OpenAPIParameter(
             name: "original_transaction_id",
@@ -119,7 +119,7 @@ struct DocumentRoutes: RouteGroup {
             items: page.documents.map(DocumentList.Line.init), nextCursor: page.next?.text)
     }
 
-    /// - Throws: ``ProblemError`` if it is not found.
+    /// - Throws: ``ProblemError`` if the document is not found.
     func opened(
         _ id: String, of app: AppID, _ hint: DocumentHint
     ) async throws -> OpenedDocument {

@@ -11,7 +11,7 @@ import Storage
     import Foundation
 #endif
 
-/// The routes that post a device's purchases, or preview it.
+/// The routes that post a device's purchases or preview the posting.
 struct PurchaseRoutes: RouteGroup {
     let server: PerennialServer
 
@@ -118,7 +118,7 @@ extension PurchaseOrigin {
 }
 
 extension OwnershipClaim.Intent {
-    /// Throws a problem if the word is unknown: it could mean that nothing may be taken from
+    /// Throws a problem if the word is unknown. It could mean that nothing may be taken from
     /// another customer.
     init?(_ intent: PurchaseIntent?) throws {
         guard let intent else { return nil }
@@ -130,8 +130,8 @@ extension OwnershipClaim.Intent {
 }
 
 extension PostingResult {
-    /// The failure of a posting without accepted documents: one that can be repeated later, or else
-    /// that of the first refused document.
+    /// The failure of a posting without accepted documents: a failure after which the posting can
+    /// be repeated later, otherwise the failure of the first refused document.
     fileprivate var firstFailure: EngineFailure {
         let failures = documents.compactMap { document -> EngineFailure? in
             if case .refused(let failure) = document.result { failure } else { nil }

@@ -6,10 +6,10 @@ enum BodyLimit {
     static let purchases = PurchaseEvidence.bytesMax
     static let notification = RecordingService.notificationBytesMax
     static let verifyReceipt = LegacyService.verifyReceiptBytesMax
-    /// An alias, a grant, a transfer, a block, a debit, or a credit by hand.
+    /// An alias, a grant, a transfer, a block, a debit, or a manual credit.
     static let order = 16_384
     static let offer = 65_536
     static let consumption = 65_536
-    /// A configuration's text, escaped: as JSON, or in a form.
+    /// The text of a configuration, escaped as JSON or in a form.
     static let configuration = 3 * ConfigurationRoutes.bytesMax
 }

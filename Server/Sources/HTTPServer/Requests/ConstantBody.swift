@@ -4,7 +4,7 @@ import NIOCore
 import Synchronization
 
 /// A JSON body that is the same in every response. It is encoded once, when it is first needed,
-/// because encoding it takes thousands of times as long as sending it.
+/// because its encoding takes thousands of times as long as sending it.
 final class ConstantBody: Sendable {
     private struct Encoded {
         var json: ByteBuffer
@@ -13,9 +13,9 @@ final class ConstantBody: Sendable {
 
     private let encoded = Mutex<Encoded?>(nil)
 
-    /// The response with this body, or 304 if the client has it already.
+    /// The response with this body, or 304 if the client already has it.
     ///
-    /// - Parameter encode: encodes the body. Called for the first response only, unless it throws.
+    /// - Parameter encode: encodes the body. Called only for the first response, unless it throws.
     func response(
         to request: Request, _ encode: () throws -> ByteBuffer
     ) throws -> Response {

@@ -1,15 +1,16 @@
 import HTTPTypes
 import Hummingbird
 
-/// The version of a response, by which a client asks whether it changed (RFC 9110 §8.8.3). Always
-/// weak: a signature in the response may differ while the content is the same.
+/// The version of a response, with which a client asks whether the response has changed (RFC 9110
+/// §8.8.3). It is always weak, because a signature in the response may differ while the content is
+/// the same.
 struct EntityTag: Hashable {
     private let opaque: String
 
     init(_ version: String) { opaque = "\"\(version)\"" }
 
     /// Suffixes that proxies add to the tag of an answer that they compress, as Apache's
-    /// `mod_deflate` does. They pass the client's tag on unchanged.
+    /// `mod_deflate` does. Such proxies pass on the client's tag unchanged.
     private static let codings = ["-gzip", "-br", "-zstd", "-deflate"]
 
     /// Whether an `If-None-Match` names this version (RFC 9110 §13.1.2).
@@ -28,17 +29,17 @@ struct EntityTag: Hashable {
         for coding in codings where strong.hasSuffix(coding + "\"") {
             return strong.dropLast(coding.count + 1) + "\""
         }
-        // Some proxies append it after the quotation mark.
+        // Some proxies append the suffix after the quotation mark.
         for coding in codings where strong.hasSuffix("\"" + coding) {
             return String(strong.dropLast(coding.count))
         }
         return strong
     }
 
-    /// As it stands in the header, for example `W/"0f4c…"`.
+    /// The tag in the form of the header, for example `W/"0f4c…"`.
     var text: String { "W/" + opaque }
 
-    /// The response with this version, or 304 without a body if the client has it already. A cache
+    /// The response with this version, or 304 without a body if the client already has it. A cache
     /// must ask each time.
     func respond(to request: Request, with response: () throws -> Response) rethrows -> Response {
         var answer =

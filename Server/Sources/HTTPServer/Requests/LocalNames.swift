@@ -4,10 +4,10 @@ import NIOCore
 
 /// The names by which a program for development may be reached: names that no other site can use.
 ///
-/// Such a program needs no secret, so a page of another site must not reach it from a browser on
-/// the same machine: neither by sending requests to it, nor by a host name of its own that leads
-/// here (DNS rebinding). Browsers report the origin of a request in `Origin` and `Sec-Fetch-Site`
-/// (Fetch Metadata Request Headers); other programs send neither.
+/// Such a program needs no secret. So a page of another site must not reach it from a browser on
+/// the same machine: neither by a request to it, nor by a host name of that site that leads to it
+/// (DNS rebinding). Browsers report the origin of a request in `Origin` and `Sec-Fetch-Site` (Fetch
+/// Metadata Request Headers). Other programs send neither field.
 package struct LocalNames: Sendable {
     /// Names with these endings cannot be registered (RFC 6761, RFC 6762, RFC 8375, and ICANN's
     /// reservation of `internal`).
@@ -15,12 +15,12 @@ package struct LocalNames: Sendable {
         ".localhost", ".local", ".internal", ".test", ".home.arpa",
     ]
 
-    /// Names beside the usual ones, in lower case.
+    /// Further names that are accepted, in lower case.
     private let others: Set<String>
 
     package init(others: [String] = []) { self.others = Set(others.map { $0.lowercased() }) }
 
-    /// Why a request is refused, as a sentence. Nil if it is not.
+    /// Returns a sentence that says why a request is refused, or nil if it is not refused.
     package func refusal(of request: HTTPRequest) -> String? {
         let authority = request.authority?.lowercased() ?? ""
         if !authority.isEmpty, !isLocal(Self.host(of: authority)) {
@@ -33,13 +33,13 @@ package struct LocalNames: Sendable {
         }
         let isFromElsewhere = ["cross-site", "same-site"].contains(
             request.headerFields[.fetchSite])
-        // A link of another site may lead here.
+        // A link on another site may lead here.
         let isVisit =
             request.method == .get && request.headerFields[.fetchMode] == "navigate"
         return isFromElsewhere && !isVisit ? "A page of another site has sent this." : nil
     }
 
-    /// Whether no other site can use a name: it is an address, a name without a dot, or one that
+    /// Whether no other site can use a name: an address, a name without a dot, or a name that
     /// cannot be registered.
     private func isLocal(_ host: String) -> Bool {
         CanonicalAddress(host) != nil || !host.contains(".") || others.contains(host)
@@ -55,7 +55,7 @@ package struct LocalNames: Sendable {
     }
 }
 
-/// Refuses the requests that ``LocalNames`` refuses, before anything else is done.
+/// Refuses the requests that ``LocalNames`` refuses, before any other work.
 package struct LocalResponder<Responder: HTTPResponder>: HTTPResponder {
     let names: LocalNames
     let responder: Responder

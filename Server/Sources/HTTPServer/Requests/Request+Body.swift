@@ -10,8 +10,8 @@ import PerennialContract
 #endif
 
 extension Request {
-    /// Reads the whole body. Throws a problem if it is larger than allowed; if the header already
-    /// says so, nothing is read. ``ConnectionHandler`` limits how long it may take.
+    /// Reads the whole body. Throws a problem if the body is larger than allowed; if the header
+    /// already says so, reads nothing. ``ConnectionHandler`` limits how long the body may take.
     func bytes(max bytesMax: Int) async throws -> ByteBuffer {
         if let length = headers[.contentLength].flatMap(Int.init), length > bytesMax {
             throw ProblemError(.bodyTooLarge(bytesMax: bytesMax))
@@ -22,7 +22,7 @@ extension Request {
                 guard whole.readableBytes + part.readableBytes <= bytesMax else {
                     throw ProblemError(.bodyTooLarge(bytesMax: bytesMax))
                 }
-                // Most bodies arrive in one part, which need not be copied.
+                // Most bodies arrive in one part, which is not copied.
                 if whole.readableBytes == 0 {
                     whole = part
                 } else {
@@ -81,7 +81,7 @@ extension Request {
 }
 
 extension ProblemError {
-    /// Says which member is wrong. Never repeats its value.
+    /// Names the member that is wrong. Never repeats its value.
     init(_ error: DecodingError, of json: Data) {
         let (path, wrong): ([any CodingKey], String) =
             switch error {
@@ -97,7 +97,7 @@ extension ProblemError {
                 Self.isTime(error) ? .timeNotReadable : .of(.bodyNotUnderstood),
                 detail: "\(member) \(wrong).")
         } else if Self.isObject(json) {
-            // The decoder does not say which member it is.
+            // The decoder does not say which member is wrong.
             self.init(
                 .bodyNotUnderstood,
                 detail: "A number is not whole or is too large, or a text cannot be read.")
@@ -116,8 +116,8 @@ extension ProblemError {
         }
     }
 
-    /// Whether a time cannot be read: of the errors that have a path, only times are parsed by our
-    /// own code.
+    /// Whether a time cannot be read. Of the errors that have a path, only those about times come
+    /// from our own code.
     private static func isTime(_ error: DecodingError) -> Bool {
         if case .dataCorrupted = error { true } else { false }
     }

@@ -12,7 +12,7 @@ final class RequestAuthor: Sendable {
 
     private let metadata = Mutex<Logger.Metadata>([:])
 
-    /// The author's fields in the log line. Empty before the key is known.
+    /// The author's fields in the log line; empty before the key is known.
     var logMetadata: Logger.Metadata { metadata.withLock { $0 } }
 
     /// Records an operator of the dashboard.
@@ -32,10 +32,11 @@ final class RequestAuthor: Sendable {
 }
 
 extension Request {
-    /// The person for whom a server sends the request (`Perennial-Actor`), as the server names
-    /// them. Nil if there is no name.
+    /// The person for whom a server sends the request (`Perennial-Actor`), under the server's name
+    /// for the person. Returns nil if there is no name.
     ///
-    /// - Throws: ``ProblemError`` if the name is too long, or not of printable ASCII characters.
+    /// - Throws: ``ProblemError`` if the name is too long, or contains characters other than
+    ///   printable ASCII.
     func actor() throws -> String? {
         guard let actor = headers[.actor] else { return nil }
         guard (1...RequestAuthor.actorBytesMax).contains(actor.utf8.count),

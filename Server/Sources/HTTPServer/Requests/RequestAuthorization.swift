@@ -9,8 +9,8 @@ import Storage
 struct RequestAuthorization: RouteGroup {
     let server: PerennialServer
 
-    /// Checks that an app may act for a customer: its request must have a proof if the
-    /// configuration requires one. Requests with a secret key need no proof.
+    /// Checks that an app may act for a customer. If the configuration requires a proof, the
+    /// request must have one. Requests with a secret key need no proof.
     func requireProof(
         of id: CustomerID, _ headers: HTTPFields, _ holder: StoredKey
     ) async throws {
@@ -20,8 +20,8 @@ struct RequestAuthorization: RouteGroup {
         }
     }
 
-    /// Checks that an app's request is for its own customer, before an action that cannot be
-    /// undone. The id alone is sufficient only if it is anonymous, because it cannot be guessed.
+    /// Checks that an app's request is for its own customer, before an act that cannot be undone.
+    /// An anonymous id suffices without a proof, because it cannot be guessed.
     func requireProvenIdentity(
         of id: CustomerID, _ headers: HTTPFields, _ holder: StoredKey
     ) async throws {

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Counts responses by method, route, and status. The number of counters is bounded, because there
+/// Counts responses by method, route and status. The number of counters is limited, because there
 /// are few methods and routes.
 final class RequestCounts: Sendable {
     struct Label: Hashable, Comparable {

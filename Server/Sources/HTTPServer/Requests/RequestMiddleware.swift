@@ -9,8 +9,8 @@ import Synchronization
 /// Surrounds every request: assigns its id, turns errors into problems, adds headers, counts, and
 /// writes one log line.
 ///
-/// The log line names the route's pattern and not the path, because a path can contain a
-/// customer's id. It contains no header but the name of the actor.
+/// The log line names the route's pattern and not the path, because a path can contain a customer's
+/// id. Of the headers, it contains only the name of the actor.
 struct RequestMiddleware: RouterMiddleware {
     static let requestIDCharactersMax = 64
 
@@ -28,7 +28,7 @@ struct RequestMiddleware: RouterMiddleware {
         context.bodyShare = request.meterBody(by: bodies, from: context.channel)
         defer { context.bodyShare?.release() }
         context.requestID = Self.requestID(asked: request.headers[.requestID])
-        // Without the framework's own request number, so that a request has one id only.
+        // The framework's own number of the request is left out, so that a request has only one id.
         context.logger = logger
         var response: Response
         do {
@@ -58,7 +58,7 @@ struct RequestMiddleware: RouterMiddleware {
         guard !NULCharacter.isPercentEncoded(in: path) else {
             throw ProblemError(.pathWithNUL)
         }
-        // The router skips empty segments and would interpret the next one as a customer's id.
+        // The router skips empty segments and would take the next segment for a customer's id.
         guard !hasEmptySegment(path) else {
             throw ProblemError(.pathSegmentEmpty)
         }
@@ -77,8 +77,8 @@ struct RequestMiddleware: RouterMiddleware {
     /// Counts a finished request and writes its log line.
     ///
     /// - Parameter method: nil if the request could not be parsed.
-    /// - Parameter route: the pattern of its path. Nil if there is none.
-    /// - Parameter author: the key that sent it, and the person for whom.
+    /// - Parameter route: the pattern of its path; nil if no route has the path.
+    /// - Parameter author: the key that sent the request, and the person for whom it was sent.
     func finish(
         _ method: HTTPRequest.Method?, route: String?, _ status: HTTPResponse.Status,
         requestID: String, began start: ContinuousClock.Instant, author: Logger.Metadata = [:]
@@ -97,14 +97,14 @@ struct RequestMiddleware: RouterMiddleware {
             ].merging(author) { own, _ in own })
     }
 
-    // A client can send any word as method. Only known ones become labels, so that the number of
-    // counters stays bounded.
+    // A client can send any word as the method. Only known methods become labels, so that the
+    // number of counters stays limited.
     static let knownMethods: Set<HTTPRequest.Method> = [
         .get, .head, .post, .put, .patch, .delete, .options,
     ]
 
-    /// Returns the client's own request id if it is short and plain enough for logs, or else a new
-    /// one.
+    /// Returns the client's own request id if it is short and plain enough for logs, otherwise a
+    /// new id.
     static func requestID(asked: String?) -> String {
         if let asked, !asked.isEmpty, asked.utf8.count <= requestIDCharactersMax,
             asked.utf8.allSatisfy(isPlain)
@@ -115,7 +115,8 @@ struct RequestMiddleware: RouterMiddleware {
     }
 
     /// Returns a number that is different for each request. It is an id and not a secret. Only the
-    /// first one comes from the random number generator, because each call to it enters the kernel.
+    /// first number comes from the random number generator, because each call of the generator
+    /// enters the kernel.
     private static func nextNumber() -> UInt64 {
         var mixed = lastNumber.wrappingAdd(0x9E37_79B9_7F4A_7C15, ordering: .relaxed).newValue
         // The output function of SplitMix64, which maps different inputs to different outputs.
@@ -156,7 +157,7 @@ extension HTTPField.Name {
     /// show a simulator's clock.
     static let serverTime = wellFormed("perennial-server-time")
 
-    /// For literal names that are known to be well formed.
+    /// Makes a name from a literal that is known to be well formed.
     static func wellFormed(_ name: String) -> Self {
         guard let field = Self(name) else { preconditionFailure("\(name) is not a header name.") }
         return field

@@ -15,12 +15,12 @@ package enum RequestReader {
 
     /// Returns the decoded value of a path parameter.
     ///
-    /// - Parameter name: what an error message calls the parameter.
+    /// - Parameter name: the name of the parameter in an error message.
     static func parameter(
         _ parameter: String, called name: String, in context: ServerContext
     ) throws -> String {
         let segment = context.parameters.get(parameter)
-        // Most ids are plain. Foundation takes longer to find that out than everything else.
+        // Most ids contain no percent sign. This check is much faster than Foundation's decoder.
         if let segment, !segment.utf8.contains(UInt8(ascii: "%")) { return segment }
         guard let text = segment?.removingPercentEncoding else {
             throw ProblemError(.pathNotDecodable(name))
@@ -50,7 +50,7 @@ package enum RequestReader {
         return key
     }
 
-    /// Parses `wait`. Returns nil if the request does not have it.
+    /// Parses `wait`. Returns nil if the request has none.
     static func wait(in request: Request) throws -> Duration? {
         guard let text = request.uri.queryParameters["wait"] else { return nil }
         guard let seconds = Int(text), CustomerWait.secondsRange.contains(seconds) else {

@@ -1,8 +1,8 @@
 import Hummingbird
 import PerennialContract
 
-/// Used by a server that follows a simulator's clock, which can jump. If a document was signed
-/// later than the server's time, the server fetches the clock's time and processes the request once
+/// For a server that follows a simulator's clock, which can jump. If a document was signed later
+/// than the server's time, the server fetches the simulator's time and processes the request once
 /// more.
 struct SimulatedClockMiddleware: RouterMiddleware {
     let ask: @Sendable () async -> Void
@@ -12,7 +12,7 @@ struct SimulatedClockMiddleware: RouterMiddleware {
         next: @concurrent (Request, ServerContext) async throws -> Response
     ) async throws -> Response {
         guard request.method == .post else { return try await next(request, context) }
-        // Read into memory, because a stream can be read only once.
+        // The body is read into memory, because a stream can be read only once.
         let body = try await request.bytes(max: BodyLimit.purchases)
         var request = request
         request.body = RequestBody(buffer: body)

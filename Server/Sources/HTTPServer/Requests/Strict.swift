@@ -2,9 +2,9 @@ import Engine
 import Hummingbird
 import PerennialContract
 
-/// The body of a route for servers, whose JSON must not have unknown members: a misspelt member,
-/// such as the end of a grant, must not count as left out. Bodies from apps are decoded leniently
-/// instead, because a newer app may talk to an older server.
+/// The body of a route for servers. Its JSON must not have unknown members: a misspelt member, such
+/// as the end of a grant, must not count as missing. Bodies from apps are decoded leniently
+/// instead, because a newer app may use an older server.
 struct Strict<Value: Decodable>: Decodable {
     let value: Value
 
@@ -48,8 +48,8 @@ struct MemberNames: Decodable {
 }
 
 extension Request {
-    /// For routes for servers. Rejects unknown parameters: a misspelt parameter, such as the
-    /// customer whose events are requested, must not count as left out.
+    /// For routes for servers. Refuses unknown parameters: a misspelt parameter, such as the
+    /// customer whose events are requested, must not count as missing.
     func requireQuery(among known: [String]) throws {
         guard let unknown = ProblemError.unknownName(among: queryNames, known: known) else {
             return
@@ -57,9 +57,8 @@ extension Request {
         throw ProblemError(.parameterUnknown, detail: unknown)
     }
 
-    /// For routes for apps. Rejects a parameter that is similar to a known one, such as
-    /// `enviroment`. Other unknown parameters are ignored, because a newer app may talk to an older
-    /// server.
+    /// For routes for apps. Refuses a parameter that is similar to a known one, such as
+    /// `enviroment`. Ignores other unknown parameters, because a newer app may use an older server.
     func refuseMisspelling(of known: [String]) throws {
         for name in queryNames.sorted() where !known.contains(name) {
             guard let meant = Spelling.nearest(to: name, among: known) else { continue }

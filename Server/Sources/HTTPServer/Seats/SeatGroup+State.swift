@@ -32,8 +32,8 @@ extension SeatGroup {
 }
 
 extension PerennialContract.SeatClaim {
-    /// - Parameter isForApp: whether the answer is for the purchaser's app and not for the member:
-    ///   then anonymous ids are hidden.
+    /// - Parameter isForApp: whether the answer is for the purchaser's app and not for the member.
+    ///   If so, anonymous ids are hidden.
     init(_ state: SeatClaimState, isForApp: Bool) {
         self.init(state.claim, state.standing, isHidden: isForApp && state.isAnonymous)
     }
@@ -62,7 +62,7 @@ extension PerennialContract.SeatInvitation {
 }
 
 extension NewInvitation {
-    /// - Throws: ``ProblemError`` if it would end too early or too late.
+    /// - Throws: ``ProblemError`` if the invitation would end too early or too late.
     init(_ asked: SeatInvitationRequest) throws {
         let life = asked.expiresInSeconds.map { Duration.seconds($0) } ?? Self.lifeDefault
         guard (Self.lifeMin...Self.lifeMax).contains(life) else {

@@ -7,7 +7,7 @@ import Storage
 
 // The groups and seats on the page of a customer, and the actions of support on them.
 
-/// The groups and seats on the page of a customer, and actions on them.
+/// The groups and seats on the page of a customer, and the acts of support on them.
 struct SeatPages: PageGroup {
     let routes: DashboardRoutes
 
@@ -86,7 +86,7 @@ struct SeatPages: PageGroup {
     // MARK: - Invitations
 
     /// The page that shows the token, which is never shown again. A form that is sent twice makes
-    /// one invitation; a form with changed content makes another one.
+    /// one invitation. A form with changed content makes another invitation.
     @Sendable private func invite(
         _ page: PageRequest, _ form: FormFields
     ) async throws -> ActResult {
@@ -110,11 +110,11 @@ struct SeatPages: PageGroup {
     }
 
     private static let secondsOfDay = 86_400
-    /// A higher number is always refused.
+    /// A higher number of days is always refused.
     private static let maxDays = 1_000
 
-    /// Makes an invitation for the same person and for as long as an earlier one, which can then no
-    /// longer be used.
+    /// Makes an invitation that replaces an earlier one, for the same person and the same length of
+    /// time. The earlier one can then no longer be used.
     @Sendable private func renew(
         _ page: PageRequest, _ form: FormFields
     ) async throws -> ActResult {
@@ -127,7 +127,7 @@ struct SeatPages: PageGroup {
         let order = NewInvitation(
             customer: former.customer, life: former.expiresAt - former.createdAt,
             key: try key(["renew", id], page))
-        // The former one is withdrawn first, so that both can never be used at the same time.
+        // The earlier invitation is withdrawn first, so that the two can never both be used.
         let withdrawn = try await engine.invitations.withdraw(
             id, of: try page.group, for: try page.customer, app: app)
         guard withdrawn.usedAt == nil else {
@@ -142,7 +142,7 @@ struct SeatPages: PageGroup {
             .joined(separator: "\n")
     }
 
-    /// Makes an invitation, and the page that shows its token.
+    /// Makes an invitation, and returns the page that shows its token.
     private func made(_ order: NewInvitation, _ page: PageRequest) async throws -> ActResult {
         let made = try await engine.invitations.invite(
             order, to: try page.group, for: try page.customer, isBySupport: true, app: app)
@@ -188,7 +188,8 @@ extension PurchaseState {
 }
 
 extension StoredInvitation {
-    /// The values for the audit, without the customer: an erasure would not find them there.
+    /// The values for the audit. They do not name the customer, because an erasure would not find
+    /// the id there.
     fileprivate var auditState: [String: String?] {
         [
             "expires_at": Timestamp(expiresAt).description,

@@ -173,8 +173,8 @@ struct SeatRoutes: RouteGroup {
             TransactionID(rawValue: original), in: try RequestReader.environment(in: request))
     }
 
-    /// The customer for whom a request acts on a group. An app must name one and prove it; for a
-    /// server it is optional.
+    /// The customer for whom a request acts on a group. An app must name the customer and send a
+    /// proof; for a server the customer is optional.
     private func speaker(
         in request: Request, _ holder: StoredKey
     ) async throws -> CustomerID? {

@@ -104,7 +104,7 @@ struct WalletRoutes: RouteGroup {
         return try JSONResponse.ok(PerennialContract.Credit(kept))
     }
 
-    /// - Parameter amount: the amount of a debit or a credit by hand; nil if it is not a whole
+    /// - Parameter amount: the amount of a debit or a manual credit; nil if it is not a whole
     ///   number.
     static func amount(_ amount: Int64?) throws -> Int64 {
         guard let amount, (1...Ledger.Wallet.amountMax).contains(amount) else {
@@ -113,7 +113,8 @@ struct WalletRoutes: RouteGroup {
         return amount
     }
 
-    /// A server's request is read strictly. An app may be newer than this server.
+    /// Reads a server's request strictly, and an app's leniently, because an app may be newer than
+    /// this server.
     private static func debitRequest(
         in request: Request, of holder: StoredKey
     ) async throws -> DebitRequest {
@@ -149,7 +150,7 @@ extension PerennialContract.Credit {
 }
 
 extension WalletStatement {
-    /// A page with the newest lines before a position, or with the newest of all if it is nil.
+    /// A page with the newest lines before a position; nil for the newest lines of all.
     init(
         _ wallet: Ledger.Wallet, of currency: CurrencyID, before position: ListCursor?, limit: Int
     ) {
