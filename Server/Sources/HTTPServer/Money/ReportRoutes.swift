@@ -123,7 +123,8 @@ struct ReportRoutes: RouteGroup {
 
     /// - Parameters:
     ///   - text: the value of a parameter; nil if it is missing.
-    ///   - days: returns the days to show, given the length of a period; by default, the days from `from` to `to`.
+    ///   - days: returns the days to show, given the length of a period; by default, the days
+    ///     from `from` to `to`.
     static func query(
         named name: String, in environment: Ledger.Environment, _ text: (String) -> String?,
         days: ((ReportPeriod.Length) throws -> ClosedRange<Int64>?)? = nil

@@ -97,7 +97,7 @@ import Testing
             // The nested document has a form that this version does not know.
             let newer = told.setting("notificationUUID", "new-1")
                 .setting(
-                    "data", data.setting("signedTransactionInfo", "a form that does not exist yet"))
+                    "data", data.setting("signedTransactionInfo", "a form of the future"))
             #expect(try await Self.status(of: newer, in: shop) == 200)
             #expect(try await shop.entitlement("pro", of: "anna")?["active"] == true)
             let more = told.setting("notificationType", "NEVER_HEARD_OF")
