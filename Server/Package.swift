@@ -156,7 +156,8 @@ let package = Package(
         .executableTarget(
             name: "Benchmarks",
             dependencies: [
-                "AppStoreFormats", "AppStoreTrust", "CLibPQ", "CSQLite", "Intake", "Ledger",
+                "AppStoreFormats", "AppStoreTrust", "CLibPQ", "CSQLite", "Engine", "Intake",
+                "Ledger",
                 "PostgresCluster", "Reports", "Simulator", "Storage", "StoragePostgres",
                 "StorageSQLite", argumentParser, asn1, crypto, hummingbird, logging, nioCore,
                 nioHTTP1, nioPosix, x509,
@@ -196,7 +197,8 @@ let package = Package(
         tests(
             "StorageTests",
             [
-                "Storage", "StorageSQLite", "StoragePostgres", "PostgresCluster", "Ledger",
+                "Storage", "StorageSQLite", "StoragePostgres", "Engine", "PostgresCluster",
+                "Ledger",
                 "Reports", "Eventually", "Dice",
             ]),
         tests(

@@ -1,5 +1,6 @@
 import AppStoreFormats
 import Crypto
+import Engine
 import Foundation
 import Ledger
 import Storage
@@ -107,13 +108,14 @@ struct Population {
 
     private static func insert(_ resident: Resident, _ tx: DatabaseSession) throws {
         let now = resident.documents[0].receivedAt
-        let customer = try tx.identity.customer(resident.id, in: app, at: now)
+        let customer = try IdentityUpdates(tx).customer(resident.id, in: app, at: now)
         _ = try tx.documents.insert(resident.documents)
         for (document, facts) in zip(resident.documents, resident.facts) {
-            try tx.recorder.project(facts, from: document)
+            try DocumentRecorder(tx).project(facts, from: document)
         }
         guard let purchase = resident.facts.first?.first?.purchase else { return }
-        try tx.ownership.link(purchase, to: customer.customer, by: .device, in: app, at: now)
+        try OwnershipUpdates(tx).link(
+            purchase, to: customer.customer, by: .device, in: app, at: now)
     }
 }
 

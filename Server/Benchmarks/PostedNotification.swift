@@ -1,3 +1,4 @@
+import Engine
 import Ledger
 import Storage
 import StorageSQLite
@@ -13,7 +14,8 @@ struct PostedNotification: Sendable {
     }
 
     func write(to store: Database) async throws {
-        guard try await store.record(DocumentWithFacts(document, facts)) else {
+        let attested = DocumentWithFacts(document, facts)
+        guard try await store.record(attested, by: DocumentRecorder.recorder) else {
             throw BenchFailure("a document was recorded twice")
         }
     }

@@ -125,7 +125,8 @@ package struct Database: Sendable {
 /// The operations on rows, within one transaction.
 package struct DatabaseSession {
     let connection: any Connection
-    let rules: DatabaseRules
+    /// The configuration that stored rows depend on.
+    package let rules: DatabaseRules
     /// The author of the request. Nil if there is none.
     let author: EventAuthor?
 
@@ -193,11 +194,13 @@ package struct DatabaseRules: Sendable {
         return rules
     }
 
-    func access(of app: AppID) -> AccessRules { access[app] ?? AccessRules() }
+    /// The rules by which purchases of an app give access.
+    package func access(of app: AppID) -> AccessRules { access[app] ?? AccessRules() }
 
     package func money(of app: AppID) -> MoneyRules { money[app] ?? MoneyRules() }
 
-    func hasWallets(_ app: AppID) -> Bool { wallets[app] != nil }
+    /// Whether customers of an app have wallets.
+    package func hasWallets(_ app: AppID) -> Bool { wallets[app] != nil }
 }
 
 extension Environment {

@@ -37,29 +37,19 @@ final class GroupCommit: Sendable {
     private typealias Outcome = Result<any Sendable, any Error>
 
     private enum Work: Sendable {
-        case record([DocumentWithFacts], DatabaseRules)
+        case record(Recording)
         case run(Body)
 
-        var documents: [DocumentWithFacts] {
+        var recording: Recording? {
             switch self {
-            case .record(let documents, _): documents
-            case .run: []
-            }
-        }
-
-        var rules: DatabaseRules? {
-            switch self {
-            case .record(_, let rules): rules
+            case .record(let recording): recording
             case .run: nil
             }
         }
 
-        var count: Int {
-            switch self {
-            case .record(let documents, _): documents.count
-            case .run: 1
-            }
-        }
+        var documents: [DocumentWithFacts] { recording?.documents ?? [] }
+
+        var count: Int { recording?.documents.count ?? 1 }
     }
 
     /// For each document: whether it is new, or why it could not be recorded.
@@ -145,10 +135,10 @@ final class GroupCommit: Sendable {
     /// Records documents with their facts in a transaction that others may share. For each
     /// document, returns false if it was recorded before, or if it occurs twice in the list.
     func record(
-        _ attested: [DocumentWithFacts], by rules: DatabaseRules
+        _ recording: Recording
     ) async -> [Result<Bool, any Error>] {
-        do { return try await value(of: .record(attested, rules)) as RecordResults } catch {
-            return attested.map { _ in .failure(error) }
+        do { return try await value(of: .record(recording)) as RecordResults } catch {
+            return recording.documents.map { _ in .failure(error) }
         }
     }
 
@@ -280,10 +270,14 @@ final class GroupCommit: Sendable {
 
     /// If one writer has many documents, each is recorded or refused separately.
     private func outcome(ofPartsOf work: Work, _ mode: WriteMode) async -> Outcome {
-        guard case .record(let documents, let rules) = work else {
+        guard let recording = work.recording else {
             preconditionFailure("A closure has no parts.")
         }
-        let parts = documents.parts(Self.partsMax).map { Work.record(Array($0), rules) }
+        let parts = recording.documents.parts(Self.partsMax).map { part in
+            var recording = recording
+            recording.documents = Array(part)
+            return Work.record(recording)
+        }
         var results: RecordResults = []
         for (part, outcome) in zip(parts, await outcomes(ofPartsOf: parts, mode)) {
             do {
@@ -325,17 +319,17 @@ final class GroupCommit: Sendable {
         _ works: [Work], on connection: any Connection
     ) throws -> [Outcome] {
         // If the configuration has just been replaced, the latest rules apply.
-        let rules = works.compactMap(\.rules).last.map { $0.writing(in: lane) }
         var isNew: ArraySlice<Bool> = []
-        if let rules {
-            let tx = DatabaseSession(connection, rules)
-            isNew = try tx.recorder.record(works.flatMap(\.documents))[...]
+        if let last = works.compactMap(\.recording).last {
+            let tx = DatabaseSession(connection, last.rules.writing(in: lane))
+            isNew = try last.recorder(tx, works.flatMap(\.documents))[...]
         }
         return try works.map { work in
             switch work {
-            case .record(let documents, _):
-                let kept: RecordResults = isNew.prefix(documents.count).map { .success($0) }
-                isNew.removeFirst(documents.count)
+            case .record(let recording):
+                let count = recording.documents.count
+                let kept: RecordResults = isNew.prefix(count).map { .success($0) }
+                isNew.removeFirst(count)
                 return .success(kept)
             case .run(let body): return .success(try body(connection))
             }
@@ -344,11 +338,11 @@ final class GroupCommit: Sendable {
 
     private func runSeparately(_ work: Work, on connection: any Connection) throws -> Outcome {
         switch work {
-        case .record(let documents, let rules):
-            let rules = rules.writing(in: lane)
-            let kept: RecordResults = try documents.map { document in
+        case .record(let recording):
+            let rules = recording.rules.writing(in: lane)
+            let kept: RecordResults = try recording.documents.map { document in
                 try inSavepoint(on: connection) {
-                    try DatabaseSession(connection, rules).recorder.record(document)
+                    try recording.recorder(DatabaseSession(connection, rules), [document])[0]
                 }
             }
             return .success(kept)

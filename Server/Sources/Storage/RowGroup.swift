@@ -1,7 +1,7 @@
 import Ledger
 
-/// One group of tables within a transaction, or one kind of decision about them. For example,
-/// `tx.webhooks.all(of: app)` reads all webhooks of an app.
+/// One group of tables within a transaction. For example, `tx.webhooks.all(of: app)` reads all
+/// webhooks of an app.
 package protocol RowGroup {
     var tx: DatabaseSession { get }
 }
@@ -29,12 +29,10 @@ extension DatabaseSession {
     package var deliveries: WebhookDeliveryRows { WebhookDeliveryRows(tx: self) }
     package var documents: DocumentRows { DocumentRows(tx: self) }
     package var erasedIDs: ErasedIDRows { ErasedIDRows(tx: self) }
-    package var erasure: CustomerErasure { CustomerErasure(tx: self) }
     package var events: EventLog { EventLog(tx: self) }
     package var facts: FactRows { FactRows(tx: self) }
     package var forwards: ForwardRows { ForwardRows(tx: self) }
     package var grants: GrantRows { GrantRows(tx: self) }
-    package var identity: IdentityUpdates { IdentityUpdates(tx: self) }
     package var imports: ImportRows { ImportRows(tx: self) }
     package var inquiries: ConsumptionInquiryRows { ConsumptionInquiryRows(tx: self) }
     package var keys: KeyRows { KeyRows(tx: self) }
@@ -43,13 +41,10 @@ extension DatabaseSession {
     package var movements: MovementRows { MovementRows(tx: self) }
     package var operatorLinks: OperatorLinkRows { OperatorLinkRows(tx: self) }
     package var operators: OperatorRows { OperatorRows(tx: self) }
-    package var ownership: OwnershipUpdates { OwnershipUpdates(tx: self) }
     package var pendingEvents: PendingEventRows { PendingEventRows(tx: self) }
-    package var purchaseEvents: PurchaseEvents { PurchaseEvents(tx: self) }
     package var purchases: PurchaseRows { PurchaseRows(tx: self) }
     package var queues: QueueRows { QueueRows(tx: self) }
     package var rebuild: Rebuild { Rebuild(tx: self) }
-    package var recorder: DocumentRecorder { DocumentRecorder(tx: self) }
     package var reminders: ReminderRows { ReminderRows(tx: self) }
     package var reportSources: ReportSourceRows { ReportSourceRows(tx: self) }
     package var sales: SaleRows { SaleRows(tx: self) }
@@ -57,7 +52,7 @@ extension DatabaseSession {
     package var seatGroups: SeatGroupRows { SeatGroupRows(tx: self) }
     package var seatInvitations: SeatInvitationRows { SeatInvitationRows(tx: self) }
     package var seatReports: SeatReportRows { SeatReportRows(tx: self) }
-    package var seats: SeatUpdates { SeatUpdates(tx: self) }
+    package var seatUnclaims: SeatUnclaimRows { SeatUnclaimRows(tx: self) }
     package var secrets: SecretRows { SecretRows(tx: self) }
     package var sessions: OperatorSessionRows { OperatorSessionRows(tx: self) }
     package var shares: ShareRows { ShareRows(tx: self) }
@@ -66,7 +61,6 @@ extension DatabaseSession {
     package var sums: SumRows { SumRows(tx: self) }
     package var tokenKeys: TokenKeyRows { TokenKeyRows(tx: self) }
     package var transfers: TransferRows { TransferRows(tx: self) }
-    package var walletUpdates: WalletUpdates { WalletUpdates(tx: self) }
     package var wallets: WalletRows { WalletRows(tx: self) }
     package var webhooks: WebhookRows { WebhookRows(tx: self) }
     package var writeProbes: WriteProbeRows { WriteProbeRows(tx: self) }

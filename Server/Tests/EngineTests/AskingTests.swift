@@ -84,7 +84,7 @@ import Testing
                         signedAt: now, receivedAt: now, parts: [0], headers: [])
                     let purchase = PurchaseID(id, in: .production)
                     let fact = Fact(about: purchase, attestedAt: now, .payment(payment))
-                    _ = try tx.recorder.record(DocumentWithFacts(document, [fact]))
+                    _ = try DocumentRecorder(tx).record(DocumentWithFacts(document, [fact]))
                 }
             }
         }
@@ -95,8 +95,8 @@ import Testing
             let now = time.instant
             let purchase = PurchaseID(TransactionID(rawValue: "\(app)-1"), in: .production)
             try await engine.context.db.transaction { tx in
-                _ = try tx.identity.customer("anna", in: app, at: now)
-                try tx.ownership.link(purchase, to: "anna", by: .device, in: app, at: now)
+                _ = try IdentityUpdates(tx).customer("anna", in: app, at: now)
+                try OwnershipUpdates(tx).link(purchase, to: "anna", by: .device, in: app, at: now)
                 try tx.consents.save(
                     Consent(isGiven: true, hadSample: nil, at: now), of: "anna", in: app)
                 let document = StoredDocument(
@@ -107,7 +107,7 @@ import Testing
                 asked.consumptionInquiry = ConsumptionInquiry(
                     purchase: purchase, transaction: purchase.original, product: "pro",
                     reason: nil, askedAt: now)
-                _ = try tx.recorder.record(asked)
+                _ = try DocumentRecorder(tx).record(asked)
             }
             return purchase
         }

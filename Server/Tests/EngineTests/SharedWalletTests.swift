@@ -28,12 +28,12 @@ private func engine() async throws -> Engine {
                 environment: .production, source: .device, signedAt: now, receivedAt: now,
                 parts: [0], headers: [])
             let fact = Fact(about: purchase, attestedAt: now, .payment(payment))
-            _ = try tx.recorder.record(DocumentWithFacts(document, [fact]))
+            _ = try DocumentRecorder(tx).record(DocumentWithFacts(document, [fact]))
             for id: CustomerID in ["anna", "ben"] {
-                _ = try tx.identity.customer(id, in: "birds", at: now)
+                _ = try IdentityUpdates(tx).customer(id, in: "birds", at: now)
             }
-            try tx.ownership.link(purchase, to: "anna", by: .device, in: "birds", at: now)
-            try tx.ownership.share(purchase, with: "ben", in: "birds", at: now)
+            try OwnershipUpdates(tx).link(purchase, to: "anna", by: .device, in: "birds", at: now)
+            try OwnershipUpdates(tx).share(purchase, with: "ben", in: "birds", at: now)
         }
         let anna = try await engine.customers.find("anna", app: "birds", environment: .production)
         #expect(anna.balances == ["seeds": 100])

@@ -27,9 +27,11 @@ import Testing
         for number in 0..<count {
             try await store.transaction { tx in
                 let purchase = PurchaseID(TransactionID(rawValue: "\(number)"), in: .production)
-                let customer = try tx.identity.customer("anna", in: "rage", at: .machine).customer
-                try tx.ownership.block(purchase, of: customer, reason: "", in: "rage", at: .machine)
-                try tx.ownership.unblock(purchase, of: customer, in: "rage", at: .machine)
+                let customer = try IdentityUpdates(tx).customer("anna", in: "rage", at: .machine)
+                    .customer
+                try OwnershipUpdates(tx).block(
+                    purchase, of: customer, reason: "", in: "rage", at: .machine)
+                try OwnershipUpdates(tx).unblock(purchase, of: customer, in: "rage", at: .machine)
             }
         }
     }
@@ -162,9 +164,11 @@ import Testing
         try await store.transaction { tx in
             for name in customers {
                 let id = CustomerID(rawValue: name)
-                let customer = try tx.identity.customer(id, in: "rage", at: .machine).customer
+                let customer = try IdentityUpdates(tx).customer(id, in: "rage", at: .machine)
+                    .customer
                 let purchase = PurchaseID(TransactionID(rawValue: name), in: .production)
-                try tx.ownership.block(purchase, of: customer, reason: "", in: "rage", at: .machine)
+                try OwnershipUpdates(tx).block(
+                    purchase, of: customer, reason: "", in: "rage", at: .machine)
             }
         }
         store.driver.close()
@@ -225,7 +229,7 @@ import Testing
             let open = Database(try DatabaseAddress.open(folder + "/open.sqlite"))
             try await open.migrate(at: 0)
             _ = try await open.transaction {
-                try $0.identity.customer("ben", in: "rage", at: .machine)
+                try IdentityUpdates($0).customer("ben", in: "rage", at: .machine)
             }
             for suffix in ["", "-wal"] {
                 try FileManager.default.copyItem(
@@ -286,7 +290,7 @@ import Testing
             // Another command still uses this database.
             let open = Database(try DatabaseAddress.open(path))
             _ = try await open.transaction {
-                try $0.identity.customer("ben", in: "rage", at: .machine)
+                try IdentityUpdates($0).customer("ben", in: "rage", at: .machine)
             }
             let used = try await refusal(file)
             #expect(used?.remedy == "Let it end, then restore.")

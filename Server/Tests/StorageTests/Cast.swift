@@ -1,6 +1,8 @@
 import Ledger
 import Storage
 
+@testable import Engine
+
 // The values that the suites store.
 
 let app: AppID = "birds"
@@ -43,12 +45,22 @@ let renewal = Fact(
             commitmentRenews: false, priceRise: .waiting)))
 
 extension Database {
+    /// Records a document with its facts, as the engine does.
+    func record(_ attested: DocumentWithFacts) async throws -> Bool {
+        try await record(attested, by: DocumentRecorder.recorder)
+    }
+
+    /// Records several documents with their facts, as the engine does.
+    func record(_ attested: [DocumentWithFacts]) async -> [Result<Bool, any Error>] {
+        await record(attested, by: DocumentRecorder.recorder)
+    }
+
     /// Stores a document that attests one payment, and projects its fact, as the engine does.
     func keep(_ number: UInt8, about purchase: PurchaseID = purchase) async throws {
         try await transaction { tx in
             let document = document(number)
             guard try tx.documents.insert(document) else { return }
-            try tx.recorder.project(
+            try DocumentRecorder(tx).project(
                 [fact(TransactionID(rawValue: "t\(number)"), about: purchase)], from: document)
         }
     }

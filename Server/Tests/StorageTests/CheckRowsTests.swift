@@ -2,6 +2,7 @@ import Ledger
 import PostgresCluster
 import Testing
 
+@testable import Engine
 @testable import Storage
 
 private let worker = CheckWorker(holder: "a", lease: .seconds(60), checksPerSecond: 100_000)
@@ -46,7 +47,7 @@ extension Database {
                 UInt8(environment == .production ? number : 255 - number),
                 signedAt: now + .seconds(number))
             try await transaction { tx in
-                _ = try tx.recorder.record(
+                _ = try DocumentRecorder(tx).record(
                     DocumentWithFacts(
                         document, [fact(TransactionID(rawValue: "t\(number)"), about: own)]))
             }
@@ -167,7 +168,7 @@ extension Database {
             let before = try await store.due()
             try await store.transaction { tx in
                 _ = try tx.documents.insert(document(2))
-                try tx.recorder.project([renewal, unrevoked], from: document(2))
+                try DocumentRecorder(tx).project([renewal, unrevoked], from: document(2))
             }
             let heard = try await store.due()
             #expect(before != heard)
@@ -176,7 +177,7 @@ extension Database {
                 try tx.rebuild.add([fact("t1")], from: document(1))
                 try tx.rebuild.add([renewal, unrevoked], from: document(2))
                 let found = try tx.rebuild.differences()
-                try tx.rebuild.swapRebuilt(at: now)
+                try RebuildUpdates(tx).swapRebuilt(at: now)
                 return found.first
             }
             #expect(differences.isEmpty)
@@ -197,7 +198,7 @@ extension Database {
             try await store.transaction { tx in
                 try tx.rebuild.begin()
                 try tx.rebuild.add([fact("t3")], from: document(3))
-                try tx.rebuild.swapRebuilt(at: now)
+                try RebuildUpdates(tx).swapRebuilt(at: now)
             }
             #expect(try await store.timeline() == Timeline(of: purchase, [fact("t3")]))
             #expect(try await store.leases().map(\.purchase) == [purchase])

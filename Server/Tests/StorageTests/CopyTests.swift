@@ -4,6 +4,7 @@ import Reports
 import StorageSQLite
 import Testing
 
+@testable import Engine
 @testable import Storage
 
 /// The direction of a copy between two kinds of database.
@@ -28,7 +29,7 @@ private struct Way: CustomTestStringConvertible, Sendable {
                 each.parts += Array(repeating: 7, count: number)
                 _ = try tx.documents.insert(each)
                 let own = PurchaseID(TransactionID(rawValue: "\(number % 300)"), in: .sandbox)
-                try tx.recorder.project(
+                try DocumentRecorder(tx).project(
                     [fact(TransactionID(rawValue: "t\(number)"), about: own)], from: each)
             }
             // Documents of other apps, which sort before and after this one, and of a month long
@@ -40,18 +41,20 @@ private struct Way: CustomTestStringConvertible, Sendable {
             }
             for name in ["Z", "a", "ä", "Ö", "_", "é", "🙂", "aa", "A"] {
                 let id = CustomerID(rawValue: name)
-                _ = try tx.identity.customer(id, in: app, at: now)
-                try tx.identity.addID(CustomerID(rawValue: name + "-2"), to: id, in: app, at: now)
+                _ = try IdentityUpdates(tx).customer(id, in: app, at: now)
+                try IdentityUpdates(tx).addID(
+                    CustomerID(rawValue: name + "-2"), to: id, in: app, at: now)
                 let own = PurchaseID(TransactionID(rawValue: name), in: .production)
-                try tx.ownership.link(own, to: id, by: .support, in: app, at: now)
+                try OwnershipUpdates(tx).link(own, to: id, by: .support, in: app, at: now)
             }
-            try tx.identity.removeID("A-2", from: "A", in: app, at: now)
+            try IdentityUpdates(tx).removeID("A-2", from: "A", in: app, at: now)
             for name in ["Z", "a"] {
                 let own = PurchaseID(TransactionID(rawValue: name), in: .production)
-                _ = try tx.ownership.move(own, to: "ä", by: .support, reason: "x", in: app, at: now)
-                try tx.ownership.share(own, with: "Ö", in: app, at: now)
-                try tx.ownership.block(own, of: "ä", reason: "x", in: app, at: now)
-                try tx.grants.add(
+                _ = try OwnershipUpdates(tx).move(
+                    own, to: "ä", by: .support, reason: "x", in: app, at: now)
+                try OwnershipUpdates(tx).share(own, with: "Ö", in: app, at: now)
+                try OwnershipUpdates(tx).block(own, of: "ä", reason: "x", in: app, at: now)
+                try GrantUpdates(tx).add(
                     StoredGrant(
                         Grant(
                             id: GrantID(rawValue: name), entitlement: "pro", from: now, until: nil,
@@ -67,7 +70,7 @@ private struct Way: CustomTestStringConvertible, Sendable {
             try fillWithMoney(tx)
             try fillWithOperators(tx)
             let person = StoredCustomer(customer: "aa", ids: ["aa", "aa-2"])
-            try tx.erasure.erase(
+            try CustomerErasure(tx).erase(
                 person, names: ["aa": "erased_1", "aa-2": "erased_2"],
                 hashes: [Array(repeating: 1, count: 32), Array(repeating: 2, count: 32)], in: app,
                 at: now)
@@ -77,10 +80,10 @@ private struct Way: CustomTestStringConvertible, Sendable {
     /// Adds consents, usage, consumption requests, bookings and reminders.
     private func fillWithPeople(_ tx: DatabaseSession) throws {
         let debit = Booking(.debit, id: "d", currency: "gems", amount: 3, reason: "x", at: now)
-        try tx.walletUpdates.book(
+        try WalletUpdates(tx).book(
             StoredBooking(debit, of: "ä", in: .production, balance: -3), key: "k", in: app, at: now)
         let gift = Booking(.credit, id: "c", currency: "gems", amount: 2, reason: "x", at: now)
-        try tx.walletUpdates.book(
+        try WalletUpdates(tx).book(
             StoredBooking(gift, of: "ä", in: .production, balance: -1), key: "c", in: app, at: now)
         try tx.consents.save(Consent(isGiven: true, hadSample: nil, at: now), of: "ä", in: app)
         try tx.consents.save(
@@ -94,7 +97,7 @@ private struct Way: CustomTestStringConvertible, Sendable {
                 purchase: PurchaseID(TransactionID(rawValue: "\(number)"), in: .sandbox),
                 transaction: "1",
                 product: "gems.100", reason: reason, askedAt: now)
-            try tx.inquiries.record([asked])
+            try ConsumptionUpdates(tx).record([asked])
         }
         for rules in ["a", "b"] { try tx.reminders.beginSweep(by: rules, of: app) }
         let watch = TermWatch(subject: "ä", environment: .production)
@@ -103,7 +106,7 @@ private struct Way: CustomTestStringConvertible, Sendable {
                 ending: TermEnding(chain: "all", from: now, until: now, daysBefore: days),
                 dueAt: now, purchase: PurchaseID("ä", in: .production),
                 payment: Payment(transaction: "1", product: "summer", from: now, until: nil))
-            try tx.reminders.emit(reminder, to: "ä", watch: watch, in: app, at: now)
+            try tx.reminders.insert(reminder, to: "ä", watch: watch, in: app, at: now)
         }
     }
 
@@ -112,18 +115,19 @@ private struct Way: CustomTestStringConvertible, Sendable {
         let claims = ["a", "b"].map {
             SeatClaim(id: SeatClaimID(rawValue: $0), customer: "é", claimedAt: now)
         }
-        try tx.seats.insert(claims[0], on: purchase, in: app, at: now)
-        try tx.seats.release([claims[0]], on: purchase, because: .left, in: app, at: now)
-        try tx.seats.insert(claims[1], on: purchase, in: app, at: now)
+        try SeatUpdates(tx).insert(claims[0], on: purchase, in: app, at: now)
+        try SeatUpdates(tx).release([claims[0]], on: purchase, because: .left, in: app, at: now)
+        try SeatUpdates(tx).insert(claims[1], on: purchase, in: app, at: now)
         let worker = CheckWorker(holder: "me", lease: .seconds(9), checksPerSecond: 1)
         let leased = try tx.seatReports.lease(
             of: app, in: .production, dueBy: now, limit: 9, for: worker)
         try tx.seatReports.recordAsked(about: "b", in: app, at: now)
-        try tx.seatReports.complete(
+        try SeatUpdates(tx).complete(
             try #require(leased.first), .claimed("s"), trouble: nil, in: app, by: worker.holder,
             nextComparison: now, at: now)
         let unclaim = SeatUnclaim(ids: ["t"], isBound: true, environment: .sandbox)
-        try tx.seats.record(unclaim, from: [UInt8](repeating: 5, count: 32), in: app, at: now)
+        try SeatUpdates(tx).record(
+            unclaim, from: [UInt8](repeating: 5, count: 32), in: app, at: now)
         let invitation = StoredInvitation(
             id: "i", purchase: purchase, customer: "é", createdAt: now, expiresAt: now + .days(7))
         let digest = [UInt8](repeating: 3, count: 32)
@@ -243,7 +247,7 @@ private struct Way: CustomTestStringConvertible, Sendable {
                 #expect(rows == counts.values.reduce(0, +))
                 let told = try await copy.read { tx in
                     (
-                        try tx.reminders.emitted(of: ["ä"], in: app, environment: .production),
+                        try tx.reminders.times(of: ["ä"], in: app, environment: .production),
                         try tx.consents.find(of: "ä", in: app),
                         try tx.consents.uses(of: "ä", in: app, environment: .sandbox),
                         try tx.inquiries.all(
@@ -280,7 +284,7 @@ private struct Way: CustomTestStringConvertible, Sendable {
         try await Driver.sqliteMemory.withStore { source in
             try await Driver.sqliteMemory.withStore { copy in
                 _ = try await copy.transaction {
-                    try $0.identity.customer("anna", in: app, at: now)
+                    try IdentityUpdates($0).customer("anna", in: app, at: now)
                 }
                 let failure = await #expect(throws: StorageFailure.self) {
                     try await copy.copy(from: source)

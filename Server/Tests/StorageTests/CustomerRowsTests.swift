@@ -1,6 +1,7 @@
 import Ledger
 import Testing
 
+@testable import Engine
 @testable import Storage
 
 @Suite struct CustomerRowsTests {
@@ -8,10 +9,10 @@ import Testing
     func `an id always means the same customer`(driver: Driver) async throws {
         try await driver.withStore { store in
             let first = try await store.transaction {
-                try $0.identity.customer("anna", in: app, at: now)
+                try IdentityUpdates($0).customer("anna", in: app, at: now)
             }
             let again = try await store.transaction {
-                try $0.identity.customer("anna", in: app, at: now + .days(1))
+                try IdentityUpdates($0).customer("anna", in: app, at: now + .days(1))
             }
             let unknown = try await store.read { try $0.customers.find(known: "ben", in: app) }
             #expect(first == again)
@@ -23,10 +24,11 @@ import Testing
     func `merged customers share every id and every purchase`(driver: Driver) async throws {
         try await driver.withStore { store in
             try await store.transaction { tx in
-                _ = try tx.identity.customer("anna", in: app, at: now)
-                _ = try tx.identity.customer("device-7", in: app, at: now + .seconds(1))
-                try tx.ownership.link(purchase, to: "device-7", by: .device, in: app, at: now)
-                try tx.identity.merge("device-7", into: "anna", in: app, at: now)
+                _ = try IdentityUpdates(tx).customer("anna", in: app, at: now)
+                _ = try IdentityUpdates(tx).customer("device-7", in: app, at: now + .seconds(1))
+                try OwnershipUpdates(tx).link(
+                    purchase, to: "device-7", by: .device, in: app, at: now)
+                try IdentityUpdates(tx).merge("device-7", into: "anna", in: app, at: now)
             }
             let merged = try await store.read { try $0.customers.find(known: "device-7", in: app) }
             let link = try await store.read { try $0.links.find(of: purchase, in: app) }
@@ -43,13 +45,13 @@ import Testing
         try await driver.withStore(rules: wallets) { store in
             for (amount, days) in [(30, 2), (7, 1)] as [(Int64, Int)] {
                 try await store.transaction { tx in
-                    _ = try tx.identity.customer("anna", in: app, at: now)
+                    _ = try IdentityUpdates(tx).customer("anna", in: app, at: now)
                     let debit = Booking(
                         .debit, id: BookingID(rawValue: "d\(amount)"), currency: "gems",
                         amount: amount,
                         reason: "", at: now + .days(days))
                     let kept = StoredBooking(debit, of: "anna", in: .production, balance: 0)
-                    try tx.walletUpdates.book(kept, key: nil, in: app, at: now)
+                    try WalletUpdates(tx).book(kept, key: nil, in: app, at: now)
                 }
             }
             let spent = try await store.read {
@@ -63,13 +65,14 @@ import Testing
     func `a purchase belongs to one customer at most`(driver: Driver) async throws {
         try await driver.withStore { store in
             try await store.transaction { tx in
-                _ = try tx.identity.customer("anna", in: app, at: now)
-                _ = try tx.identity.customer("ben", in: app, at: now)
-                try tx.ownership.link(purchase, to: "anna", by: .device, in: app, at: now)
+                _ = try IdentityUpdates(tx).customer("anna", in: app, at: now)
+                _ = try IdentityUpdates(tx).customer("ben", in: app, at: now)
+                try OwnershipUpdates(tx).link(purchase, to: "anna", by: .device, in: app, at: now)
             }
             await #expect(throws: StorageFailure.self) {
                 try await store.transaction { tx in
-                    try tx.ownership.link(purchase, to: "ben", by: .device, in: app, at: now)
+                    try OwnershipUpdates(tx).link(
+                        purchase, to: "ben", by: .device, in: app, at: now)
                 }
             }
         }
@@ -79,7 +82,7 @@ import Testing
     func `apps do not see one another's customers`(driver: Driver) async throws {
         try await driver.withStore { store in
             let found = try await store.transaction { tx in
-                _ = try tx.identity.customer("anna", in: app, at: now)
+                _ = try IdentityUpdates(tx).customer("anna", in: app, at: now)
                 return try tx.customers.find(known: "anna", in: "rage")
             }
             #expect(found == nil)
@@ -91,7 +94,7 @@ import Testing
         try await driver.withStore { store in
             let nasty: CustomerID = "x'; DROP TABLE customers; --"
             let count = try await store.transaction { tx in
-                _ = try tx.identity.customer(nasty, in: app, at: now)
+                _ = try IdentityUpdates(tx).customer(nasty, in: app, at: now)
                 return try tx.customers.find(known: nasty, in: app)?.ids.count
             }
             #expect(count == 1)

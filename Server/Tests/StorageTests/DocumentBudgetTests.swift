@@ -1,6 +1,7 @@
 import Ledger
 import Testing
 
+@testable import Engine
 @testable import Storage
 
 /// The number of documents that devices may post.
@@ -36,7 +37,7 @@ import Testing
                         DocumentWithFacts(
                             document($0), [fact(TransactionID(rawValue: "\($0)"), about: purchase)])
                     }
-                    let kept = try new.filter { try tx.recorder.record($0) }
+                    let kept = try new.filter { try DocumentRecorder(tx).record($0) }
                     try tx.documents.spend(budget, on: kept, at: now)
                 }
             }

@@ -1,6 +1,7 @@
 import Ledger
 import Testing
 
+@testable import Engine
 @testable import Storage
 
 private let token = "b7c2a5f0-1d3e-4c8a-9f60-1234567890ab"
@@ -50,17 +51,17 @@ extension Database {
 
     fileprivate func remindersTold(to subject: CustomerID) async throws -> Int {
         try await read {
-            try $0.reminders.emitted(of: [subject], in: app, environment: .production).count
+            try $0.reminders.times(of: [subject], in: app, environment: .production).count
         }
     }
 
     /// Links the first purchase to the customer of the token, and erases the customer.
     fileprivate func forget() async throws {
         try await transaction { tx in
-            _ = try tx.identity.customer(tokenID, in: app, at: now)
-            try tx.ownership.link(bought(1), to: tokenID, by: .device, in: app, at: now)
+            _ = try IdentityUpdates(tx).customer(tokenID, in: app, at: now)
+            try OwnershipUpdates(tx).link(bought(1), to: tokenID, by: .device, in: app, at: now)
             let person = try #require(try tx.customers.find(known: tokenID, in: app))
-            try tx.erasure.erase(
+            try CustomerErasure(tx).erase(
                 person, names: [tokenID: "erased_1"], hashes: [hash(tokenID)], in: app, at: now)
         }
     }
@@ -80,7 +81,7 @@ extension Database {
             try await store.hear(document(2), payment(2, by: token))
             try await store.hear(document(3), payment(3, by: otherToken))
             _ = try await store.transaction {
-                try $0.purchaseEvents.emitTransitions(of: app, dueBy: now + .days(90), limit: 100)
+                try PurchaseEvents($0).emitTransitions(of: app, dueBy: now + .days(90), limit: 100)
             }
             let later = try await store.events(after: last).map(\.entry)
             let named = Set(
@@ -120,7 +121,7 @@ extension Database {
             let watch = TermWatch(
                 subject: CustomerID(rawValue: token), environment: .production)
             try await store.transaction {
-                try $0.reminders.emit(
+                try $0.reminders.insert(
                     TermReminder(
                         ending: ending, dueAt: now, purchase: bought(1), payment: season),
                     to: nil, watch: watch, in: app, at: now)

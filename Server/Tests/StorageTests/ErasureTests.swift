@@ -1,6 +1,7 @@
 import Ledger
 import Testing
 
+@testable import Engine
 @testable import Storage
 
 private let token = "b7c2a5f0-1d3e-4c8a-9f60-1234567890ab"
@@ -20,8 +21,8 @@ private let rules = DatabaseRules(erasedHash: hash, erasureKeying: keying)
 extension Database {
     fileprivate func erase(_ id: CustomerID) async throws {
         try await transaction { tx in
-            let person = try tx.identity.customer(id, in: app, at: now)
-            try tx.erasure.erase(
+            let person = try IdentityUpdates(tx).customer(id, in: app, at: now)
+            try CustomerErasure(tx).erase(
                 person, names: [id: "erased_1"], hashes: person.ids.map(hash), in: app, at: now)
         }
     }
@@ -49,7 +50,7 @@ extension Database {
         try await driver.withStore(rules: rules) { store in
             let mixed = CustomerID(rawValue: "B" + token.dropFirst())
             _ = try await store.transaction { tx in
-                try tx.identity.customer(CustomerID(rawValue: token), in: app, at: now)
+                try IdentityUpdates(tx).customer(CustomerID(rawValue: token), in: app, at: now)
             }
             try await store.erase(mixed)
             #expect(try await !store.isErased(token))
@@ -83,7 +84,7 @@ extension Database {
             #expect(left == [])
             // Another customer can then use the pseudonym as an id.
             _ = try await store.transaction {
-                try $0.identity.customer("erased_1", in: app, at: now)
+                try IdentityUpdates($0).customer("erased_1", in: app, at: now)
             }
         }
     }

@@ -1,6 +1,7 @@
 import Ledger
 import Testing
 
+@testable import Engine
 @testable import Storage
 
 private struct Undone: Error {}
@@ -78,7 +79,7 @@ extension Database {
         try await driver.withStore { store in
             await #expect(throws: Undone.self) {
                 try await store.transaction { tx in
-                    _ = try tx.recorder.record(attested(1))
+                    _ = try DocumentRecorder(tx).record(attested(1))
                     throw Undone()
                 }
             }

@@ -5,6 +5,7 @@ import Ledger
 import StorageSQLite
 import Testing
 
+@testable import Engine
 @testable import Storage
 
 private struct Poisoned: Error {}
@@ -112,7 +113,7 @@ private struct Poisoned: Error {}
             let isNew =
                 number.isMultiple(of: 2)
                 ? try await store.record(attested)
-                : try await store.transaction { try $0.recorder.record(attested) }
+                : try await store.transaction { try DocumentRecorder($0).record(attested) }
             #expect(number % 7 != 0)
             return isNew ? [number] : []
         } catch {
@@ -173,7 +174,8 @@ private struct Poisoned: Error {}
             let purchase = PurchaseID("1000", in: .production)
             try await store.transaction { tx in
                 for name in 0..<Self.writers {
-                    _ = try tx.identity.customer(CustomerID(rawValue: "c\(name)"), in: app, at: now)
+                    _ = try IdentityUpdates(tx).customer(
+                        CustomerID(rawValue: "c\(name)"), in: app, at: now)
                 }
             }
             let owners = await withTaskGroup(of: Bool.self) { group in
@@ -182,7 +184,7 @@ private struct Poisoned: Error {}
                         let customer = CustomerID(rawValue: "c\(name)")
                         do {
                             try await store.transaction { tx in
-                                try tx.ownership.link(
+                                try OwnershipUpdates(tx).link(
                                     purchase, to: customer, by: .device, in: app, at: now)
                             }
                             return true

@@ -1,6 +1,7 @@
 import Ledger
 import Testing
 
+@testable import Engine
 @testable import Storage
 
 private let accountToken = "b7c2a5f0-1d3e-4c8a-9f60-1234567890ab"
@@ -60,7 +61,9 @@ extension Database {
     func `the time per pack does not grow with the number of packs in a receipt`() async throws {
         try await Driver.sqliteMemory.withStore(rules: rules) { store in
             let count = 4000
-            _ = try await store.transaction { try $0.identity.customer(tokenID, in: app, at: now) }
+            _ = try await store.transaction {
+                try IdentityUpdates($0).customer(tokenID, in: app, at: now)
+            }
             try await store.hear(1, (1...count).map { pack($0) })
             #expect(try await store.gems(of: tokenID) == Int64(count) * 100)
         }
@@ -75,10 +78,10 @@ extension Database {
             try await store.hear(1, (1...count).map { pack($0, token: nil) })
             let before = try await store.readingLog { try $0.events.lastSequence(of: app) }
             try await store.transaction { tx in
-                _ = try tx.identity.customer("anna", in: app, at: now)
+                _ = try IdentityUpdates(tx).customer("anna", in: app, at: now)
                 var walletCache = WalletProjectionCache()
                 for number in 1...count {
-                    try tx.ownership.link(
+                    try OwnershipUpdates(tx).link(
                         packID(number), to: "anna", by: .device, in: app, at: now, &walletCache)
                 }
             }
@@ -106,16 +109,16 @@ extension Database {
         for isTogether in [true, false] {
             try await driver.withStore(rules: rules) { store in
                 _ = try await store.transaction {
-                    try $0.identity.customer(tokenID, in: app, at: now)
+                    try IdentityUpdates($0).customer(tokenID, in: app, at: now)
                 }
                 if isTogether {
                     try await store.transaction { tx in
                         var walletCache = WalletProjectionCache()
                         for (number, fact) in facts.enumerated() {
                             let one = DocumentWithFacts(document(UInt8(number)), [fact])
-                            _ = try tx.recorder.record(one, &walletCache)
+                            _ = try DocumentRecorder(tx).record(one, &walletCache)
                         }
-                        try tx.ownership.link(
+                        try OwnershipUpdates(tx).link(
                             packID(7), to: tokenID, by: .device, in: app, at: now, &walletCache)
                     }
                 } else {
@@ -123,7 +126,8 @@ extension Database {
                         try await store.hear(UInt8(number), [fact])
                     }
                     try await store.transaction {
-                        try $0.ownership.link(packID(7), to: tokenID, by: .device, in: app, at: now)
+                        try OwnershipUpdates($0).link(
+                            packID(7), to: tokenID, by: .device, in: app, at: now)
                     }
                 }
                 #expect(try await store.gems(of: tokenID) == 400)
@@ -142,7 +146,9 @@ extension Database {
         driver: Driver
     ) async throws {
         try await driver.withStore(rules: rules) { store in
-            _ = try await store.transaction { try $0.identity.customer(tokenID, in: app, at: now) }
+            _ = try await store.transaction {
+                try IdentityUpdates($0).customer(tokenID, in: app, at: now)
+            }
             try await store.hear(1, [pack(1), pack(2), pack(3)])
             // One payment under another number, one refunded at once, and one unchanged.
             try await store.hear(

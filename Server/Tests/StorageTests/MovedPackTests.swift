@@ -1,6 +1,7 @@
 import Ledger
 import Testing
 
+@testable import Engine
 @testable import Storage
 
 private let rules = DatabaseRules(
@@ -31,15 +32,16 @@ extension Database {
 
     fileprivate func link(_ number: Int, to customer: CustomerID) async throws {
         try await transaction { tx in
-            _ = try tx.identity.customer(customer, in: app, at: now)
-            try tx.ownership.link(packID(number), to: customer, by: .device, in: app, at: now)
+            _ = try IdentityUpdates(tx).customer(customer, in: app, at: now)
+            try OwnershipUpdates(tx).link(
+                packID(number), to: customer, by: .device, in: app, at: now)
         }
     }
 
     fileprivate func move(_ number: Int, to customer: CustomerID) async throws -> StoredTransfer {
         try await transaction { tx in
-            _ = try tx.identity.customer(customer, in: app, at: now)
-            return try tx.ownership.move(
+            _ = try IdentityUpdates(tx).customer(customer, in: app, at: now)
+            return try OwnershipUpdates(tx).move(
                 packID(number), to: customer, by: .support, in: app, at: moved)
         }
     }
@@ -101,7 +103,9 @@ private let moved = now + .days(2)
             #expect(times == [now, now + .days(1), moved, moved, now, now + .days(1)])
             // Now the refund is reversed, for the present owner.
             try await store.hear(3, pack(1, attestedAt: now + .days(3)))
-            try await store.transaction { try $0.ownership.undo(transfer, in: app, at: moved) }
+            try await store.transaction {
+                try OwnershipUpdates($0).undo(transfer, in: app, at: moved)
+            }
             #expect(
                 try await store.told() == first + [
                     "ben 1 wallet_restored 0 → 100", "ben 1 wallet_adjusted 100 → 0",
@@ -141,7 +145,7 @@ private let moved = now + .days(2)
                 let debit = Booking(
                     .debit, id: "d", currency: "gems", amount: 150, reason: "", at: at)
                 let kept = StoredBooking(debit, of: "anna", in: .production, balance: 50)
-                try tx.walletUpdates.book(kept, key: nil, in: app, at: at)
+                try WalletUpdates(tx).book(kept, key: nil, in: app, at: at)
             }
             try await store.hear(3, pack(2, refundedAt: now + .days(1)))
             _ = try await store.move(1, to: "ben")
@@ -172,13 +176,13 @@ private let moved = now + .days(2)
                 let debit = Booking(
                     .debit, id: "d", currency: "gems", amount: 73, reason: "", at: at)
                 let kept = StoredBooking(debit, of: "anna", in: .production, balance: 27)
-                try tx.walletUpdates.book(kept, key: nil, in: app, at: at)
+                try WalletUpdates(tx).book(kept, key: nil, in: app, at: at)
             }
             try await store.hear(2, pack(1, refundedAt: now + .days(1)))
             try await store.hear(3, pack(2))
             try await store.link(2, to: "phone")
             try await store.transaction {
-                try $0.identity.merge("phone", into: "anna", in: app, at: now + .days(1))
+                try IdentityUpdates($0).merge("phone", into: "anna", in: app, at: now + .days(1))
             }
             _ = try await store.move(2, to: "ben")
             #expect(
@@ -208,7 +212,9 @@ private let moved = now + .days(2)
             }
             let id = CustomerID(rawValue: anna)
             if isNamed {
-                _ = try await store.transaction { try $0.identity.customer(id, in: app, at: moved) }
+                _ = try await store.transaction {
+                    try IdentityUpdates($0).customer(id, in: app, at: moved)
+                }
             } else {
                 try await store.link(1, to: id)
             }
@@ -230,7 +236,7 @@ private let moved = now + .days(2)
         try await driver.withStore(rules: rules) { store in
             try await store.transaction { tx in
                 for id in [anna, ben] {
-                    _ = try tx.identity.customer(CustomerID(rawValue: id), in: app, at: now)
+                    _ = try IdentityUpdates(tx).customer(CustomerID(rawValue: id), in: app, at: now)
                 }
             }
             try await store.hear(1, pack(1, token: anna))

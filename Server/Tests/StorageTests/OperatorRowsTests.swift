@@ -1,6 +1,7 @@
 import Ledger
 import Testing
 
+@testable import Engine
 @testable import Storage
 
 @Suite struct OperatorRowsTests {
@@ -189,14 +190,14 @@ import Testing
     func `the audit does not keep the id of an erased customer`(driver: Driver) async throws {
         try await driver.withStore { store in
             try await store.transaction { tx in
-                _ = try tx.identity.customer("anna", in: app, at: now)
+                _ = try IdentityUpdates(tx).customer("anna", in: app, at: now)
                 for (id, customer) in [("1", "anna"), ("2", "ben")] {
                     try tx.audit.append(
                         RecordedAct(
                             app: app, at: now, id: id, author: "mira", act: "grant",
                             customer: CustomerID(rawValue: customer)))
                 }
-                try tx.erasure.erase(
+                try CustomerErasure(tx).erase(
                     StoredCustomer(customer: "anna", ids: ["anna"]), names: ["anna": "erased_1"],
                     hashes: [Self.hash], in: app, at: now)
             }
@@ -213,14 +214,14 @@ import Testing
     ) async throws {
         try await driver.withStore { store in
             try await store.transaction { tx in
-                _ = try tx.identity.customer("anna", in: app, at: now)
+                _ = try IdentityUpdates(tx).customer("anna", in: app, at: now)
                 for (id, act) in [("1", "customers.transfers"), ("2", "customers.transfers.undo")] {
                     try tx.audit.append(
                         RecordedAct(
                             app: app, at: now, id: id, author: "mira", act: act, customer: "ben",
                             before: #"{"owner":"anna"}"#, after: #"{"owner":"ben","x":"anna"}"#))
                 }
-                try tx.erasure.erase(
+                try CustomerErasure(tx).erase(
                     StoredCustomer(customer: "anna", ids: ["anna"]), names: ["anna": "erased_1"],
                     hashes: [Self.hash], in: app, at: now)
             }

@@ -2,6 +2,8 @@ import Ledger
 import Storage
 import Testing
 
+@testable import Engine
+
 /// Purchases that are moved or shared, or whose customers are erased.
 @Suite struct OwnershipRowsTests {
     private static let people: [CustomerID] = ["anna", "ben", "cleo"]
@@ -9,8 +11,10 @@ import Testing
     private func fill(_ store: Database) async throws {
         try await store.keep(1)
         try await store.transaction { tx in
-            for person in Self.people { _ = try tx.identity.customer(person, in: app, at: now) }
-            try tx.ownership.link(purchase, to: "anna", by: .device, in: app, at: now)
+            for person in Self.people {
+                _ = try IdentityUpdates(tx).customer(person, in: app, at: now)
+            }
+            try OwnershipUpdates(tx).link(purchase, to: "anna", by: .device, in: app, at: now)
         }
     }
 
@@ -25,7 +29,8 @@ import Testing
         try await driver.withStore { store in
             try await fill(store)
             let transfer = try await store.transaction {
-                try $0.ownership.move(purchase, to: "ben", by: .device, in: app, at: now + .days(1))
+                try OwnershipUpdates($0).move(
+                    purchase, to: "ben", by: .device, in: app, at: now + .days(1))
             }
             let told = try await events(store).suffix(2)
             #expect(told.map(\.entry.change.kind) == [.movedAway, .moved])
@@ -37,7 +42,7 @@ import Testing
             #expect(ofAnna == [transfer] && ofBen == [transfer])
 
             try await store.transaction {
-                try $0.ownership.undo(transfer, in: app, at: now + .days(2))
+                try OwnershipUpdates($0).undo(transfer, in: app, at: now + .days(2))
             }
             let link = try await store.read { try $0.links.find(of: purchase, in: app) }
             #expect(link == Link(customer: "anna", evidence: .support, since: now + .days(2)))
@@ -54,11 +59,14 @@ import Testing
         try await driver.withStore { store in
             try await store.keep(1)
             let transfer = try await store.transaction { tx in
-                _ = try tx.identity.customer("anna", in: app, at: now)
-                return try tx.ownership.move(purchase, to: "anna", by: .support, in: app, at: now)
+                _ = try IdentityUpdates(tx).customer("anna", in: app, at: now)
+                return try OwnershipUpdates(tx).move(
+                    purchase, to: "anna", by: .support, in: app, at: now)
             }
             #expect(transfer.former == nil)
-            try await store.transaction { try $0.ownership.undo(transfer, in: app, at: now) }
+            try await store.transaction {
+                try OwnershipUpdates($0).undo(transfer, in: app, at: now)
+            }
             #expect(try await store.read { try $0.links.find(of: purchase, in: app) } == nil)
             #expect(try await events(store).last?.entry.change.kind == .unlinked)
         }
@@ -71,15 +79,17 @@ import Testing
         try await driver.withStore { store in
             try await store.keep(1)
             try await store.transaction { tx in
-                for person in Self.people { _ = try tx.identity.customer(person, in: app, at: now) }
-                let transfer = try tx.ownership.move(
+                for person in Self.people {
+                    _ = try IdentityUpdates(tx).customer(person, in: app, at: now)
+                }
+                let transfer = try OwnershipUpdates(tx).move(
                     purchase, to: "anna", by: .support, in: app, at: now)
-                try tx.ownership.share(purchase, with: "ben", in: app, at: now)
-                let later = try tx.ownership.move(
+                try OwnershipUpdates(tx).share(purchase, with: "ben", in: app, at: now)
+                let later = try OwnershipUpdates(tx).move(
                     purchase, to: "cleo", by: .support, in: app, at: now)
-                try tx.ownership.share(purchase, with: "anna", in: app, at: now)
-                try tx.ownership.undo(later, in: app, at: now)
-                try tx.ownership.undo(transfer, in: app, at: now)
+                try OwnershipUpdates(tx).share(purchase, with: "anna", in: app, at: now)
+                try OwnershipUpdates(tx).undo(later, in: app, at: now)
+                try OwnershipUpdates(tx).undo(transfer, in: app, at: now)
             }
             for person in Self.people {
                 let timelines = try await store.read {
@@ -105,9 +115,9 @@ import Testing
         try await driver.withStore { store in
             try await fill(store)
             try await store.transaction { tx in
-                try tx.ownership.share(purchase, with: "ben", in: app, at: now)
-                try tx.ownership.share(purchase, with: "cleo", in: app, at: now)
-                try tx.identity.merge("cleo", into: "ben", in: app, at: now)
+                try OwnershipUpdates(tx).share(purchase, with: "ben", in: app, at: now)
+                try OwnershipUpdates(tx).share(purchase, with: "cleo", in: app, at: now)
+                try IdentityUpdates(tx).merge("cleo", into: "ben", in: app, at: now)
             }
             func shared(_ person: CustomerID) async throws -> Int {
                 try await store.read {
@@ -117,7 +127,7 @@ import Testing
             #expect(try await shared("ben") == 1)
             #expect(try await shared("cleo") == 0)
             try await store.transaction {
-                try $0.identity.merge("ben", into: "anna", in: app, at: now)
+                try IdentityUpdates($0).merge("ben", into: "anna", in: app, at: now)
             }
             #expect(try await shared("anna") == 0)
             let link = try await store.read { try $0.links.find(of: purchase, in: app) }
@@ -136,15 +146,17 @@ import Testing
         try await driver.withStore { store in
             try await fill(store)
             try await store.transaction { tx in
-                try tx.identity.addID("phone", to: "anna", in: app, at: now)
-                _ = try tx.ownership.move(purchase, to: "ben", by: .device, in: app, at: now)
-                _ = try tx.ownership.move(purchase, to: "anna", by: .support, in: app, at: now)
+                try IdentityUpdates(tx).addID("phone", to: "anna", in: app, at: now)
+                _ = try OwnershipUpdates(tx).move(
+                    purchase, to: "ben", by: .device, in: app, at: now)
+                _ = try OwnershipUpdates(tx).move(
+                    purchase, to: "anna", by: .support, in: app, at: now)
                 let grant = Grant(
                     id: "g", entitlement: "pro", from: now, until: now + .days(1),
                     reason: "a secret")
-                try tx.grants.add(StoredGrant(grant, to: "anna", in: .production), in: app)
+                try GrantUpdates(tx).add(StoredGrant(grant, to: "anna", in: .production), in: app)
                 let anna = StoredCustomer(customer: "anna", ids: ["anna", "phone"])
-                try tx.erasure.erase(
+                try CustomerErasure(tx).erase(
                     anna, names: ["anna": "erased_1", "phone": "erased_2"],
                     hashes: [[UInt8](repeating: 1, count: 32)], in: app, at: now)
             }
@@ -167,7 +179,7 @@ import Testing
                     try $0.erasedIDs.contains([UInt8](repeating: 1, count: 32), in: app)
                 })
             let isNew = try await store.transaction {
-                try $0.identity.customer("anna", in: app, at: now).ids == ["anna"]
+                try IdentityUpdates($0).customer("anna", in: app, at: now).ids == ["anna"]
             }
             #expect(isNew)
         }
@@ -180,11 +192,11 @@ import Testing
         try await driver.withStore { store in
             try await fill(store)
             try await store.transaction { tx in
-                try tx.ownership.share(purchase, with: "ben", in: app, at: now)
+                try OwnershipUpdates(tx).share(purchase, with: "ben", in: app, at: now)
                 for (person, name): (CustomerID, CustomerID) in [
                     ("ben", "erased_1"), ("anna", "erased_2"),
                 ] {
-                    try tx.erasure.erase(
+                    try CustomerErasure(tx).erase(
                         StoredCustomer(customer: person, ids: [person]), names: [person: name],
                         hashes: [[UInt8](repeating: name == "erased_1" ? 1 : 2, count: 32)],
                         in: app, at: now)
@@ -209,16 +221,16 @@ import Testing
             let given = Consent(isGiven: true, hadSample: nil, at: now)
             try await store.transaction { tx in
                 try tx.consents.save(given, of: "cleo", in: app)
-                try tx.identity.merge(merged.other, into: merged.one, in: app, at: now)
+                try IdentityUpdates(tx).merge(merged.other, into: merged.one, in: app, at: now)
             }
             let both = try await store.read { try $0.consents.find(of: merged.one, in: app) }
             #expect(both == given)
             let isAnnaLast = merged.one == "ben"
             try await store.transaction { tx in
                 if isAnnaLast {
-                    try tx.identity.merge(merged.one, into: "anna", in: app, at: now)
+                    try IdentityUpdates(tx).merge(merged.one, into: "anna", in: app, at: now)
                 } else {
-                    try tx.identity.merge("anna", into: merged.one, in: app, at: now)
+                    try IdentityUpdates(tx).merge("anna", into: merged.one, in: app, at: now)
                 }
             }
             let last: CustomerID = isAnnaLast ? "anna" : merged.one
@@ -239,7 +251,7 @@ import Testing
             try await store.transaction { tx in
                 var asked = DocumentWithFacts(document(9), [])
                 asked.consumptionInquiry = question
-                _ = try tx.recorder.record(asked)
+                _ = try DocumentRecorder(tx).record(asked)
                 for name: CustomerID in ["anna", "ben"] {
                     try tx.consents.save(
                         Consent(isGiven: true, hadSample: true, at: now), of: name, in: app)
@@ -249,7 +261,7 @@ import Testing
                             in: app, environment: environment)
                     }
                 }
-                try tx.erasure.erase(
+                try CustomerErasure(tx).erase(
                     StoredCustomer(customer: "anna", ids: ["anna"]), names: ["anna": "erased_1"],
                     hashes: [[UInt8](repeating: 1, count: 32)], in: app, at: now)
             }
@@ -275,12 +287,13 @@ import Testing
     func `the end of a grant is reported once, when it is due`(driver: Driver) async throws {
         try await driver.withStore { store in
             try await store.transaction { tx in
-                _ = try tx.identity.customer("anna", in: app, at: now)
+                _ = try IdentityUpdates(tx).customer("anna", in: app, at: now)
                 for (name, days) in [("a", 1), ("b", 3)] {
                     let grant = Grant(
                         id: GrantID(rawValue: name), entitlement: "pro", from: now,
                         until: now + .days(days), reason: "")
-                    try tx.grants.add(StoredGrant(grant, to: "anna", in: .production), in: app)
+                    try GrantUpdates(tx).add(
+                        StoredGrant(grant, to: "anna", in: .production), in: app)
                 }
             }
             for (count, isDue) in [(1, true), (0, false)] {
@@ -289,7 +302,7 @@ import Testing
                     try await store.read { try $0.queues.hasDue(.grantEnds, of: app, by: then) }
                         == isDue)
                 let told = try await store.transaction {
-                    try $0.grants.emitExpired(of: app, dueBy: then, limit: 10)
+                    try GrantUpdates($0).emitExpired(of: app, dueBy: then, limit: 10)
                 }
                 #expect(told == count)
             }

@@ -1,6 +1,7 @@
 import Ledger
 import Testing
 
+@testable import Engine
 @testable import Storage
 
 private let anna: CustomerID = "0b7c2a5f-01d3-4c8a-9f60-1234567890ab"
@@ -38,7 +39,7 @@ private struct Saying: Sendable {
 extension Database {
     fileprivate func addPeople() async throws {
         try await transaction { tx in
-            for id in [anna, ben] { _ = try tx.identity.customer(id, in: app, at: now) }
+            for id in [anna, ben] { _ = try IdentityUpdates(tx).customer(id, in: app, at: now) }
         }
     }
 
@@ -54,7 +55,7 @@ extension Database {
                 reason: "",
                 at: at)
             let kept = StoredBooking(debit, of: anna, in: .production, balance: balance)
-            try tx.walletUpdates.book(kept, key: nil, in: app, at: at)
+            try WalletUpdates(tx).book(kept, key: nil, in: app, at: at)
         }
     }
 
@@ -136,7 +137,7 @@ extension Database {
             }
             // Both documents in one transaction.
             _ = try await store.transaction { tx in
-                try tx.recorder.record(
+                try DocumentRecorder(tx).record(
                     [2, 1].map { pack in
                         DocumentWithFacts(
                             document(UInt8(pack + 2)), [Saying(day: 1, token: ben).fact(of: pack)])
@@ -194,7 +195,7 @@ extension Database {
                             [Saying(day: number, token: token).fact(of: 1)],
                             from: document(UInt8(number)))
                     }
-                    try tx.rebuild.swapRebuilt(at: now + .days(9))
+                    try RebuildUpdates(tx).swapRebuilt(at: now + .days(9))
                 }
                 #expect(try await store.balances() == (spent > 0 ? [70, 0] : [0, 100]))
                 #expect(try await store.owner()?.customer == (spent > 0 ? anna : nil))
@@ -245,7 +246,7 @@ extension Database {
                         [Saying(day: 0, token: anna).fact(of: pack)],
                         from: document(UInt8(pack)))
                 }
-                try tx.rebuild.swapRebuilt(at: now + .days(9))
+                try RebuildUpdates(tx).swapRebuilt(at: now + .days(9))
             }
             #expect(try await store.owner()?.customer == anna)
             #expect(try await store.owner(of: 2) == nil)

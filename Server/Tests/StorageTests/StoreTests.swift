@@ -5,6 +5,8 @@ import StorageSQLite
 import Synchronization
 import Testing
 
+@testable import Engine
+
 private struct Interrupted: Error {}
 
 private final class Flag: Sendable {
@@ -63,7 +65,7 @@ private final class Flag: Sendable {
         try await driver.withStore { store in
             let failure = await #expect(throws: StorageFailure.self) {
                 try await store.transaction {
-                    try $0.recorder.project([fact("1")], from: document(9))
+                    try DocumentRecorder($0).project([fact("1")], from: document(9))
                 }
             }
             #expect(failure?.kind == .constraint)
@@ -77,7 +79,9 @@ private final class Flag: Sendable {
         try await driver.withStore { store in
             _ = try? await store.transaction { tx in
                 _ = try tx.documents.insert(document(1))
-                do { try tx.recorder.project([fact("1")], from: document(9)) } catch { throw error }
+                do { try DocumentRecorder(tx).project([fact("1")], from: document(9)) } catch {
+                    throw error
+                }
             }
             let count = try await store.read { try $0.documents.count() }
             #expect(count == 0)
@@ -114,7 +118,7 @@ private final class Flag: Sendable {
             let facts = [fact("1"), renewal]
             try await store.transaction { tx in
                 _ = try tx.documents.insert(document(1))
-                try tx.recorder.project(facts, from: document(1))
+                try DocumentRecorder(tx).project(facts, from: document(1))
             }
             let stored = try await store.read { try $0.facts.all(about: purchase, in: app) }
             #expect(stored.map(\.fact) == facts)
@@ -137,7 +141,7 @@ private final class Flag: Sendable {
                 for (number, fact) in facts.enumerated() {
                     try await store.transaction { tx in
                         _ = try tx.documents.insert(document(UInt8(number)))
-                        try tx.recorder.project([fact], from: document(UInt8(number)))
+                        try DocumentRecorder(tx).project([fact], from: document(UInt8(number)))
                     }
                 }
                 let stored = try await store.read { try $0.facts.all(about: purchase, in: app) }
@@ -158,7 +162,7 @@ private final class Flag: Sendable {
             for (number, facts) in batches.enumerated() {
                 try await store.transaction { tx in
                     _ = try tx.documents.insert(document(UInt8(number)))
-                    try tx.recorder.project(facts, from: document(UInt8(number)))
+                    try DocumentRecorder(tx).project(facts, from: document(UInt8(number)))
                 }
             }
             let timeline = try await store.read { try $0.purchases.timeline(of: purchase, in: app) }
@@ -175,7 +179,7 @@ private final class Flag: Sendable {
             let facts = [fact("1"), fact("7", about: other), renewal, fact("8", about: other)]
             try await store.transaction { tx in
                 _ = try tx.documents.insert(document(1))
-                try tx.recorder.project(facts, from: document(1))
+                try DocumentRecorder(tx).project(facts, from: document(1))
             }
             for purchase in [purchase, other] {
                 let timeline = try await store.read {
@@ -211,7 +215,7 @@ private final class Flag: Sendable {
         try await driver.withStore { store in
             await #expect(throws: StorageFailure.self) {
                 try await store.transaction {
-                    try $0.recorder.project([fact("1")], from: document(9))
+                    try DocumentRecorder($0).project([fact("1")], from: document(9))
                 }
             }
         }
@@ -246,7 +250,7 @@ private final class Flag: Sendable {
         try await driver.withStore { store in
             try await store.transaction { tx in
                 _ = try tx.documents.insert(document(1))
-                try tx.recorder.project([fact("1")], from: document(1))
+                try DocumentRecorder(tx).project([fact("1")], from: document(1))
             }
             for damaged: [UInt8] in [[], [99], [4, 2, 200], [4, 2, 1, 9], [4, 1], [4, 199, 7]] {
                 try await store.driver.write { connection in

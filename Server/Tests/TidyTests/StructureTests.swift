@@ -21,6 +21,7 @@ import Testing
         "functions with which Engine extends Storage's DatabaseSession": 0,
         "functions with which Engine extends other types of Storage": 20,
         "typealiases in Engine of another module's type": 0,
+        "lines of files in Storage that emit events (decisions": 0,
         "columns read by position": 0,
         "moment types": 3,
         "JSON parsers": 3,

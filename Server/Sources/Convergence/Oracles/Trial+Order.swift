@@ -59,9 +59,11 @@ extension Trial {
             }
             guard let link else { continue }
             try await Database(empty).transaction { tx in
-                let owner = try tx.identity.customer(state.id, in: TrialFixture.app, at: link.since)
-                    .customer
-                try tx.ownership.link(
+                let owner = try IdentityUpdates(tx).customer(
+                    state.id, in: TrialFixture.app, at: link.since
+                )
+                .customer
+                try OwnershipUpdates(tx).link(
                     purchase, to: owner, by: link.evidence, in: TrialFixture.app, at: link.since)
             }
         }

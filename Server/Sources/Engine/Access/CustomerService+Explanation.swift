@@ -28,7 +28,7 @@ extension CustomerService {
                     currency, of: customer, payments, in: app, environment: environment)
                 lines += Explanation.lines(of: wallet, currency)
             }
-            let told = try tx.reminders.emitted(
+            let told = try tx.reminders.times(
                 of: Set([id] + state.aliases + (customer.map { [$0] } ?? [])), in: appID,
                 environment: environment)
             lines += Explanation.lines(

@@ -74,7 +74,7 @@ struct ConsumptionDecisions {
     ) throws -> CustomerID? {
         let own = try tx.purchases.timeline(of: question.purchase, in: app.id)
         let owner = try tx.links.find(of: question.purchase, in: app.id)?.customer
-        return try tx.ownership.beneficiary(owner, token: own?.accountToken, in: app.id)
+        return try OwnershipUpdates(tx).beneficiary(owner, token: own?.accountToken, in: app.id)
     }
 
     func consumption(

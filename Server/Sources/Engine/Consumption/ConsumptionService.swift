@@ -58,7 +58,7 @@ package struct ConsumptionService: Sendable {
         let (state, added) = try await context.decide { tx -> Decision<(ConsumptionState, Int)> in
             let new = try IdentityDecisions(tx).countUnknown([id], in: appID)
             if let wait, new > 0 { return .refused(.growthBudgetExhausted(wait: wait)) }
-            let customer = try tx.identity.customer(id, in: appID, at: now).customer
+            let customer = try IdentityUpdates(tx).customer(id, in: appID, at: now).customer
             let isNew = try ConsumptionDecisions(tx).save(
                 report, of: customer, in: appID, environment: environment, at: now)
             let purchases = try ConsumptionDecisions(tx).purchases(
@@ -116,7 +116,7 @@ package struct ConsumptionService: Sendable {
                 let end = try await respond(question, of: app)
                 let ended = self.context.now()
                 try await context.transaction { tx in
-                    try tx.inquiries.complete(
+                    try ConsumptionUpdates(tx).complete(
                         question, end, in: id, by: worker.holder, at: ended)
                 }
             }

@@ -30,7 +30,7 @@ extension CustomerService {
             let ids =
                 person.ids + (try tx.customers.separatedDevices(of: person.customer, in: appID))
             let names = ids.enumerated().map { index, id in (id, CustomerID.erased(salt, index)) }
-            let unlinked = try tx.erasure.erase(
+            let unlinked = try CustomerErasure(tx).erase(
                 person, names: Dictionary(uniqueKeysWithValues: names),
                 hashes: person.ids.map(\.hash), in: appID, at: now)
             return .done(ErasureResult(purchases: unlinked))
@@ -45,7 +45,8 @@ extension CustomerService {
         _ = try context.app(appID)
         return try await context.read { tx in
             try CustomerFinder(tx).customerToErase(id, in: appID).map { person in
-                ErasureResult(purchases: try tx.erasure.erasableCount(of: person, in: appID))
+                ErasureResult(
+                    purchases: try CustomerErasure(tx).erasableCount(of: person, in: appID))
             }
         }
     }

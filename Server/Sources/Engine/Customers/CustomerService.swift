@@ -151,7 +151,7 @@ package struct CustomerService: Sendable {
                 known.ids.contains(alias)
             else { return .refused(.unknownAlias(alias)) }
             guard alias != known.customer else { return .refused(.primaryID(alias)) }
-            try tx.identity.removeID(alias, from: known.customer, in: appID, at: now)
+            try IdentityUpdates(tx).removeID(alias, from: known.customer, in: appID, at: now)
             return .done(
                 try CustomerReader(tx).state(of: id, in: app, environment: environment, at: now))
         }

@@ -79,12 +79,13 @@ struct IdentityDecisions {
     private func merge(
         _ other: CustomerID, with id: CustomerID, in app: AppID, at now: Instant
     ) throws {
-        let customer = try tx.identity.customer(id, in: app, at: now)
+        let customer = try IdentityUpdates(tx).customer(id, in: app, at: now)
         if let second = try tx.customers.find(known: other, in: app) {
             guard second.customer != customer.customer else { return }
-            try tx.identity.merge(second.customer, into: customer.customer, in: app, at: now)
+            try IdentityUpdates(tx).merge(
+                second.customer, into: customer.customer, in: app, at: now)
         } else {
-            try tx.identity.addID(other, to: customer.customer, in: app, at: now)
+            try IdentityUpdates(tx).addID(other, to: customer.customer, in: app, at: now)
         }
     }
 
@@ -97,13 +98,13 @@ struct IdentityDecisions {
     ) throws {
         // An unused id has nothing.
         guard let anonymous else { return }
-        try tx.identity.merge(anonymous.customer, into: person.customer, in: app, at: now)
+        try IdentityUpdates(tx).merge(anonymous.customer, into: person.customer, in: app, at: now)
         let tokens = anonymous.ids.filter { !$0.isAnonymous }
         let carried = try tokens.filter { try tx.accountTokens.isCarried($0, in: app) }
         let room = max(0, CustomerService.idsWithUnusedTokensMax - person.ids.count - carried.count)
         let dropped = tokens.filter { !carried.contains($0) }.dropFirst(room)
         for id in anonymous.ids.filter(\.isAnonymous) + dropped {
-            try tx.identity.removeID(id, from: person.customer, in: app, at: now)
+            try IdentityUpdates(tx).removeID(id, from: person.customer, in: app, at: now)
         }
         if !dropped.isEmpty { try tx.erasedIDs.record(dropped.map(\.hash), in: app, at: now) }
     }

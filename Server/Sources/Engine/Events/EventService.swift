@@ -175,9 +175,9 @@ package struct EventService: Sendable {
         guard isDue else { return reminded }
         return try await reminded
             + context.transaction { tx in
-                try tx.purchaseEvents.emitTransitions(
+                try PurchaseEvents(tx).emitTransitions(
                     of: app, dueBy: now, limit: Self.transitionBatch)
-                    + tx.grants.emitExpired(of: app, dueBy: now, limit: Self.transitionBatch)
+                    + GrantUpdates(tx).emitExpired(of: app, dueBy: now, limit: Self.transitionBatch)
             }
     }
 }

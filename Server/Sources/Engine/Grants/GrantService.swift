@@ -49,13 +49,13 @@ package struct GrantService: Sendable {
             if let until = order.until, until <= now {
                 return .refused(.grantAlreadyExpired(until))
             }
-            let customer = try tx.identity.customer(id, in: appID, at: now).customer
+            let customer = try IdentityUpdates(tx).customer(id, in: appID, at: now).customer
             let kept = StoredGrant(
                 Grant(
                     id: name, entitlement: order.entitlement, from: now, until: order.until,
                     reason: order.reason),
                 to: customer, in: environment)
-            try tx.grants.add(kept, in: appID)
+            try GrantUpdates(tx).add(kept, in: appID)
             return .done(kept)
         }
     }
@@ -71,7 +71,7 @@ package struct GrantService: Sendable {
                 try tx.customers.find(known: id, in: appID)?.customer == kept.customer
             else { return .refused(.unknownGrant(grantID)) }
             guard kept.grant.isOpen(at: now) else { return .unchanged(kept) }
-            try tx.grants.withdraw(kept, in: appID, at: now)
+            try GrantUpdates(tx).withdraw(kept, in: appID, at: now)
             var withdrawn = kept
             withdrawn.grant.withdrawnAt = now
             return .done(withdrawn)

@@ -49,13 +49,14 @@ struct ImportDecisions {
                 "\(number) names another person by its account token, and stays there. Add the "
                 + "token as the customer's alias, or set `account_tokens: other`"
         }
-        let owner = try tx.identity.customer(id, in: app, at: now).customer
+        let owner = try IdentityUpdates(tx).customer(id, in: app, at: now).customer
         // The other backend only knew what a device had reported, which is not a decision about
         // this purchase. So it counts like a device's request: the customer that the account token
         // names gets the purchase as soon as the token is known, and the policy applies. Otherwise
         // the owner would depend on the order of arrival.
         let evidence: OwnershipClaim.Evidence = named == nil ? .device : .token
-        try tx.ownership.link(purchase, to: owner, by: evidence, in: app, at: now, &walletCache)
+        try OwnershipUpdates(tx).link(
+            purchase, to: owner, by: evidence, in: app, at: now, &walletCache)
         return nil
     }
 

@@ -58,7 +58,7 @@ package struct ImportService: Sendable {
         } catch { return try Self.outcome(of: error) }
         verification.logShortcomings(attestation)
         return try await context.transaction { tx in
-            _ = try tx.recorder.record(attestation.documentWithFacts)
+            _ = try DocumentRecorder(tx).record(attestation.documentWithFacts)
             let purchases = Set(attestation.facts.map(\.purchase)).sorted()
             return try ImportDecisions(tx).linkImported(
                 purchases, for: id, also: nil, in: appID, at: origin.receivedAt)

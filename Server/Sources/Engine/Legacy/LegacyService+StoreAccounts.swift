@@ -58,7 +58,7 @@ extension LegacyService {
         let now = attestation.document.receivedAt
         do throws(EngineFailure) {
             try await context.transaction { tx in
-                if try tx.recorder.record(kept) {
+                if try DocumentRecorder(tx).record(kept) {
                     try tx.documents.spend(app.documentBudget, on: [kept], at: now)
                 }
             }

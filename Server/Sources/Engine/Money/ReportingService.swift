@@ -249,7 +249,7 @@ package struct ReportingService: Sendable {
         let now = context.now()
         let count = try await context.transaction { tx in
             if begins { try tx.money.beginFill(of: app.id) }
-            return try tx.money.continueFill(of: app.id, at: now)
+            return try MoneyUpdates(tx).continueFill(of: app.id, at: now)
         }
         ruleChecks.markDone(app.id)
         let filled = (fill?.filled ?? 0) + count

@@ -135,9 +135,9 @@ package struct MaintenanceService: Sendable {
         return try await context.transaction { tx in
             try unclaims.reduce(0) { count, each in
                 let (id, app) = (each.document.id, each.document.app)
-                let new = try tx.seats.unrecordedCount(of: each.unclaim, from: id, in: app)
+                let new = try tx.seatUnclaims.unrecordedCount(of: each.unclaim, from: id, in: app)
                 if new > 0, !verifyOnly {
-                    try tx.seats.record(each.unclaim, from: id, in: app, at: now)
+                    try SeatUpdates(tx).record(each.unclaim, from: id, in: app, at: now)
                 }
                 return count + new
             }
@@ -152,7 +152,10 @@ extension RecordingService {
         for document in documents {
             var attestation = try await verification.verify(again: document)
             attestation.document.id = document.id
-            do { _ = try await context.db.record(attestation.documentWithFacts) } catch {
+            let recorded = attestation.documentWithFacts
+            do {
+                _ = try await context.db.record(recorded, by: DocumentRecorder.recorder)
+            } catch {
                 throw EngineFailure(error)
             }
         }
@@ -183,7 +186,7 @@ extension MaintenanceService {
                 }
             }
             let differences = try tx.rebuild.differences() + tx.consistency.logDifferences()
-            if !verifyOnly { try tx.rebuild.swapRebuilt(at: now) }
+            if !verifyOnly { try RebuildUpdates(tx).swapRebuilt(at: now) }
             return .success(.done(differences))
         }
         let ending = try outcome.get()

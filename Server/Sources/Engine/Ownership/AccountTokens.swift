@@ -31,10 +31,11 @@ extension OwnershipService {
             }
             let new = try IdentityDecisions(tx).countUnknown([id], in: appID)
             if let wait, new > 0 { return .refused(.growthBudgetExhausted(wait: wait)) }
-            let customer = try tx.identity.customer(id, in: appID, at: now)
+            let customer = try IdentityUpdates(tx).customer(id, in: appID, at: now)
             try IdentityDecisions(tx).requireIDLimit(for: 1, beside: customer)
             let token = CustomerID(rawValue: UUID().uuidString.lowercased())
-            try tx.identity.addAccountToken(token, to: customer.customer, in: appID, at: now)
+            try IdentityUpdates(tx).addAccountToken(
+                token, to: customer.customer, in: appID, at: now)
             return .done((token, new + 1))
         }
         if isByApp { context.growth.add(added, of: app, at: now) }

@@ -23,7 +23,7 @@ struct OwnershipDecisions {
         let known = stored?.customer
         let link = try tx.links.find(of: purchase, in: app.id)
         var owner = link.map { OwnershipClaim.Owner($0.customer, by: $0.evidence) }
-        if owner == nil, let spender = try tx.walletUpdates.formerSpender(of: timeline, in: app.id)
+        if owner == nil, let spender = try WalletUpdates(tx).formerSpender(of: timeline, in: app.id)
         {
             // The owner that it will be linked to when the documents are recorded.
             owner = OwnershipClaim.Owner(spender, by: .token)
@@ -138,14 +138,14 @@ struct OwnershipDecisions {
                     signedAt, isNew: isDocumentNew, of: claim, to: purchase, in: app.id)
             }
         case .link(let evidence):
-            let owner = try tx.identity.customer(id, in: app.id, at: now).customer
-            try tx.ownership.link(
+            let owner = try IdentityUpdates(tx).customer(id, in: app.id, at: now).customer
+            try OwnershipUpdates(tx).link(
                 purchase, to: owner, by: evidence, document: document, in: app.id, at: now,
                 &walletCache)
         case .move(let evidence):
-            let owner = try tx.identity.customer(id, in: app.id, at: now).customer
+            let owner = try IdentityUpdates(tx).customer(id, in: app.id, at: now).customer
             walletCache = WalletProjectionCache()
-            _ = try tx.ownership.move(
+            _ = try OwnershipUpdates(tx).move(
                 purchase, to: owner, by: evidence, document: document, in: app.id, at: now)
         case .share:
             try share(purchase, of: claim, with: id, document, in: app.id, at: now)
@@ -172,7 +172,7 @@ struct OwnershipDecisions {
             }.map(\.customer)
         }
         for customer in ended {
-            try tx.ownership.revokeShare(
+            try OwnershipUpdates(tx).revokeShare(
                 of: purchase, with: customer, from: claim.owner?.customer, in: app.id, at: now)
         }
     }
@@ -183,11 +183,11 @@ struct OwnershipDecisions {
     ) throws {
         if let owner = claim.owner, try tx.links.find(of: purchase, in: app) == nil {
             // Until now, an anonymous customer has it only by its account token.
-            try tx.ownership.link(
+            try OwnershipUpdates(tx).link(
                 purchase, to: owner.customer, by: owner.evidence, in: app, at: now)
         }
-        let sharer = try tx.identity.customer(id, in: app, at: now).customer
-        try tx.ownership.share(purchase, with: sharer, document: document, in: app, at: now)
+        let sharer = try IdentityUpdates(tx).customer(id, in: app, at: now).customer
+        try OwnershipUpdates(tx).share(purchase, with: sharer, document: document, in: app, at: now)
     }
 
     /// Records the document that a device shows of a purchase which its customer owns or shares
@@ -314,10 +314,12 @@ struct OwnershipDecisions {
     func beneficiary(
         of purchase: PurchaseID, or id: CustomerID, in app: AppID, at now: Instant
     ) throws -> CustomerID? {
-        if let holder = try tx.ownership.beneficiary(of: purchase, in: app) { return holder }
+        if let holder = try OwnershipUpdates(tx).beneficiary(of: purchase, in: app) {
+            return holder
+        }
         let token = try tx.purchases.timeline(of: purchase, in: app)?.accountToken
         guard try identified(by: token, or: [id], in: app) == id else { return nil }
-        return try tx.identity.customer(id, in: app, at: now).customer
+        return try IdentityUpdates(tx).customer(id, in: app, at: now).customer
     }
 
     /// The result of a claim whose verdict has been applied.

@@ -36,19 +36,19 @@ package struct OwnershipService: Sendable {
             {
                 return .refused(.belongsToAnotherCustomer(order.purchase, .usedUp))
             }
-            let customer = try tx.identity.customer(id, in: appID, at: now).customer
-            if try tx.ownership.beneficiary(of: order.purchase, in: appID) == customer {
+            let customer = try IdentityUpdates(tx).customer(id, in: appID, at: now).customer
+            if try OwnershipUpdates(tx).beneficiary(of: order.purchase, in: appID) == customer {
                 if let said = try tx.transfers.confirmation(
                     of: order.purchase, of: customer, reason: order.reason, in: appID)
                 {
                     return .unchanged(said)
                 }
                 return .done(
-                    try tx.ownership.confirm(
+                    try OwnershipUpdates(tx).confirm(
                         order.purchase, of: customer, reason: order.reason, in: appID, at: now))
             }
             return .done(
-                try tx.ownership.move(
+                try OwnershipUpdates(tx).move(
                     order.purchase, to: customer, by: .support, reason: order.reason, in: appID,
                     at: now))
         }
@@ -85,12 +85,12 @@ package struct OwnershipService: Sendable {
             guard try OwnershipDecisions(tx).isCurrent(transfer, in: appID) else {
                 return .refused(.transferSuperseded(transfer.number))
             }
-            try tx.ownership.undo(transfer, in: appID, at: now)
+            try OwnershipUpdates(tx).undo(transfer, in: appID, at: now)
             let isShared =
                 try transfer.former.map { try OwnershipDecisions(tx).isAnonymous($0, in: appID) }
                 ?? false
             if isShared || app.restorePolicy(in: transfer.purchase.environment) == .share {
-                try tx.ownership.restoreShare(transfer, in: appID, at: now)
+                try OwnershipUpdates(tx).restoreShare(transfer, in: appID, at: now)
             }
             var undone = transfer
             undone.undoneAt = now
@@ -107,9 +107,10 @@ package struct OwnershipService: Sendable {
             // The purchase belongs to the customer only by its account token. From now on it stays
             // with the customer, even if the token comes to identify someone else.
             if try tx.links.find(of: order.purchase, in: appID) == nil {
-                try tx.ownership.link(order.purchase, to: owner, by: .token, in: appID, at: now)
+                try OwnershipUpdates(tx).link(
+                    order.purchase, to: owner, by: .token, in: appID, at: now)
             }
-            return try tx.ownership.block(
+            return try OwnershipUpdates(tx).block(
                 order.purchase, of: owner, reason: order.reason, in: appID, at: now)
         }
     }
@@ -120,7 +121,7 @@ package struct OwnershipService: Sendable {
     ) async throws(EngineFailure) {
         let now = context.now()
         try await changeBlock(of: purchase, of: id, app: appID) { tx, owner in
-            try tx.ownership.unblock(purchase, of: owner, in: appID, at: now)
+            try OwnershipUpdates(tx).unblock(purchase, of: owner, in: appID, at: now)
         }
     }
 

@@ -202,7 +202,7 @@ struct PurchaseDecisions {
                 }
                 // A receipt that shows no purchase is evidence of nothing, so it is not recorded.
                 guard !document.isEmpty else { continue }
-                if try tx.recorder.record(document.documentWithFacts, &walletCache) {
+                if try DocumentRecorder(tx).record(document.documentWithFacts, &walletCache) {
                     new.insert(index)
                 }
             }

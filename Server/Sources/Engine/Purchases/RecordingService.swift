@@ -127,7 +127,8 @@ package struct RecordingService: Sendable {
         var attested = attestation.documentWithFacts
         attested.forward = forwarding.order(for: arrived, document)
         do {
-            notification.isRepeat = try await !context.db.record(attested)
+            notification.isRepeat = try await !context.db.record(
+                attested, by: DocumentRecorder.recorder)
         } catch {
             guard attested.forward != nil, await forwarding.isAcceptedElsewhere(document, arrived)
             else {

@@ -174,7 +174,8 @@ package struct BackfillService: Sendable {
                     attestation.document)
             }
             let kept = attested
-            let isNew = try await context.transaction { tx in try tx.recorder.record(kept) }
+            let isNew = try await context.transaction { tx in try DocumentRecorder(tx).record(kept)
+            }
             if isNew { context.counters.notificationsBackfilled.add() }
             return isNew
         } catch {

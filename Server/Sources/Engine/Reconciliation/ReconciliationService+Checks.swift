@@ -78,7 +78,7 @@ extension ReconciliationService {
             try await context.transaction { tx in
                 var walletCache = WalletProjectionCache()
                 for attestation in kept {
-                    _ = try tx.recorder.record(attestation.documentWithFacts, &walletCache)
+                    _ = try DocumentRecorder(tx).record(attestation.documentWithFacts, &walletCache)
                 }
                 if isWhole {
                     try tx.checks.save(revision: page.revision, of: lease.purchase, in: lease.app)
@@ -181,7 +181,7 @@ extension ReconciliationService {
         try await context.transaction { tx in
             var walletCache = WalletProjectionCache()
             for attestation in rest {
-                _ = try tx.recorder.record(attestation.documentWithFacts, &walletCache)
+                _ = try DocumentRecorder(tx).record(attestation.documentWithFacts, &walletCache)
             }
             try tx.appStore.responded(lease.app, in: lease.purchase.environment, at: asked)
             if findings.rejection == nil {

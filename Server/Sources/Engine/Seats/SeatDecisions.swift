@@ -21,7 +21,7 @@ struct SeatDecisions {
     func isPurchaser(
         _ id: CustomerID, of purchase: PurchaseID, in app: AppID
     ) throws -> Bool {
-        if let owner = try tx.ownership.beneficiary(of: purchase, in: app) {
+        if let owner = try OwnershipUpdates(tx).beneficiary(of: purchase, in: app) {
             return try tx.customers.find(known: id, in: app)?.customer == owner
         }
         // The purchase may name somebody who is not stored yet.

@@ -73,7 +73,7 @@ extension SeatService {
                 now
                 + (comparison.isEarly
                     ? StoreSeatComparison.settledAfter : Self.seatComparisonInterval)
-            let isRecorded = try tx.seatGroups.complete(
+            let isRecorded = try SeatUpdates(tx).complete(
                 leased,
                 StoreSeats(
                     seats: found.total, available: found.available, foreign: comparison.foreign,

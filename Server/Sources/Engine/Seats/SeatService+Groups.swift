@@ -91,7 +91,9 @@ extension SeatService {
     ) async throws(EngineFailure) -> CustomerID? {
         _ = try context.app(appID)
         return try await context.read { tx in
-            if let owner = try tx.ownership.beneficiary(of: purchase, in: appID) { return owner }
+            if let owner = try OwnershipUpdates(tx).beneficiary(of: purchase, in: appID) {
+                return owner
+            }
             let token = try tx.purchases.timeline(of: purchase, in: appID)?.accountToken
             return try OwnershipDecisions(tx).identified(by: token, or: [], in: appID)
         }

@@ -125,7 +125,7 @@ extension SeatService {
             )
         }
         try await context.transaction { tx in
-            try tx.seatReports.complete(
+            try SeatUpdates(tx).complete(
                 leased, answer, trouble: refused, in: app.id, by: holder,
                 nextComparison: now + StoreSeatComparison.settledAfter, at: now)
         }

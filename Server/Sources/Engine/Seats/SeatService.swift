@@ -72,14 +72,14 @@ package struct SeatService: Sendable {
                 return .refused(.seatRefused(why))
             }
             if let wait { return .refused(.growthBudgetExhausted(wait: wait)) }
-            try tx.seats.releaseFormer(on: timeline, in: appID, at: now)
-            let customer = try tx.identity.customer(id, in: appID, at: now).customer
+            try SeatUpdates(tx).releaseFormer(on: timeline, in: appID, at: now)
+            let customer = try IdentityUpdates(tx).customer(id, in: appID, at: now).customer
             // The App Store's clock may be ahead of ours. A claim must not be earlier than its
             // subscription.
             let claim = SeatClaim(
                 id: name, customer: customer,
                 claimedAt: max(now, timeline.seatsBegin ?? now))
-            try tx.seats.insert(claim, on: purchase, in: appID, at: now)
+            try SeatUpdates(tx).insert(claim, on: purchase, in: appID, at: now)
             if let invited {
                 try tx.seatInvitations.use(invited, for: claim.id, in: appID, at: now)
             }
@@ -127,7 +127,8 @@ package struct SeatService: Sendable {
             }
             guard claim.end == nil else { return .unchanged(try ended()) }
             let cause: SeatClaim.Cause = isMembers && !isBySupport ? .left : .removed
-            try tx.seats.release([claim], on: stored.purchase, because: cause, in: appID, at: now)
+            try SeatUpdates(tx).release(
+                [claim], on: stored.purchase, because: cause, in: appID, at: now)
             return .done(try ended())
         }
     }

@@ -22,7 +22,7 @@ struct ReminderDecisions {
         let names =
             ids + [watch.subject]
             + timelines.compactMap(\.accountToken).map(CustomerID.init(rawValue:))
-        let told = try tx.reminders.emitted(
+        let told = try tx.reminders.times(
             of: Set(names + (known.map { [$0.customer] } ?? [])), in: app.id,
             environment: watch.environment)
         var next: Instant?
@@ -30,8 +30,10 @@ struct ReminderDecisions {
             if now < reminder.dueAt {
                 next = next ?? reminder.dueAt
             } else if now < reminder.ending.until {
-                try tx.reminders.emit(
+                try tx.reminders.insert(
                     reminder, to: known?.customer, watch: watch, in: app.id, at: now)
+                try PurchaseEvents(tx).emitTermEnding(
+                    reminder, to: known?.customer, token: watch.subject, in: app.id, at: now)
             }
         }
         try tx.reminders.recordExamination(at: watch, in: app.id, next: next)

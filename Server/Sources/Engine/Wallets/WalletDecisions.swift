@@ -76,7 +76,7 @@ struct WalletDecisions {
                 return .refused(.insufficientBalance(currency, balance: balance))
             }
         }
-        let owner = try tx.identity.customer(id, in: app.id, at: now).customer
+        let owner = try IdentityUpdates(tx).customer(id, in: app.id, at: now).customer
         let lastBooked = try tx.bookings.spendings(of: owner, in: app.id, environment: environment)[
             currency]
         let moments = payments.filter { Wallet.credits($0, currency, rules: app.wallets) }
@@ -92,7 +92,7 @@ struct WalletDecisions {
             at: at)
         let kept = StoredBooking(
             booking, of: owner, in: environment, balance: balance + booking.signedAmount)
-        try tx.walletUpdates.book(kept, key: order.key, in: app.id, at: now)
+        try WalletUpdates(tx).book(kept, key: order.key, in: app.id, at: now)
         return .done(kept)
     }
 }

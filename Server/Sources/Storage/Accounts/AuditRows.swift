@@ -118,7 +118,7 @@ package struct AuditRows: RowGroup {
     }
 
     /// Replaces ids of customers in the entries of an app.
-    func replaceIDs(
+    package func replaceIDs(
         _ names: [CustomerID: CustomerID], in app: AppID
     ) throws(StorageFailure) {
         try replaceStates(names, in: app)

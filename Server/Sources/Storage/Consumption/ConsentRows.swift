@@ -94,7 +94,7 @@ package struct ConsentRows: RowGroup {
 
     /// A merged customer has given consent only if both customers had. A customer without purchases
     /// is ignored, because there is nothing about them that could be sent.
-    func merge(
+    package func merge(
         of other: CustomerID, into customer: CustomerID, in app: AppID
     ) throws(StorageFailure) {
         let theirs = try find(of: other, in: app)
@@ -129,7 +129,7 @@ package struct ConsentRows: RowGroup {
 
     /// Revokes the customer's consent if the added id has purchases, because their buyer has not
     /// consented.
-    func revoke(
+    package func revoke(
         of customer: CustomerID, forNamed id: CustomerID, in app: AppID
     ) throws(StorageFailure) {
         guard var consent = try find(of: customer, in: app), consent.isGiven,
@@ -139,7 +139,8 @@ package struct ConsentRows: RowGroup {
         try save(consent, of: customer, in: app)
     }
 
-    func delete(of customer: CustomerID, in app: AppID) throws(StorageFailure) {
+    /// Deletes the consent of a customer, and what they used.
+    package func delete(of customer: CustomerID, in app: AppID) throws(StorageFailure) {
         for table in ["consumption_consents", "consumption_uses"] {
             try connection.run(
                 "DELETE FROM \(table) WHERE app = $1 AND customer = $2",

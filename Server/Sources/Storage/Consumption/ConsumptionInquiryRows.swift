@@ -72,39 +72,23 @@ package struct ConsumptionInquiryRows: RowGroup {
 
     // MARK: - Recording
 
-    /// Records the consumption requests that came with new documents, and emits an event for each.
-    func record(_ attested: [DocumentWithFacts]) throws(StorageFailure) {
-        for each in attested {
-            guard let question = each.consumptionInquiry else { continue }
-            let document = each.document
-            try connection.run(
-                "INSERT INTO consumption_questions (app, environment, purchase, transaction_id, "
-                    + "document, product, reason, asked_at_ms, due_at_ms, attempts, state, "
-                    + "lease_until_ms) "
-                    + "VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, 0, 'waiting', 0)",
-                [
-                    .text(document.app.rawValue), .text(question.purchase.environment.rawValue),
-                    .text(question.purchase.original.rawValue),
-                    .text(question.transaction.rawValue), .bytes(document.id),
-                    .text(question.product.rawValue), .text(question.reason),
-                    .integer(question.askedAt.milliseconds),
-                    .integer(document.receivedAt.milliseconds),
-                ])
-            try emitEvent(
-                .consumptionRequested, question, in: document.app, by: .document(document.id),
-                at: document.receivedAt)
-        }
-    }
-
-    private func emitEvent(
-        _ kind: Change.Kind, _ question: ConsumptionInquiry, in app: AppID,
-        by cause: EventEntry.Cause, at now: Instant
+    /// Records a consumption request that came with a new document.
+    package func insert(
+        _ question: ConsumptionInquiry, from document: StoredDocument
     ) throws(StorageFailure) {
-        try tx.purchaseEvents.emitStatusNeutralEvent(
-            Change(
-                kind, at: kind == .consumptionRequested ? question.askedAt : now,
-                product: question.product, transaction: question.transaction),
-            of: question.purchase, in: app, by: cause, at: now)
+        try connection.run(
+            "INSERT INTO consumption_questions (app, environment, purchase, transaction_id, "
+                + "document, product, reason, asked_at_ms, due_at_ms, attempts, state, "
+                + "lease_until_ms) "
+                + "VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, 0, 'waiting', 0)",
+            [
+                .text(document.app.rawValue), .text(question.purchase.environment.rawValue),
+                .text(question.purchase.original.rawValue),
+                .text(question.transaction.rawValue), .bytes(document.id),
+                .text(question.product.rawValue), .text(question.reason),
+                .integer(question.askedAt.milliseconds),
+                .integer(document.receivedAt.milliseconds),
+            ])
     }
 
     // MARK: - Leases and outcomes
@@ -124,13 +108,13 @@ package struct ConsumptionInquiryRows: RowGroup {
         }
     }
 
-    /// Records the outcome of a leased request, and emits an event if the request is closed. If the
-    /// lease was lost, only an answer is recorded, because it has been sent.
+    /// Records the outcome of a leased request. If the lease was lost, only an answer is recorded,
+    /// because it has been sent. Returns whether the request was closed.
     package func complete(
         _ leased: StoredConsumptionInquiry, _ end: ConsumptionOutcome, in app: AppID,
         by holder: String,
         at now: Instant
-    ) throws(StorageFailure) {
+    ) throws(StorageFailure) -> Bool {
         let (state, outcome, isAttempt): (StoredConsumptionInquiry.State, LeaseOutcome, Bool) =
             switch end {
             case .answered: (.answered, .completed(), true)
@@ -151,10 +135,7 @@ package struct ConsumptionInquiryRows: RowGroup {
                 ("had_sample", .integer(answer.map { $0.hadSample ? 1 : 0 })),
                 ("preference", .text(answer?.preference?.rawValue)),
             ])
-        guard isClosed, isRecorded else { return }
-        try emitEvent(
-            answer == nil ? .consumptionUnanswered : .consumptionAnswered, leased.inquiry,
-            in: app, by: .time, at: now)
+        return isClosed && isRecorded
     }
 
     /// Makes pending requests about purchases due now, because relevant information has changed.
@@ -170,7 +151,7 @@ package struct ConsumptionInquiryRows: RowGroup {
     }
 
     /// Makes pending requests due now if their purchase has the id as its account token.
-    func reschedule(
+    package func reschedule(
         named id: CustomerID, in app: AppID, at now: Instant
     ) throws(StorageFailure) {
         for environment in Environment.allCases {

@@ -169,7 +169,7 @@ extension CustomerRows {
     }
 
     /// Deletes the records of separations from and of these ids.
-    func deleteRemovedIDs(_ ids: [CustomerID], in app: AppID) throws(StorageFailure) {
+    package func deleteRemovedIDs(_ ids: [CustomerID], in app: AppID) throws(StorageFailure) {
         try connection.runEach(
             "DELETE FROM removed_ids WHERE app = $1 AND (id = $2 OR customer = $2)",
             ids.map { [.text(app.rawValue), .text($0.rawValue)] })
@@ -178,7 +178,7 @@ extension CustomerRows {
     private static let customerBatch = 500
 
     /// Calls a closure for each customer of an app, ordered by id.
-    func each(
+    package func each(
         of app: AppID, _ body: (CustomerID) throws(StorageFailure) -> Void
     ) throws(StorageFailure) {
         var last: CustomerID?

@@ -22,7 +22,7 @@ extension ErasedIDRows {
     }
 
     /// - Throws: ``StorageFailure`` of kind `erased` if the id is such a pseudonym.
-    func requireNoPseudonym(_ id: CustomerID, in app: AppID) throws(StorageFailure) {
+    package func requireNoPseudonym(_ id: CustomerID, in app: AppID) throws(StorageFailure) {
         if try isPseudonym(id, in: app) { throw StorageFailure(id.rawValue, kind: .erased) }
     }
 }

@@ -106,7 +106,7 @@ package struct ForwardRows: RowGroup {
     // MARK: - Enqueueing
 
     /// Enqueues documents for forwarding. Existing deliveries are unchanged.
-    func enqueue(_ attested: [DocumentWithFacts]) throws(StorageFailure) {
+    package func enqueue(_ attested: [DocumentWithFacts]) throws(StorageFailure) {
         for each in attested {
             guard let order = each.forward else { continue }
             let rows =

@@ -165,7 +165,7 @@ extension WebhookDeliveryRows {
     /// that are still due are rendered again, from the events as they are then.
     ///
     /// - Parameter name: replaces the customer's id, if it is erased.
-    func scrub(
+    package func scrub(
         of stream: String, renamed name: String? = nil, in app: AppID
     ) throws(StorageFailure) {
         let key: [Value] = [.text(app.rawValue), .text(stream)]

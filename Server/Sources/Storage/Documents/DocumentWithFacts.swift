@@ -19,42 +19,16 @@ package struct DocumentWithFacts: Hashable, Sendable {
     }
 }
 
-extension DocumentRecorder {
-    /// Records a document with its facts. Returns false if it was recorded before; then its facts
-    /// are stored too.
-    package func record(_ attested: DocumentWithFacts) throws(StorageFailure) -> Bool {
-        try record([attested])[0]
-    }
+/// Records documents with their facts, and everything that follows from them, in a transaction. For
+/// each document, returns false if it was recorded before, or if it occurs twice in the list.
+package typealias Recorder =
+    @Sendable (DatabaseSession, [DocumentWithFacts]) throws -> [Bool]
 
-    /// Records a document with its facts. Use this overload when a transaction records several
-    /// documents in sequence, and the events of each must be emitted before the next is read.
-    ///
-    /// - Parameter walletCache: the cached wallets, passed on from one call to the next.
-    package func record(
-        _ attested: DocumentWithFacts, _ walletCache: inout WalletProjectionCache
-    ) throws(StorageFailure) -> Bool {
-        try record([attested], &walletCache)[0]
-    }
-
-    /// Records documents with their facts, with one batch per table. For each document, returns
-    /// false if it was recorded before, or if it occurs twice in the list.
-    func record(_ attested: [DocumentWithFacts]) throws(StorageFailure) -> [Bool] {
-        var walletCache = WalletProjectionCache()
-        return try record(attested, &walletCache)
-    }
-
-    private func record(
-        _ attested: [DocumentWithFacts], _ walletCache: inout WalletProjectionCache
-    ) throws(StorageFailure) -> [Bool] {
-        let isNew = try tx.documents.insert(attested.map(\.document))
-        let new = zip(attested, isNew).filter(\.1).map(\.0)
-        try project(new, &walletCache)
-        try tx.ownership.linkSuccessors(new, &walletCache)
-        try tx.inquiries.record(new)
-        try tx.seats.recordUnclaims(new)
-        try tx.forwards.enqueue(attested)
-        return isNew
-    }
+/// Documents to be recorded in a transaction that others may share.
+struct Recording: Sendable {
+    var documents: [DocumentWithFacts]
+    var rules: DatabaseRules
+    var recorder: Recorder
 }
 
 extension Database {
@@ -65,13 +39,18 @@ extension Database {
     /// ``transaction(_:)``.
     ///
     /// - Throws: ``StorageFailure``; of kind `busy` if too many writes are waiting.
-    package func record(_ attested: DocumentWithFacts) async throws -> Bool {
-        try await record([attested])[0].get()
+    package func record(
+        _ attested: DocumentWithFacts, by recorder: @escaping Recorder
+    ) async throws -> Bool {
+        try await record([attested], by: recorder)[0].get()
     }
 
     /// Records several documents with their facts. Each succeeds or fails separately.
-    package func record(_ attested: [DocumentWithFacts]) async -> [Result<Bool, any Error>] {
+    package func record(
+        _ attested: [DocumentWithFacts], by recorder: @escaping Recorder
+    ) async -> [Result<Bool, any Error>] {
         let onSnapshot = attested.allSatisfy(rules.recordsOnSnapshot)
-        return await (onSnapshot ? recordings : commits).record(attested, by: rules)
+        return await (onSnapshot ? recordings : commits).record(
+            Recording(documents: attested, rules: rules, recorder: recorder))
     }
 }

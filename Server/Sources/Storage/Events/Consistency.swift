@@ -158,11 +158,15 @@ package struct Consistency: RowGroup {
         otherThan told: [CurrencyID: Int64]
     ) -> [String] {
         do {
-            guard let wallet = try tx.wallets.projection(of: customer, in: app, environment),
-                let currencies = rules.wallets[app]?.allCurrencies
-            else { return [] }
-            return currencies.sorted().filter { wallet.balance(of: $0) != told[$0] ?? 0 }
-                .map { "the last reported balance of wallet \($0) of \(customer) is wrong" }
+            guard let rules = rules.wallets[app] else { return [] }
+            let contents = try tx.wallets.contents(
+                of: customer, in: app, environment, rules.allCurrencies)
+            let payments = contents.payments
+            return rules.allCurrencies.sorted().filter { currency in
+                let bookings = contents.bookings[currency] ?? []
+                return Wallet(of: currency, payments, bookings, rules: rules).balance
+                    != told[currency] ?? 0
+            }.map { "the last reported balance of wallet \($0) of \(customer) is wrong" }
         } catch {
             return ["the wallets of \(customer) cannot be read: \(error)"]
         }
@@ -178,7 +182,7 @@ package struct Consistency: RowGroup {
             wrong.append("the log of \(name) ends with another status than was reported")
         }
         if purchase.timeline.status(
-            at: told.until, rules: tx.purchases.accessRules(of: purchase.app))
+            at: told.until, rules: rules.access(of: purchase.app))
             != told.status
         {
             wrong.append("\(name) has another status than was reported")

@@ -2,8 +2,10 @@ import Ledger
 
 /// The last event of each purchase whose row no longer contains the last reported state. There is
 /// no index by purchase, so an app's log is scanned once, and only if it is needed.
-struct LastEvents {
+package struct LastEvents {
     private var sequences: [AppID: [PurchaseID: Int64]] = [:]
+
+    package init() {}
 
     mutating func event(
         of purchase: PurchaseID, in app: AppID, _ tx: DatabaseSession

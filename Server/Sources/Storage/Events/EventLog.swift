@@ -15,7 +15,7 @@ package struct EventLog: RowGroup {
 
     /// Appends entries to their apps' logs, in order. On PostgreSQL they get their numbers after
     /// the commit: see ``Database/numberEvents(of:isWaiting:)``.
-    func append(_ entries: [EventEntry]) throws(StorageFailure) {
+    package func append(_ entries: [EventEntry]) throws(StorageFailure) {
         guard !entries.isEmpty else { return }
         rules.signals.collect(entries, in: rules.lane)
         let signed = entries.map { entry in
@@ -29,6 +29,19 @@ package struct EventLog: RowGroup {
         case .sqlite: try tx.pendingEvents.insertNumbered(events)
         case .postgres: try tx.pendingEvents.insert(events)
         }
+    }
+
+    /// Replaces events in which the ids of an erased customer were replaced.
+    package func replace(_ events: [LoggedEvent], in app: AppID) throws(StorageFailure) {
+        try connection.runEach(
+            "UPDATE events SET customer = $1, environment = $2, details = $3 "
+                + "WHERE app = $4 AND sequence = $5",
+            events.map {
+                [
+                    .text($0.entry.customer?.rawValue), .text($0.entry.environment?.rawValue),
+                    .text($0.entry.details), .text(app.rawValue), .integer($0.sequence),
+                ]
+            })
     }
 
     // MARK: - Reading

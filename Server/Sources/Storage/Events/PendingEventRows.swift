@@ -165,7 +165,7 @@ package struct PendingEventRows: RowGroup {
     }
 
     /// The apps that have committed events without numbers.
-    func apps() throws(StorageFailure) -> [AppID] {
+    package func apps() throws(StorageFailure) -> [AppID] {
         guard dialect == .postgres else { return [] }
         return try connection.rows(
             "SELECT DISTINCT app FROM pending_events ORDER BY app", []
@@ -205,7 +205,7 @@ package struct PendingEventRows: RowGroup {
     /// - Parameter isWaiting: whether to wait until another transaction releases the lock.
     /// - Returns: false if another transaction has the lock.
     @discardableResult
-    func lockLog(of app: AppID, isWaiting: Bool = true) throws(StorageFailure) -> Bool {
+    package func lockLog(of app: AppID, isWaiting: Bool = true) throws(StorageFailure) -> Bool {
         guard dialect == .postgres else { return true }
         let key: [Value] = [.text(app.rawValue)]
         let row = "SELECT last_sequence FROM logs WHERE app = $1"
@@ -242,7 +242,7 @@ package struct PendingEventRows: RowGroup {
     }
 
     /// Numbers all events of an app that this transaction sees.
-    func numberAll(of app: AppID) throws(StorageFailure) {
+    package func numberAll(of app: AppID) throws(StorageFailure) {
         while try numberEvents(of: app) > 0 {}
     }
 }

@@ -13,7 +13,7 @@ package struct StoredGrant: Hashable, Sendable {
     }
 }
 
-/// Entitlements granted by hand, and the events of their start and end.
+/// Entitlements granted by hand.
 package struct GrantRows: RowGroup {
     package let tx: DatabaseSession
 
@@ -33,9 +33,8 @@ package struct GrantRows: RowGroup {
         ).first
     }
 
-    /// Grants something to a known customer, and emits an event. Not idempotent: check first
-    /// whether the grant exists.
-    package func add(_ kept: StoredGrant, in app: AppID) throws(StorageFailure) {
+    /// Inserts a grant to a known customer. Its id must be new.
+    package func insert(_ kept: StoredGrant, in app: AppID) throws(StorageFailure) {
         let grant = kept.grant
         try connection.run(
             "INSERT INTO grants (app, grant_id, environment, customer, entitlement, from_ms, "
@@ -47,11 +46,9 @@ package struct GrantRows: RowGroup {
                 .integer(grant.from.milliseconds), .integer(grant.until?.milliseconds),
                 .text(grant.reason), .integer(grant.until?.milliseconds),
             ])
-        try emitEvent(
-            .granted, kept, in: app, at: grant.from, by: .request, knownAt: grant.from)
     }
 
-    /// Withdraws a grant, and emits an event. Not idempotent.
+    /// Records that a grant was withdrawn.
     package func withdraw(
         _ kept: StoredGrant, in app: AppID, at now: Instant
     ) throws(StorageFailure) {
@@ -59,16 +56,13 @@ package struct GrantRows: RowGroup {
             "UPDATE grants SET withdrawn_at_ms = $1, next_change_at_ms = NULL "
                 + "WHERE app = $2 AND grant_id = $3",
             [.integer(now.milliseconds), .text(app.rawValue), .text(kept.grant.id.rawValue)])
-        var kept = kept
-        kept.grant.withdrawnAt = now
-        try emitEvent(.grantEnded, kept, in: app, at: now, by: .request, knownAt: now)
     }
 
-    /// Emits events for grants that have expired. Returns how many there were. Idempotent, and safe
-    /// for several servers at once.
-    package func emitExpired(
+    /// Records that the end of grants that have expired is reported, and returns these grants, the
+    /// longest overdue first. Skips the rows that another server has locked.
+    package func markExpired(
         of app: AppID, dueBy now: Instant, limit: Int
-    ) throws(StorageFailure) -> Int {
+    ) throws(StorageFailure) -> [StoredGrant] {
         let ended = try storedGrants(
             "app = $1 AND next_change_at_ms <= $2 ORDER BY next_change_at_ms LIMIT $3 "
                 + dialect.skippingLockedRows,
@@ -76,24 +70,7 @@ package struct GrantRows: RowGroup {
         try connection.runEach(
             "UPDATE grants SET next_change_at_ms = NULL WHERE app = $1 AND grant_id = $2",
             ended.map { [.text(app.rawValue), .text($0.grant.id.rawValue)] })
-        for kept in ended {
-            try emitEvent(
-                .grantEnded, kept, in: app, at: kept.grant.end ?? now, by: .time, knownAt: now)
-        }
-        return ended.count
-    }
-
-    private func emitEvent(
-        _ kind: Change.Kind, _ kept: StoredGrant, in app: AppID, at moment: Instant,
-        by cause: EventEntry.Cause, knownAt: Instant
-    ) throws(StorageFailure) {
-        var change = Change(kind, at: moment)
-        (change.grant, change.grantEnvironment) = (kept.grant, kept.environment)
-        try tx.events.append([
-            EventEntry(
-                app: app, customer: kept.customer, purchase: nil, change: change, knownAt: knownAt,
-                cause: cause)
-        ])
+        return ended
     }
 
     private func storedGrants(

@@ -2,13 +2,26 @@ import Ledger
 import Reports
 
 /// The changes that documents make to the money of one purchase.
-struct MoneyProjection: Sendable {
+package struct MoneyProjection: Sendable {
     var app: AppID
     /// The timeline before the documents, and with them.
     var before: Timeline
     var after: Timeline
     /// The documents. Their facts are stored already.
     var documents: [DocumentWithFacts]
+
+    /// - Parameters:
+    ///   - before: the timeline before the documents.
+    ///   - after: the timeline with them.
+    ///   - documents: the documents. Their facts must be stored already.
+    package init(
+        app: AppID, before: Timeline, after: Timeline, documents: [DocumentWithFacts]
+    ) {
+        self.app = app
+        self.before = before
+        self.after = after
+        self.documents = documents
+    }
 
     /// The values of the statements that write it.
     struct Rows: Sendable {

@@ -41,23 +41,18 @@ extension MoneyRows {
             [.text(app.rawValue), .text(rules.money(of: app).fingerprint)])
     }
 
-    /// Derives the rows of the next purchases, and their timelines if this version of the program
-    /// derives other ones from the same facts. Returns the number of purchases; 0 if none is left,
-    /// or if another server is deriving them.
-    package func continueFill(
-        of app: AppID, at now: Instant
-    ) throws(StorageFailure) -> Int {
+    /// The next purchases whose rows are to be derived; empty if all others are. Returns nil if
+    /// none is left, or if another server is deriving them.
+    package func nextFill(of app: AppID) throws(StorageFailure) -> [PurchaseID]? {
         let last = try connection.firstRow(
             "SELECT environment, purchase FROM money_fills WHERE app = $1 "
                 + "AND purchase IS NOT NULL " + dialect.skippingLockedRows, [.text(app.rawValue)]
         ) { row throws(StorageFailure) in row.rest() }
-        guard let last else { return 0 }
-        let purchases = try purchases(of: app, after: last)
-        try tx.purchases.touch(purchases, in: app)
-        for purchase in purchases {
-            try deriveTimeline(of: purchase, in: app, at: now)
-            try rebuild(of: purchase, in: app, replacing: true)
-        }
+        return try last.map { last throws(StorageFailure) in try purchases(of: app, after: last) }
+    }
+
+    /// Records that the rows of the next purchases are derived.
+    package func recordFill(of purchases: [PurchaseID], in app: AppID) throws(StorageFailure) {
         let end = purchases.last
         try connection.run(
             "UPDATE money_fills SET environment = $1, purchase = $2, filled = filled + $3 "
@@ -66,21 +61,6 @@ extension MoneyRows {
                 .text(end?.environment.rawValue), .text(end?.original.rawValue),
                 .integer(Int64(purchases.count)), .text(app.rawValue),
             ])
-        return purchases.count
-    }
-
-    /// Replaces the timeline of a purchase by the one that its facts give, with the events of the
-    /// difference. Only a rebuild corrects wallets, too, so this leaves consumables unchanged.
-    private func deriveTimeline(
-        of purchase: PurchaseID, in app: AppID, at now: Instant
-    ) throws(StorageFailure) {
-        let timeline = Timeline(
-            of: purchase, try tx.facts.all(about: purchase, in: app).lazy.map(\.fact))
-        guard !timeline.hasConsumables,
-            try tx.purchases.storedTimeline(of: purchase, in: app) != timeline.stored
-        else { return }
-        var lost = LastEvents()
-        try tx.recorder.replace(timeline, in: app, receivedAt: now, at: now, &lost)
     }
 
     private func purchases(

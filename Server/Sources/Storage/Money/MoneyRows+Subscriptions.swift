@@ -21,7 +21,7 @@ extension MoneyRows {
         + "WHERE app = $1 AND environment = $2 AND purchase = $3"
 
     /// Writes the rows of purchases that are subscriptions.
-    func upsertSubscriptions(_ purchases: [ReportedPurchase]) throws(StorageFailure) {
+    package func upsertSubscriptions(_ purchases: [ReportedPurchase]) throws(StorageFailure) {
         guard rules.writesMoney else { return }
         var written: [[Value]] = []
         var gone: [[Value]] = []
@@ -42,7 +42,7 @@ extension MoneyRows {
     func subscriptionValues(of purchase: ReportedPurchase) -> [Value]? {
         SubscriptionLine(
             of: purchase.timeline, purchase.reportedState?.status,
-            changesAt: purchase.nextTransitionAt(tx.purchases.accessRules(of: purchase.app))
+            changesAt: purchase.nextTransitionAt(rules.access(of: purchase.app))
         ).map {
             PurchaseRows.key(of: purchase.timeline.purchase, in: purchase.app) + Self.values(of: $0)
         }

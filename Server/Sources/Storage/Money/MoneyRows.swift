@@ -15,7 +15,7 @@ extension MoneyRows {
     private static let selectPayments = selectStatements + "<> ''"
 
     /// Writes the changes that documents make to the rows of purchases, table by table.
-    func record(_ changes: [MoneyProjection]) throws(StorageFailure) {
+    package func record(_ changes: [MoneyProjection]) throws(StorageFailure) {
         let changes = changes.filter(\.mayChange)
         guard !changes.isEmpty, rules.writesMoney else { return }
         let keys = changes.map { PurchaseRows.key(of: $0.purchase, in: $0.app) }
@@ -65,7 +65,7 @@ extension MoneyRows {
     ///
     /// - Parameter replacing: whether the movements are always written again, because the rules
     ///   have changed.
-    func rebuild(
+    package func rebuild(
         of purchase: PurchaseID, in app: AppID, replacing: Bool = false
     ) throws(StorageFailure) {
         guard purchase.appTransaction == nil else { return }
@@ -97,7 +97,7 @@ extension MoneyRows {
 
     /// Deletes the rows of purchases that no document attests any more. The sums must be computed
     /// again afterwards.
-    func deleteWithoutFacts() throws(StorageFailure) {
+    package func deleteWithoutFacts() throws(StorageFailure) {
         for table in ["money_transactions", "money_movements", "money_subscriptions"] {
             try connection.run(
                 "DELETE FROM \(table) WHERE NOT EXISTS (SELECT 1 FROM purchases "

@@ -22,7 +22,7 @@ package struct Differences: Hashable, Sendable {
     }
 }
 
-/// Rebuilds all facts and timelines beside the present ones, and swaps them.
+/// The facts that a rebuild derives beside the present ones.
 package struct Rebuild: RowGroup {
     package let tx: DatabaseSession
 }
@@ -87,57 +87,36 @@ extension Rebuild {
                     + "SELECT app, document FROM \(Self.rebuilt)) AS lost"))
     }
 
-    /// Replaces the facts in use with the rebuilt ones, and projects every purchase again. The
-    /// rebuilt rows stay, so that the operation can be repeated: call ``finish()`` in a separate
-    /// transaction afterwards.
-    package func swapRebuilt(at now: Instant) throws(StorageFailure) {
-        // If the row of a purchase is lost, its last event is read from the numbered ones.
-        for app in try tx.pendingEvents.apps() { try tx.pendingEvents.numberAll(of: app) }
+    /// Replaces the facts in use with the rebuilt ones. The rebuilt rows stay, so that the
+    /// operation can be repeated: call ``finish()`` in a separate transaction afterwards.
+    package func replaceFacts() throws(StorageFailure) {
         try connection.run("DELETE FROM facts", [])
         try connection.run("INSERT INTO facts SELECT * FROM \(Self.rebuilt)", [])
-        var lost = LastEvents()
-        var apps = Set(rules.money.keys)
-        try eachRebuiltTimeline { (app, timeline) throws(StorageFailure) in
-            apps.insert(app)
-            try tx.recorder.replace(
-                timeline, in: app, receivedAt: timeline.attestedAt, at: now, &lost)
-            try tx.money.rebuild(of: timeline.purchase, in: app)
-        }
-        try deletePurchasesWithoutFacts(at: now)
-        try tx.money.deleteWithoutFacts()
-        for app in apps.sorted() { try tx.sums.rebuild(of: app) }
-        for app in rules.wallets.keys.sorted() {
-            try tx.customers.each(of: app) { (customer) throws(StorageFailure) in
-                try tx.walletUpdates.emitAdjustments(of: customer, in: app, from: .rebuild, at: now)
-                for environment in Environment.allCases {
-                    try tx.walletUpdates.linkSpent(by: customer, in: app, environment, at: now)
-                }
-            }
-        }
     }
 
-    /// Deletes purchases that no document attests any more, and appends events for them.
-    private func deletePurchasesWithoutFacts(at now: Instant) throws(StorageFailure) {
-        let isForgotten =
-            "NOT EXISTS (SELECT 1 FROM facts WHERE facts.app = purchases.app "
-            + "AND facts.environment = purchases.environment "
-            + "AND facts.purchase = purchases.purchase)"
-        var entries: [EventEntry] = []
-        try connection.eachRow(
+    private static let withoutFacts =
+        "NOT EXISTS (SELECT 1 FROM facts WHERE facts.app = purchases.app "
+        + "AND facts.environment = purchases.environment "
+        + "AND facts.purchase = purchases.purchase)"
+
+    /// The purchases that no document attests any more, ordered by key.
+    package func purchasesWithoutFacts() throws(StorageFailure) -> [ReportedPurchase] {
+        try connection.rows(
             "SELECT purchases.app, purchases.environment, purchases.purchase, "
                 + "\(PurchaseRows.reportedColumns) FROM \(PurchaseRows.purchasesWithOwners) "
-                + "WHERE \(isForgotten) "
+                + "WHERE \(Self.withoutFacts) "
                 + "ORDER BY purchases.app, purchases.environment, purchases.purchase", []
         ) { row throws(StorageFailure) in
             let app = try row.app()
             let nothing = Timeline(of: try row.purchase(), [])
-            var log = try PurchaseRows.reportedPurchase(
+            return try PurchaseRows.reportedPurchase(
                 nothing.purchase, in: app, &row, orAs: nothing)
-            entries += log.apply(
-                nothing, from: .rebuild, at: now, tx.purchases.accessRules(of: app))
         }
-        try connection.run("DELETE FROM purchases WHERE \(isForgotten)", [])
-        try tx.events.append(entries)
+    }
+
+    /// Deletes the purchases that no document attests any more.
+    package func deletePurchasesWithoutFacts() throws(StorageFailure) {
+        try connection.run("DELETE FROM purchases WHERE \(Self.withoutFacts)", [])
     }
 
     /// Compares stored rows with those that the documents imply.
@@ -183,7 +162,7 @@ extension Rebuild {
     }
 
     /// Projects the rebuilt facts into a timeline for each purchase, ordered by key.
-    private func eachRebuiltTimeline(
+    package func eachRebuiltTimeline(
         _ body: (AppID, Timeline) throws(StorageFailure) -> Void
     ) throws(StorageFailure) {
         var last: [Value] = [.text(""), .text(""), .text("")]
@@ -203,14 +182,5 @@ extension Rebuild {
             ) { row throws(StorageFailure) in try FactRows.fact(&row, about: purchase) }
             try body(app, Timeline(of: purchase, facts))
         }
-    }
-}
-
-extension Timeline {
-    /// The time when the latest of its facts was attested.
-    fileprivate var attestedAt: Instant {
-        let proofs = appProofs?.all.map(\.at) ?? []
-        return (periods.map(\.attestedAt) + proofs + [renewal?.at].compactMap(\.self)).max()
-            ?? Instant(milliseconds: 0)
     }
 }

@@ -11,7 +11,8 @@ package struct LinkRows: RowGroup {
         try purchases(of: customer, in: app).count
     }
 
-    func purchases(
+    /// The purchases linked to a customer, in both environments, ordered by id.
+    package func purchases(
         of customer: CustomerID, in app: AppID
     ) throws(StorageFailure) -> [PurchaseID] {
         try connection.rows(
@@ -85,7 +86,8 @@ package struct LinkRows: RowGroup {
         return timelines.count > 1 ? timelines.sorted { $0.purchase < $1.purchase } : timelines
     }
 
-    func deleteBlock(of purchase: PurchaseID, in app: AppID) throws(StorageFailure) {
+    /// Deletes the block on a purchase, if there is one.
+    package func deleteBlock(of purchase: PurchaseID, in app: AppID) throws(StorageFailure) {
         try connection.run(
             "DELETE FROM blocks WHERE app = $1 AND environment = $2 AND purchase = $3",
             PurchaseRows.key(of: purchase, in: app))
@@ -118,7 +120,64 @@ package struct LinkRows: RowGroup {
         ) { row throws(StorageFailure) in PurchaseID(try row.transaction(), in: environment) }
     }
 
-    // MARK: - Reading
+    // MARK: - Writing
+
+    /// Links a purchase without an owner to a customer.
+    package func insert(
+        _ purchase: PurchaseID, to customer: CustomerID, by evidence: Link.Evidence,
+        _ document: PresentedDocument?, in app: AppID, at now: Instant
+    ) throws(StorageFailure) {
+        try connection.run(
+            "INSERT INTO links (app, environment, purchase, customer, evidence, since_ms, "
+                + "document_signed_at_ms, is_confirmed) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)",
+            [
+                .text(app.rawValue), .text(purchase.environment.rawValue),
+                .text(purchase.original.rawValue), .text(customer.rawValue),
+                .text(evidence.rawValue), .integer(now.milliseconds),
+            ] + document.values)
+    }
+
+    /// Replaces the owner of a purchase.
+    package func replace(
+        _ purchase: PurchaseID, to customer: CustomerID, by evidence: Link.Evidence,
+        _ document: PresentedDocument?, in app: AppID, at now: Instant
+    ) throws(StorageFailure) {
+        try connection.run(
+            "UPDATE links SET customer = $1, evidence = $2, since_ms = $3, "
+                + "document_signed_at_ms = $4, is_confirmed = $5 "
+                + "WHERE app = $6 AND environment = $7 AND purchase = $8",
+            [
+                .text(customer.rawValue), .text(evidence.rawValue), .integer(now.milliseconds),
+            ] + document.values + PurchaseRows.key(of: purchase, in: app))
+    }
+
+    /// Records support as the evidence of a link, unless it is already.
+    package func confirm(
+        _ purchase: PurchaseID, in app: AppID, at now: Instant
+    ) throws(StorageFailure) {
+        try connection.run(
+            "UPDATE links SET evidence = $1, since_ms = $2 "
+                + "WHERE app = $3 AND environment = $4 AND purchase = $5 AND evidence <> $1",
+            [.text(OwnershipClaim.Evidence.support.rawValue), .integer(now.milliseconds)]
+                + PurchaseRows.key(of: purchase, in: app))
+    }
+
+    /// Deletes the link of a purchase, if there is one.
+    package func delete(of purchase: PurchaseID, in app: AppID) throws(StorageFailure) {
+        try connection.run(
+            "DELETE FROM links WHERE app = $1 AND environment = $2 AND purchase = $3",
+            PurchaseRows.key(of: purchase, in: app))
+    }
+
+    /// Blocks a purchase that is not blocked.
+    package func insertBlock(
+        of purchase: PurchaseID, reason: String, in app: AppID, at now: Instant
+    ) throws(StorageFailure) {
+        try connection.run(
+            "INSERT INTO blocks (app, environment, purchase, reason, since_ms) "
+                + "VALUES ($1, $2, $3, $4, $5)",
+            PurchaseRows.key(of: purchase, in: app) + [.text(reason), .integer(now.milliseconds)])
+    }
 }
 
 // A document that is recorded on a snapshot reads none of this, so the purchase's row in

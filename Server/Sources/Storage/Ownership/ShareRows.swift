@@ -29,7 +29,7 @@ package struct ShareRows: RowGroup {
 
     /// Deletes a share without emitting an event: the caller reports that the share ended, or that
     /// the customer became the owner.
-    func delete(
+    package func delete(
         in purchase: PurchaseID, of customer: CustomerID, in app: AppID
     ) throws(StorageFailure) {
         try connection.run(
@@ -38,6 +38,50 @@ package struct ShareRows: RowGroup {
             PurchaseRows.key(of: purchase, in: app) + [.text(customer.rawValue)])
     }
 
+    /// Inserts a share. The customer must have none in the purchase.
+    ///
+    /// - Parameter document: the document that the customer's device presents.
+    package func insert(
+        in purchase: PurchaseID, of customer: CustomerID, _ document: PresentedDocument?,
+        in app: AppID, at now: Instant
+    ) throws(StorageFailure) {
+        try connection.run(
+            "INSERT INTO shares (app, environment, purchase, customer, since_ms, "
+                + "document_signed_at_ms, is_confirmed) VALUES ($1, $2, $3, $4, $5, $6, $7)",
+            PurchaseRows.key(of: purchase, in: app) + [
+                .text(customer.rawValue), .integer(now.milliseconds),
+            ] + document.values)
+    }
+
+    /// Keeps each share once, and no share of a purchase that the merged customer owns. Of two
+    /// shares in one purchase, the share of the remaining customer counts.
+    package func merge(
+        of other: CustomerID, into customer: CustomerID, in app: AppID
+    ) throws(StorageFailure) {
+        let shared = try connection.rows(
+            "SELECT environment, purchase FROM shares WHERE app = $1 AND customer IN ($2, $3)",
+            [.text(app.rawValue), .text(customer.rawValue), .text(other.rawValue)]
+        ) { row throws(StorageFailure) in try row.purchase() }
+        try tx.purchases.touch(shared, in: app)
+        let isTheirs =
+            "EXISTS (SELECT 1 FROM links WHERE links.app = shares.app "
+            + "AND links.environment = shares.environment AND links.purchase = shares.purchase "
+            + "AND links.customer IN ($2, $3))"
+        try connection.run(
+            "DELETE FROM shares WHERE app = $1 AND customer IN ($2, $3) AND \(isTheirs)",
+            [.text(app.rawValue), .text(customer.rawValue), .text(other.rawValue)])
+        try connection.run(
+            "INSERT INTO shares (app, environment, purchase, customer, since_ms, "
+                + "document_signed_at_ms, is_confirmed) "
+                + "SELECT app, environment, purchase, $1, since_ms, document_signed_at_ms, "
+                + "is_confirmed FROM shares "
+                + "WHERE app = $2 AND customer = $3 "
+                + "ON CONFLICT (app, purchase, environment, customer) DO NOTHING",
+            [.text(customer.rawValue), .text(app.rawValue), .text(other.rawValue)])
+        try connection.run(
+            "DELETE FROM shares WHERE app = $1 AND customer = $2",
+            [.text(app.rawValue), .text(other.rawValue)])
+    }
     // MARK: - Reading
 
     package func exists(
@@ -81,7 +125,7 @@ package struct ShareRows: RowGroup {
         + "AND ids.app = shares.app AND ids.customer = shares.customer"
 
     /// The customers who share a purchase with its owner.
-    func sharers(
+    package func sharers(
         of purchase: PurchaseID, in app: AppID
     ) throws(StorageFailure) -> [CustomerID] {
         try connection.rows(

@@ -40,10 +40,18 @@ extension TransferRows {
     private static let numberTrialsMax = 100
 
     /// Stores a new transfer with a number of its own.
-    func add(
-        _ transfer: StoredTransfer, in app: AppID
+    ///
+    /// - Parameters:
+    ///   - former: the customer who had the purchase before; nil if it had no owner.
+    ///   - reason: the reason given by the person who requested it; empty if a device did.
+    package func add(
+        _ kind: StoredTransfer.Kind, of purchase: PurchaseID, from former: CustomerID?,
+        to customer: CustomerID, by evidence: OwnershipClaim.Evidence, reason: String,
+        in app: AppID, at now: Instant
     ) throws(StorageFailure) -> StoredTransfer {
-        var transfer = transfer
+        var transfer = StoredTransfer(
+            number: 0, purchase: purchase, kind: kind, former: former, customer: customer,
+            evidence: evidence, reason: reason, at: now)
         var last: Int64 = 0
         for person in [transfer.customer, transfer.former].compactMap({ $0 }) {
             last = max(last, try all(of: person, in: app).last?.number ?? 0)

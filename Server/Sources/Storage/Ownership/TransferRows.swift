@@ -5,7 +5,7 @@ package struct TransferRows: RowGroup {
     package let tx: DatabaseSession
 
     /// Records that support has ended a customer's shares of a purchase.
-    func markSharesUndone(
+    package func markSharesUndone(
         of purchase: PurchaseID, with customer: CustomerID, in app: AppID, at now: Instant
     ) throws(StorageFailure) {
         try connection.run(
@@ -14,6 +14,32 @@ package struct TransferRows: RowGroup {
                 + "AND undone_at_ms IS NULL",
             [.integer(now.milliseconds)] + PurchaseRows.key(of: purchase, in: app)
                 + [.text(customer.rawValue)])
+    }
+
+    /// Records that a transfer was undone.
+    package func markUndone(
+        _ transfer: StoredTransfer, in app: AppID, at now: Instant
+    ) throws(StorageFailure) {
+        try connection.run(
+            "UPDATE transfers SET undone_at_ms = $1 WHERE app = $2 AND transfer = $3",
+            [.integer(now.milliseconds), .text(app.rawValue), .integer(transfer.number)])
+    }
+
+    /// Deletes the transfers to and from an erased customer.
+    ///
+    /// If the customer shared a purchase that has another owner by now, the share still exists. Its
+    /// transfer stays, without the former owner, so that the share can still be ended.
+    package func delete(of customer: CustomerID, in app: AppID) throws(StorageFailure) {
+        let owner: [Value] = [.text(app.rawValue), .text(customer.rawValue)]
+        try connection.run(
+            "UPDATE transfers SET former = NULL WHERE app = $1 AND former = $2 "
+                + "AND kind = 'shared' AND EXISTS (SELECT 1 FROM shares "
+                + "WHERE shares.app = transfers.app "
+                + "AND shares.environment = transfers.environment "
+                + "AND shares.purchase = transfers.purchase "
+                + "AND shares.customer = transfers.customer)", owner)
+        try connection.run(
+            "DELETE FROM transfers WHERE app = $1 AND (customer = $2 OR former = $2)", owner)
     }
 
     /// An earlier confirmation by support with the same reason. Returns nil if there is none, or if

@@ -4,6 +4,22 @@ import Ledger
 package struct FactRows: RowGroup {
     package let tx: DatabaseSession
 
+    /// Inserts facts with the documents that attest them. Existing facts are unchanged.
+    package func insert(_ attested: [DocumentWithFacts]) throws(StorageFailure) {
+        try insert(attested, into: "facts")
+    }
+
+    /// The id of the first document that attests a purchase. Returns nil if there is none.
+    package func firstDocument(
+        about purchase: PurchaseID, in app: AppID
+    ) throws(StorageFailure) -> [UInt8]? {
+        try connection.firstRow(
+            "SELECT document FROM facts WHERE app = $1 AND environment = $2 AND purchase = $3 "
+                + "ORDER BY attested_at_ms, subject, document LIMIT 1",
+            PurchaseRows.key(of: purchase, in: app)
+        ) { row throws(StorageFailure) in try row.bytes() }
+    }
+
     /// Inserts facts. Returns how many of them are new.
     @discardableResult
     func insert(

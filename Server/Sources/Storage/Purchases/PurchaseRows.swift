@@ -15,21 +15,28 @@ extension PurchaseRows {
     }
 
     /// The values of ``upsert(_:)``.
-    static func row(
-        of log: ReportedPurchase, _ rules: AccessRules, due: Instant, knownAt: Instant
-    ) -> [Value] {
-        let timeline = log.timeline
-        return key(of: timeline.purchase, in: log.app) + [
-            .text(timeline.accountToken), .bytes(timeline.stored), .integer(due.milliseconds),
-            .integer(knownAt.milliseconds), log.reportedState.map { .bytes($0.stored) } ?? .null,
-            .integer(log.nextTransitionAt(rules)?.milliseconds),
+    private static func row(of known: KnownPurchase, _ rules: AccessRules) -> [Value] {
+        let reported = known.reported
+        let timeline = reported.timeline
+        return key(of: timeline.purchase, in: reported.app) + [
+            .text(timeline.accountToken), .bytes(timeline.stored),
+            .integer(known.dueAt.milliseconds), .integer(known.history.knownAt.milliseconds),
+            reported.reportedState.map { .bytes($0.stored) } ?? .null,
+            .integer(reported.nextTransitionAt(rules)?.milliseconds),
         ]
     }
 
     /// Inserts rows of purchases, or replaces what is derived from documents in them. Other columns
     /// are changed where they are used: leases of checks in `CheckRows`, the reported state in
-    /// `PurchaseEvents`, the budget of documents in `DocumentBudget`.
-    func upsert(_ rows: [[Value]]) throws(StorageFailure) {
+    /// ``saveReportedStates(of:)``, the budget of documents in `DocumentBudget`.
+    package func upsert(_ changes: [PurchaseChange]) throws(StorageFailure) {
+        // With several writers an unchanged row is written too, so that two transactions about one
+        // purchase never overlap: see `SnapshotConnection`.
+        let always = dialect == .postgres
+        let rows = changes.concurrentMap { [rules] change -> [Value]? in
+            guard always || change.isChanged else { return nil }
+            return Self.row(of: change.known, rules.access(of: change.known.reported.app))
+        }.compactMap(\.self)
         try connection.runEach(
             "INSERT INTO purchases (app, environment, purchase, account_token, timeline, "
                 + "due_at_ms, known_at_ms, reported_state, next_change_at_ms, failures, "
@@ -46,7 +53,7 @@ extension PurchaseRows {
     /// Makes this transaction conflict with every other one that changes one of these purchases.
     /// Call it in a transaction that changes other rows of a purchase but not its row in
     /// `purchases`: see ``SnapshotConnection``. Does nothing on SQLite, which has one writer.
-    func touch(_ purchases: [PurchaseID], in app: AppID) throws(StorageFailure) {
+    package func touch(_ purchases: [PurchaseID], in app: AppID) throws(StorageFailure) {
         guard dialect == .postgres else { return }
         try connection.runEach(
             "UPDATE purchases SET failures = failures "
@@ -61,6 +68,11 @@ extension PurchaseRows {
         return try Timeline(stored: stored, of: purchase)
     }
 
+    /// Whether the row of a purchase contains exactly this timeline.
+    package func contains(_ timeline: Timeline, in app: AppID) throws(StorageFailure) -> Bool {
+        try storedTimeline(of: timeline.purchase, in: app) == timeline.stored
+    }
+
     /// The encoded timeline in the purchase's row. Returns nil if the purchase is unknown.
     func storedTimeline(
         of purchase: PurchaseID, in app: AppID
@@ -70,8 +82,6 @@ extension PurchaseRows {
             Self.key(of: purchase, in: app)
         ) { row throws(StorageFailure) in try row.bytes() }
     }
-
-    func accessRules(of app: AppID) -> AccessRules { rules.access(of: app) }
 
     // MARK: - Time-based events
 
@@ -88,7 +98,7 @@ extension PurchaseRows {
         + "AND purchases.environment = $2 AND purchases.purchase = $3"
 
     /// A purchase and its last reported state. Returns nil if the purchase is unknown.
-    func reported(
+    package func reported(
         _ purchase: PurchaseID, in app: AppID
     ) throws(StorageFailure) -> ReportedPurchase? {
         try connection.firstRow(
@@ -121,7 +131,7 @@ extension PurchaseRows {
     /// The last reported state of a purchase that is being rebuilt. If its row is lost, the state
     /// is taken from the log. If its stored timeline can no longer be decoded, the rebuilt timeline
     /// is used in its place.
-    func lastReported(
+    package func lastReported(
         of rebuilt: Timeline, in app: AppID, _ lost: inout LastEvents
     ) throws(StorageFailure) -> ReportedPurchase {
         let key = Self.key(of: rebuilt.purchase, in: app)
@@ -140,8 +150,6 @@ extension PurchaseRows {
             reportedState: ReportedState(last.entry.change.after, until: last.entry.knownAt),
             customer: owner)
     }
-
-    // MARK: - Ownership events
 
     /// Returns whether the environment has any purchases whose state could be wrong.
     package func hasAny(

@@ -122,19 +122,89 @@ package struct SeatClaimRows: RowGroup {
         return StoredSeatClaim(claim, on: purchase)
     }
 
-    // MARK: - Writing
-}
-
-// MARK: - Customers who are merged or erased
-
-extension SeatClaimRows {
     /// The claims that the App Store knows by some ids.
-    func all(
+    package func all(
         storedAs ids: [StoreSeatID], in app: AppID
     ) throws(StorageFailure) -> [StoredSeatClaim] {
         try connection.rowsEach(
             "SELECT \(Self.claimColumns) FROM seat_claims WHERE app = $1 AND apple_claim = $2",
             ids.map { [.text(app.rawValue), .text($0.rawValue)] }
         ).joined().read(Self.seatClaim)
+    }
+}
+
+// MARK: - Writing
+
+extension SeatClaimRows {
+    /// Inserts an open claim, which is due to be reported to the App Store.
+    package func insert(
+        _ claim: SeatClaim, on purchase: PurchaseID, in app: AppID, at now: Instant
+    ) throws(StorageFailure) {
+        try connection.run(
+            "INSERT INTO seat_claims (app, claim, environment, purchase, customer, claimed_at_ms, "
+                + "apple_since_ms, due_at_ms) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)",
+            [
+                .text(app.rawValue), .text(claim.id.rawValue),
+                .text(purchase.environment.rawValue), .text(purchase.original.rawValue),
+                .text(claim.customer.rawValue), .integer(claim.claimedAt.milliseconds),
+                .integer(claim.report.since.milliseconds), .integer(now.milliseconds),
+            ])
+    }
+
+    /// Ends open claims. The end is due to be reported to the App Store if it may know of the
+    /// claim, unless it has ended the claim itself.
+    package func markEnded(
+        _ claims: [SeatClaim], because end: SeatClaim.Cause, in app: AppID, at now: Instant
+    ) throws(StorageFailure) {
+        try connection.runEach(
+            "UPDATE seat_claims SET ended_at_ms = $1, cause = $2, apple_since_ms = $3, "
+                + "due_at_ms = $4, attempts = 0, trouble = NULL WHERE app = $5 AND claim = $6",
+            claims.map {
+                [
+                    .integer(now.milliseconds), .text(end.rawValue), .integer(now.milliseconds),
+                    .integer(now.milliseconds), .text(app.rawValue), .text($0.id.rawValue),
+                ]
+            })
+        let isUnknownThere = end == .unclaimed ? "" : " AND apple_asked_at_ms IS NULL"
+        try connection.runEach(
+            "UPDATE seat_claims SET apple_state = 'ended', due_at_ms = NULL "
+                + "WHERE app = $1 AND claim = $2\(isUnknownThere)",
+            claims.map { [.text(app.rawValue), .text($0.id.rawValue)] })
+    }
+
+    /// Records that the App Store has none of these claims, as far as they have ended.
+    package func markEndedInStore(
+        _ claims: [StoredSeatClaim], in app: AppID
+    ) throws(StorageFailure) {
+        try connection.runEach(
+            "UPDATE seat_claims SET apple_state = 'ended', due_at_ms = NULL "
+                + "WHERE app = $1 AND claim = $2 AND ended_at_ms IS NOT NULL",
+            claims.map { [.text(app.rawValue), .text($0.claim.id.rawValue)] })
+    }
+
+    /// Gives the claims of a customer to another one, or to the pseudonym of an erased one.
+    package func move(
+        of other: CustomerID, to customer: CustomerID, in app: AppID
+    ) throws(StorageFailure) {
+        try connection.run(
+            "UPDATE seat_claims SET customer = $1 WHERE app = $2 AND customer = $3",
+            [.text(customer.rawValue), .text(app.rawValue), .text(other.rawValue)])
+    }
+
+    /// Moves the open claims of a purchase to the purchase that continues it. The App Store has
+    /// claims on the earlier purchase, so the claims on this one are due to be reported to it.
+    package func moveOpen(
+        by succession: Succession, in app: AppID, at now: Instant
+    ) throws(StorageFailure) {
+        let (old, new) = (succession.from, succession.to)
+        try connection.run(
+            "UPDATE seat_claims SET purchase = $1, environment = $2, apple_state = 'due', "
+                + "apple_claim = NULL, apple_asked_at_ms = NULL, apple_since_ms = $3, "
+                + "due_at_ms = $4, attempts = 0, lease_until_ms = 0, lease_holder = NULL "
+                + "WHERE app = $5 AND environment = $6 AND purchase = $7 AND ended_at_ms IS NULL",
+            [
+                .text(new.original.rawValue), .text(new.environment.rawValue),
+                .integer(now.milliseconds), .integer(now.milliseconds),
+            ] + PurchaseRows.key(of: old, in: app))
     }
 }

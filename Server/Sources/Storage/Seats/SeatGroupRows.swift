@@ -124,13 +124,13 @@ package struct SeatGroupRows: RowGroup {
         return (open + others + unanswered + unclaimed).filter { known.insert($0.id).inserted }
     }
 
-    /// Records the App Store's count of a group's seats, and ends or reports the claims that
-    /// differ. Returns false if the lease was lost: then nothing is recorded.
+    /// Records the App Store's count of a group's seats. Returns false if the lease was lost: then
+    /// nothing is recorded.
     ///
     /// - Parameter next: when the group is compared again.
     package func complete(
-        _ leased: LeasedSeatGroup, _ seats: StoreSeats, _ comparison: StoreSeatComparison,
-        next: Instant, in app: AppID, by holder: String, at now: Instant
+        _ leased: LeasedSeatGroup, _ seats: StoreSeats, next: Instant, in app: AppID,
+        by holder: String
     ) throws(StorageFailure) -> Bool {
         let purchase = leased.purchase
         let isRecorded = try tx.queues.complete(
@@ -147,12 +147,20 @@ package struct SeatGroupRows: RowGroup {
         guard isRecorded else { return false }
         // Whether members have a seat depends on this.
         try tx.purchases.touch([purchase], in: app)
-        try tx.seats.releaseUnclaimed(
-            comparison.missing.map { StoredSeatClaim($0, on: purchase) }, by: .time, in: app,
-            at: now)
+        return true
+    }
+
+    /// Reports the claims that differ from the App Store's list of a group, except those that the
+    /// list lacks.
+    ///
+    /// - Parameter available: the number of free seats, as the App Store counts them.
+    package func report(
+        _ comparison: StoreSeatComparison, on purchase: PurchaseID, available: Int, in app: AppID,
+        at now: Instant
+    ) throws(StorageFailure) {
         let leftover = comparison.leftover.map(\.id)
         let refused = try tx.seatClaims.openClaims(on: purchase, in: app)
-            .filter { $0.report.state == .refused }.prefix(seats.available).map(\.id)
+            .filter { $0.report.state == .refused }.prefix(available).map(\.id)
         let changes: [([SeatClaimID], SeatReport.State, due: Instant?)] = [
             (leftover, .reported, now), (refused, .due, now),
             (comparison.dropped.map(\.id), .ended, nil),
@@ -170,7 +178,6 @@ package struct SeatGroupRows: RowGroup {
                 })
         }
         try tx.seatReports.resumeReports(on: purchase, in: app, at: now)
-        return true
     }
 
     /// Records that a group could not be compared. Does nothing if the lease was lost.

@@ -136,13 +136,40 @@ package struct SeatInvitationRows: RowGroup {
 
     /// Withdraws the invitations of a purchase that loses its owner, because the owner made them.
     /// The claims stay.
-    func withdrawAll(
+    package func withdrawAll(
         of purchase: PurchaseID, in app: AppID, at now: Instant
     ) throws(StorageFailure) {
         try connection.run(
             "UPDATE seat_invitations SET withdrawn_at_ms = $1 WHERE app = $2 AND environment = $3 "
                 + "AND purchase = $4 AND used_at_ms IS NULL AND withdrawn_at_ms IS NULL",
             [.integer(now.milliseconds)] + PurchaseRows.key(of: purchase, in: app))
+    }
+
+    /// Gives the invitations for a customer to another one.
+    package func move(
+        of other: CustomerID, to customer: CustomerID, in app: AppID
+    ) throws(StorageFailure) {
+        try connection.run(
+            "UPDATE seat_invitations SET customer = $1 WHERE app = $2 AND customer = $3",
+            [.text(customer.rawValue), .text(app.rawValue), .text(other.rawValue)])
+    }
+
+    /// Moves the invitations of a purchase to the purchase that continues it.
+    package func move(by succession: Succession, in app: AppID) throws(StorageFailure) {
+        let (old, new) = (succession.from, succession.to)
+        try connection.run(
+            "UPDATE seat_invitations SET purchase = $1, environment = $2 "
+                + "WHERE app = $3 AND environment = $4 AND purchase = $5",
+            [.text(new.original.rawValue), .text(new.environment.rawValue)]
+                + PurchaseRows.key(of: old, in: app))
+    }
+
+    /// Deletes the invitations of a purchase.
+    package func delete(of purchase: PurchaseID, in app: AppID) throws(StorageFailure) {
+        try connection.run(
+            "DELETE FROM seat_invitations "
+                + "WHERE app = $1 AND environment = $2 AND purchase = $3",
+            PurchaseRows.key(of: purchase, in: app))
     }
 
     /// Deletes the invitations that only these ids can use, in either letter case. Returns whether

@@ -76,17 +76,17 @@ package struct SeatReportRows: RowGroup {
 
     // MARK: - Outcomes
 
-    /// Records the App Store's answer about a claim, and applies its earlier notifications about
-    /// the id. Idempotent.
+    /// Records the App Store's answer about a claim. Idempotent. Returns the purchase of the claim;
+    /// nil if nothing was recorded.
     ///
-    /// - Parameters:
-    ///   - trouble: why it refused.
-    ///   - next: when the seats of the group are compared, if they are not compared yet.
+    /// - Parameter trouble: why it refused.
     package func complete(
         _ leased: LeasedSeatReport, _ answer: SeatReport.Answer, trouble: String?, in app: AppID,
-        by holder: String, nextComparison next: Instant, at now: Instant
-    ) throws(StorageFailure) {
-        guard let stored = try tx.seatClaims.find(leased.stored.claim.id, in: app) else { return }
+        by holder: String, at now: Instant
+    ) throws(StorageFailure) -> PurchaseID? {
+        guard let stored = try tx.seatClaims.find(leased.stored.claim.id, in: app) else {
+            return nil
+        }
         let (claim, purchase) = (stored.claim, stored.purchase)
         let isOpen =
             try tx.purchases.timeline(of: purchase, in: app)?.isOpen(claim) ?? (claim.end == nil)
@@ -109,10 +109,16 @@ package struct SeatReportRows: RowGroup {
                 ("apple_since_ms", .integer(report.since.milliseconds)),
                 ("attempts", .integer(0)),
             ])
-        guard isRecorded else { return }
-        if case .claimed(let id) = answer {
-            try tx.seats.applyUnclaims(naming: id, in: app, at: now)
-        }
+        return isRecorded ? purchase : nil
+    }
+
+    /// Schedules the comparison of a group's seats after the App Store's answer about a claim.
+    ///
+    /// - Parameter next: when the seats are compared, if they are not compared yet.
+    package func scheduleComparison(
+        of purchase: PurchaseID, after answer: SeatReport.Answer, in app: AppID,
+        next: Instant, at now: Instant
+    ) throws(StorageFailure) {
         switch answer {
         case .claimed, .notRunning, .refused:
             try tx.seatGroups.compare(of: purchase, in: app, by: next)
@@ -140,7 +146,7 @@ package struct SeatReportRows: RowGroup {
     /// Makes due the claims that wait until a subscription runs, and the comparison of its seats.
     /// Call it when a document has changed the purchase. It ends a lease of the comparison, because
     /// an earlier answer may be wrong now.
-    func resumeSeatReports(
+    package func resumeSeatReports(
         on purchase: PurchaseID, in app: AppID, at now: Instant
     ) throws(StorageFailure) {
         try resumeReports(on: purchase, in: app, at: now)

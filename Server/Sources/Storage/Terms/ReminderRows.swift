@@ -25,7 +25,7 @@ package struct ReminderRows: RowGroup {
 
     /// Schedules an examination of everyone who benefits from a purchase, if it contains terms.
     /// Skips account tokens of erased customers.
-    func watchTerms(of purchase: ReportedPurchase) throws(StorageFailure) {
+    package func watchTerms(of purchase: ReportedPurchase) throws(StorageFailure) {
         let (app, id) = (purchase.app, purchase.timeline.purchase)
         guard rules.appsWithReminders.contains(app), purchase.timeline.hasTerms else { return }
         if let owner = purchase.customer {
@@ -44,7 +44,8 @@ package struct ReminderRows: RowGroup {
         }
     }
 
-    func watchTerms(
+    /// Schedules an examination of a customer, or of an account token.
+    package func watchTerms(
         of subject: CustomerID, in app: AppID, _ environment: Environment
     ) throws(StorageFailure) {
         guard rules.appsWithReminders.contains(app) else { return }
@@ -94,7 +95,7 @@ package struct ReminderRows: RowGroup {
     // MARK: - Reminders
 
     /// The reminders emitted for any of these subjects, with their times.
-    package func emitted(
+    package func times(
         of subjects: Set<CustomerID>, in app: AppID, environment: Environment
     ) throws(StorageFailure) -> [TermEnding.Key: Instant] {
         var told: [TermEnding.Key: Instant] = [:]
@@ -112,11 +113,10 @@ package struct ReminderRows: RowGroup {
         return told
     }
 
-    /// Emits a reminder that a term is about to end. Not idempotent: check first whether it was
-    /// emitted.
+    /// Records that a reminder is emitted. It must not have been emitted before.
     ///
     /// - Parameter customer: nil while the purchase has no owner.
-    package func emit(
+    package func insert(
         _ reminder: TermReminder, to customer: CustomerID?, watch: TermWatch, in app: AppID,
         at now: Instant
     ) throws(StorageFailure) {
@@ -130,15 +130,13 @@ package struct ReminderRows: RowGroup {
                 .integer(ending.until.milliseconds), .integer(Int64(ending.daysBefore)),
                 .integer(now.milliseconds),
             ])
-        try tx.purchaseEvents.emitTermEnding(
-            reminder, to: customer, token: watch.subject, in: app, at: now)
     }
 
     // MARK: - Merging and erasing customers
 
     /// Copies the reminders of a merged customer, so that none is repeated, and schedules an
     /// examination, because the merged customer may have more terms.
-    func merge(
+    package func merge(
         of other: CustomerID, into customer: CustomerID, in app: AppID
     ) throws(StorageFailure) {
         try connection.run(
@@ -154,7 +152,8 @@ package struct ReminderRows: RowGroup {
         }
     }
 
-    func delete(
+    /// Deletes the reminders and examinations of customers and account tokens.
+    package func delete(
         of subjects: [CustomerID], in app: AppID
     ) throws(StorageFailure) {
         for table in ["reminders", "term_watches"] {

@@ -84,7 +84,8 @@ extension BookingRows {
         }
     }
 
-    func insert(_ kept: StoredBooking, in app: AppID) throws(StorageFailure) {
+    /// Inserts a debit or a credit by hand. Its id must be new.
+    package func insert(_ kept: StoredBooking, in app: AppID) throws(StorageFailure) {
         try connection.run(
             "INSERT INTO debits (app, debit, environment, customer, currency, amount, reason, "
                 + "at_ms, balance, is_credit) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)",

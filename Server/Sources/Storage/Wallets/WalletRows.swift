@@ -1,41 +1,42 @@
 import Ledger
 
-/// Wallets of customers, and their last reported balances.
+/// What a customer's wallets in one environment are computed from.
+package struct WalletContents: Sendable {
+    /// The customer's purchases. One that is theirs for two reasons occurs twice.
+    package var timelines: [Timeline]
+    package var bookings: [CurrencyID: [Booking]]
+    package var reportedBalances: [CurrencyID: Int64]
+
+    /// The payments of the purchases, each once.
+    package var payments: [Payment] {
+        var known: Set<PurchaseID> = []
+        return timelines.filter { known.insert($0.purchase).inserted }
+            .flatMap { $0.periods.map(\.payment) }
+    }
+}
+
+/// The last reported balances of customers' wallets.
 package struct WalletRows: RowGroup {
     package let tx: DatabaseSession
 
-    /// The customer in whose wallets a purchase counts, according to the stored rows. Returns nil
-    /// if the app has no wallets.
-    func customer(
-        of purchase: PurchaseID, in app: AppID
-    ) throws(StorageFailure) -> CustomerID? {
-        guard rules.wallets[app] != nil, let known = try tx.purchases.reported(purchase, in: app)
-        else {
-            return nil
-        }
-        return try tx.ownership.beneficiary(
-            known.customer, token: known.timeline.accountToken, in: app)
-    }
-
-    // MARK: - Rows
-
-    /// Computes a customer's wallets from the stored rows. Returns nil if the app has no wallets.
-    func projection(
-        of customer: CustomerID, in app: AppID, _ environment: Environment
-    ) throws(StorageFailure) -> WalletProjection? {
-        guard let rules = rules.wallets[app] else { return nil }
+    /// The stored purchases and bookings of a customer, by which the wallets of some currencies are
+    /// computed.
+    package func contents(
+        of customer: CustomerID, in app: AppID, _ environment: Environment,
+        _ currencies: Set<CurrencyID>
+    ) throws(StorageFailure) -> WalletContents {
         let known = try tx.customers.find(known: customer, in: app)
         var timelines = try tx.links.timelines(of: customer, in: app, environment: environment)
         timelines += try tx.accountTokens.timelines(
             known?.ids ?? [], in: app, environment: environment)
         var bookings: [CurrencyID: [Booking]] = [:]
-        for currency in rules.allCurrencies {
+        for currency in currencies {
             bookings[currency] = try tx.bookings.all(
                 of: customer, currency, in: app, environment: environment)
         }
-        return WalletProjection(
-            of: customer, in: app, environment, rules, timelines, bookings,
-            told: try reportedBalances(of: customer, in: app, environment))
+        return WalletContents(
+            timelines: timelines, bookings: bookings,
+            reportedBalances: try reportedBalances(of: customer, in: app, environment))
     }
 
     /// The last reported balances.
@@ -54,7 +55,8 @@ package struct WalletRows: RowGroup {
         return told
     }
 
-    func save(
+    /// Saves the last reported balances of some currencies.
+    package func save(
         _ told: [CurrencyID: Int64], of customer: CustomerID, in app: AppID,
         _ environment: Environment
     ) throws(StorageFailure) {
@@ -68,9 +70,5 @@ package struct WalletRows: RowGroup {
                     .text(currency.rawValue), .integer(balance),
                 ]
             })
-    }
-
-    func save(_ wallet: WalletProjection, in app: AppID) throws(StorageFailure) {
-        try save(wallet.reportedBalances, of: wallet.customer, in: app, wallet.environment)
     }
 }

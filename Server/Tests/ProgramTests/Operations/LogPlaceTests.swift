@@ -32,9 +32,11 @@ import Testing
         for number in 0..<count / 2 {
             try await store.transaction { tx in
                 let purchase = PurchaseID(TransactionID(rawValue: "\(number)"), in: .production)
-                let customer = try tx.identity.customer("anna", in: app, at: .machine).customer
-                try tx.ownership.block(purchase, of: customer, reason: "", in: app, at: .machine)
-                try tx.ownership.unblock(purchase, of: customer, in: app, at: .machine)
+                let customer = try IdentityUpdates(tx).customer("anna", in: app, at: .machine)
+                    .customer
+                try OwnershipUpdates(tx).block(
+                    purchase, of: customer, reason: "", in: app, at: .machine)
+                try OwnershipUpdates(tx).unblock(purchase, of: customer, in: app, at: .machine)
             }
         }
     }

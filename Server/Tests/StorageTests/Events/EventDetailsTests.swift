@@ -1,6 +1,7 @@
 import Ledger
 import Testing
 
+@testable import Engine
 @testable import Storage
 
 /// Events as text in the table, where operators read them.
@@ -46,7 +47,7 @@ import Testing
 
     private static func fill(_ store: Database) async throws {
         try await store.transaction { tx in
-            _ = try tx.identity.customer("anna", in: app, at: now)
+            _ = try IdentityUpdates(tx).customer("anna", in: app, at: now)
             try tx.events.append(entries)
         }
         try await store.numberEvents()
@@ -100,8 +101,8 @@ import Testing
         try await driver.withStore { store in
             try await Self.fill(store)
             try await store.transaction { tx in
-                let anna = try tx.identity.customer("anna", in: app, at: now)
-                try tx.erasure.erase(
+                let anna = try IdentityUpdates(tx).customer("anna", in: app, at: now)
+                try CustomerErasure(tx).erase(
                     anna, names: ["anna": "erased_1"], hashes: [], in: app, at: now)
             }
             let rows = try await store.readingLog { tx in

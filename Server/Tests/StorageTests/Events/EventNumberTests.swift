@@ -1,6 +1,7 @@
 import Ledger
 import Testing
 
+@testable import Engine
 @testable import Storage
 
 /// How events get their numbers, on every kind of database.
@@ -33,16 +34,16 @@ import Testing
             try await store.keep(1)
             try await store.transaction { tx in
                 for id: CustomerID in ["anna", "ben"] {
-                    _ = try tx.identity.customer(id, in: app, at: now)
+                    _ = try IdentityUpdates(tx).customer(id, in: app, at: now)
                 }
-                try tx.ownership.link(purchase, to: "anna", by: .device, in: app, at: now)
+                try OwnershipUpdates(tx).link(purchase, to: "anna", by: .device, in: app, at: now)
             }
             _ = try await store.transaction {
-                try $0.ownership.move(purchase, to: "ben", by: .device, in: app, at: now)
+                try OwnershipUpdates($0).move(purchase, to: "ben", by: .device, in: app, at: now)
             }
             let person = StoredCustomer(customer: "anna", ids: ["anna"])
             _ = try await store.transaction { tx in
-                try tx.erasure.erase(
+                try CustomerErasure(tx).erase(
                     person, names: ["anna": "erased_1"],
                     hashes: [Array(repeating: 1, count: 32)], in: app, at: now)
             }
@@ -67,7 +68,7 @@ import Testing
             try await store.transaction { tx in
                 try tx.rebuild.begin()
                 try tx.rebuild.add([told], from: document(1))
-                try tx.rebuild.swapRebuilt(at: now)
+                try RebuildUpdates(tx).swapRebuilt(at: now)
             }
             let log = try await store.readingLog {
                 try $0.events.all(of: app, after: 0, limit: 500)
@@ -110,15 +111,15 @@ import Testing
             try await store.keep(1)
             try await store.transaction { tx in
                 for id: CustomerID in ["anna", "ben"] {
-                    _ = try tx.identity.customer(id, in: app, at: now)
+                    _ = try IdentityUpdates(tx).customer(id, in: app, at: now)
                 }
-                try tx.ownership.link(purchase, to: "anna", by: .device, in: app, at: now)
+                try OwnershipUpdates(tx).link(purchase, to: "anna", by: .device, in: app, at: now)
             }
             var numbers: [Int64] = []
             for (customer, hours) in [(CustomerID("ben"), 5), ("anna", 3), ("ben", 3), ("anna", 9)]
             {
                 let transfer = try await store.transaction {
-                    try $0.ownership.move(
+                    try OwnershipUpdates($0).move(
                         purchase, to: customer, by: .support, in: app, at: now + .hours(hours))
                 }
                 numbers.append(transfer.number)

@@ -1,6 +1,7 @@
 import Ledger
 import Testing
 
+@testable import Engine
 @testable import Storage
 
 private struct Interrupted: Error {}
@@ -35,7 +36,7 @@ extension Database {
 
     fileprivate func tellTurns(at moment: Instant) async throws -> Int {
         return try await transaction {
-            try $0.purchaseEvents.emitTransitions(of: app, dueBy: moment, limit: 100)
+            try PurchaseEvents($0).emitTransitions(of: app, dueBy: moment, limit: 100)
         }
     }
 }
@@ -85,7 +86,7 @@ private func expectGapless(_ events: [LoggedEvent], _ comment: Comment? = nil) {
         }
         try await driver.withStore { store in
             try await store.transaction { tx in
-                _ = try tx.identity.customer("anna", in: app, at: now)
+                _ = try IdentityUpdates(tx).customer("anna", in: app, at: now)
                 try tx.events.append(entries)
             }
             #expect(try await store.events().map(\.entry) == entries)
@@ -100,7 +101,7 @@ private func expectGapless(_ events: [LoggedEvent], _ comment: Comment? = nil) {
             await #expect(throws: Interrupted.self) {
                 try await store.transaction { tx in
                     let kept = DocumentWithFacts(document(2), [payment(5, of: purchase(5))])
-                    _ = try tx.recorder.record(kept)
+                    _ = try DocumentRecorder(tx).record(kept)
                     throw Interrupted()
                 }
             }
@@ -150,8 +151,8 @@ private func expectGapless(_ events: [LoggedEvent], _ comment: Comment? = nil) {
         try await driver.withStore { store in
             try await store.hear(document(1), [payment(1000, of: purchase(1000))])
             try await store.transaction { tx in
-                _ = try tx.identity.customer("anna", in: app, at: now)
-                try tx.ownership.link(
+                _ = try IdentityUpdates(tx).customer("anna", in: app, at: now)
+                try OwnershipUpdates(tx).link(
                     purchase(1000), to: "anna", by: .device, in: app, at: now + .days(40))
             }
             try await store.hear(
@@ -181,11 +182,12 @@ private func expectGapless(_ events: [LoggedEvent], _ comment: Comment? = nil) {
             try await store.hear(document(1), [payment(1000, of: purchase(1000))])
             try await store.transaction { tx in
                 for id: CustomerID in ["anna", "phone"] {
-                    _ = try tx.identity.customer(id, in: app, at: now)
+                    _ = try IdentityUpdates(tx).customer(id, in: app, at: now)
                 }
-                try tx.identity.addID("tablet", to: "phone", in: app, at: now)
-                try tx.ownership.link(purchase(1000), to: "phone", by: .device, in: app, at: now)
-                try tx.identity.merge("phone", into: "anna", in: app, at: now)
+                try IdentityUpdates(tx).addID("tablet", to: "phone", in: app, at: now)
+                try OwnershipUpdates(tx).link(
+                    purchase(1000), to: "phone", by: .device, in: app, at: now)
+                try IdentityUpdates(tx).merge("phone", into: "anna", in: app, at: now)
             }
             let ids = try await store.read {
                 try $0.customers.find(known: "anna", in: app)?.ids ?? []
@@ -283,8 +285,9 @@ private func expectGapless(_ events: [LoggedEvent], _ comment: Comment? = nil) {
             try await store.hear(document(1), [payment(1000, of: purchase(1000))])
             try await store.hear(document(2), [payment(5, of: purchase(5), from: now - .days(2))])
             try await store.transaction { tx in
-                _ = try tx.identity.customer("anna", in: app, at: now)
-                try tx.ownership.link(purchase(1000), to: "anna", by: .device, in: app, at: now)
+                _ = try IdentityUpdates(tx).customer("anna", in: app, at: now)
+                try OwnershipUpdates(tx).link(
+                    purchase(1000), to: "anna", by: .device, in: app, at: now)
             }
             #expect(try await store.read { try $0.consistency.logDifferences() }.count == 0)
             try await store.driver.write { _ = try $0.run(harm.sql, []) }
@@ -302,7 +305,7 @@ extension Database {
             for (number, fact) in facts.enumerated() {
                 try tx.rebuild.add([fact], from: document(UInt8(number)))
             }
-            try tx.rebuild.swapRebuilt(at: now)
+            try RebuildUpdates(tx).swapRebuilt(at: now)
         }
     }
 
@@ -323,9 +326,9 @@ extension Database {
     {
         try await Driver.withServers { servers in
             try await servers[0].transaction { tx in
-                _ = try tx.identity.customer("anna", in: app, at: now)
+                _ = try IdentityUpdates(tx).customer("anna", in: app, at: now)
                 for number in 0..<10 {
-                    try tx.ownership.link(
+                    try OwnershipUpdates(tx).link(
                         purchase(number), to: "anna", by: .device, in: app, at: now)
                 }
             }
@@ -375,7 +378,7 @@ extension Database {
                 for server in servers {
                     group.addTask {
                         while try await server.transaction({
-                            try $0.purchaseEvents.emitTransitions(
+                            try PurchaseEvents($0).emitTransitions(
                                 of: app, dueBy: now + .days(90), limit: 7)
                         }) > 0 {}
                     }

@@ -1,6 +1,7 @@
 import Ledger
 import Testing
 
+@testable import Engine
 @testable import Storage
 
 @Suite struct HandCreditEventTests {
@@ -13,7 +14,7 @@ import Testing
             at: moment)
         let stored = StoredBooking(booking, of: "anna", in: .production, balance: balance)
         try await store.transaction { tx in
-            try tx.walletUpdates.book(stored, key: key, in: app, at: moment)
+            try WalletUpdates(tx).book(stored, key: key, in: app, at: moment)
         }
     }
 
@@ -24,8 +25,9 @@ import Testing
         try await driver.withStore(rules: GemPack.rules) { store in
             _ = try await store.record(DocumentWithFacts(document(1), [GemPack.fact(1)]))
             try await store.transaction { tx in
-                _ = try tx.identity.customer("anna", in: app, at: now)
-                try tx.ownership.link(GemPack.id(1), to: "anna", by: .device, in: app, at: now)
+                _ = try IdentityUpdates(tx).customer("anna", in: app, at: now)
+                try OwnershipUpdates(tx).link(
+                    GemPack.id(1), to: "anna", by: .device, in: app, at: now)
             }
             try await book(
                 .debit, 30, leaving: 70, key: "order-1", at: now + .seconds(1), in: store)

@@ -1,16 +1,17 @@
 import Ledger
 import Testing
 
+@testable import Engine
 @testable import Storage
 
 @Suite struct LogEpochTests {
     private func tell(_ count: Int, in app: AppID, to store: Database) async throws {
         try await store.transaction { tx in
             for number in 0..<count {
-                let customer = try tx.identity.customer(
+                let customer = try IdentityUpdates(tx).customer(
                     CustomerID(rawValue: "c\(number)"), in: app, at: now
                 ).customer
-                try tx.identity.emitIdentityEvent(
+                try IdentityUpdates(tx).emitIdentityEvent(
                     .aliasAdded, of: customer, other: "other", in: app, at: now)
             }
         }
@@ -74,7 +75,7 @@ import Testing
             try await tell(2, in: app, to: store)
             // As in a backup made in the milliseconds before this event was numbered.
             try await store.transaction { tx in
-                try tx.identity.emitIdentityEvent(
+                try IdentityUpdates(tx).emitIdentityEvent(
                     .aliasAdded, of: "c0", other: "other", in: app, at: now)
             }
             try await begin("aaaaaaaaaa", in: store)

@@ -1,6 +1,7 @@
 import Ledger
 import Testing
 
+@testable import Engine
 @testable import Storage
 
 private let token = "b7c2a5f0-1d3e-4c8a-9f60-1234567890ab"
@@ -60,7 +61,7 @@ extension Database {
             #expect(try await store.named(lower, after: last) == [])
             let end = now + .days(30)
             _ = try await store.transaction {
-                try $0.purchaseEvents.emitTransitions(
+                try PurchaseEvents($0).emitTransitions(
                     of: app, dueBy: end + .seconds(60), limit: 100)
             }
             let ends = ["1 access_unconfirmed", "3 access_unconfirmed"]
@@ -77,15 +78,15 @@ extension Database {
         try await driver.withStore(rules: rules) { store in
             try await store.hear(1, month(1, naming: token))
             try await store.transaction { tx in
-                _ = try tx.identity.customer(upper, in: app, at: now)
-                try tx.ownership.link(bought(1), to: upper, by: .token, in: app, at: now)
+                _ = try IdentityUpdates(tx).customer(upper, in: app, at: now)
+                try OwnershipUpdates(tx).link(bought(1), to: upper, by: .token, in: app, at: now)
             }
             #expect(try await store.named(upper) == ["1 purchased"])
             // The id in lower case is another customer.
             #expect(try await store.named(lower) == [])
             try await store.transaction { tx in
                 let person = try #require(try tx.customers.find(known: upper, in: app))
-                try tx.erasure.erase(
+                try CustomerErasure(tx).erase(
                     person, names: [upper: "erased_1"], hashes: [hash(upper)], in: app, at: now)
             }
             for id in [lower, upper] { #expect(try await store.named(id) == []) }

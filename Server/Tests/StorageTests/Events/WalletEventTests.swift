@@ -1,6 +1,7 @@
 import Ledger
 import Testing
 
+@testable import Engine
 @testable import Storage
 
 private let token = "b7c2a5f0-1d3e-4c8a-9f60-1234567890ab"
@@ -51,7 +52,7 @@ extension Database {
                 .debit, id: BookingID(rawValue: "d\(amount)"), currency: "gems", amount: amount,
                 reason: "an oak", at: now + .seconds(1))
             let kept = StoredBooking(debit, of: customer, in: .production, balance: balance)
-            try tx.walletUpdates.book(kept, key: key, in: app, at: now + .seconds(1))
+            try WalletUpdates(tx).book(kept, key: key, in: app, at: now + .seconds(1))
         }
     }
 
@@ -59,8 +60,9 @@ extension Database {
         _ number: Int, to customer: CustomerID, by evidence: OwnershipClaim.Evidence = .device
     ) async throws {
         try await transaction { tx in
-            _ = try tx.identity.customer(customer, in: app, at: now)
-            try tx.ownership.link(packID(number), to: customer, by: evidence, in: app, at: now)
+            _ = try IdentityUpdates(tx).customer(customer, in: app, at: now)
+            try OwnershipUpdates(tx).link(
+                packID(number), to: customer, by: evidence, in: app, at: now)
         }
     }
 
@@ -146,12 +148,12 @@ extension Database {
     ) async throws {
         try await driver.withStore(rules: rules) { store in
             try await store.transaction { tx in
-                _ = try tx.identity.customer(tokenID, in: app, at: now)
+                _ = try IdentityUpdates(tx).customer(tokenID, in: app, at: now)
                 let facts = [
                     pack(1, token: token), pack(2, quantity: 2, token: token),
                     pack(1, refundedAt: now + .days(1), token: token), pack(3),
                 ]
-                _ = try tx.recorder.record(
+                _ = try DocumentRecorder(tx).record(
                     facts.enumerated().map {
                         DocumentWithFacts(document(UInt8($0.offset)), [$0.element])
                     })
@@ -201,8 +203,8 @@ extension Database {
             try await store.hear(document(1), pack(1, token: token))
             try await store.hear(document(2), inSandbox(pack(2, token: token)))
             try await store.transaction { tx in
-                _ = try tx.identity.customer("anna", in: app, at: now)
-                try tx.identity.addID(tokenID, to: "anna", in: app, at: now)
+                _ = try IdentityUpdates(tx).customer("anna", in: app, at: now)
+                try IdentityUpdates(tx).addID(tokenID, to: "anna", in: app, at: now)
             }
             #expect(
                 try await store.told() == [
@@ -224,11 +226,11 @@ extension Database {
             }
             try await store.spend(30, leaving: 170)
             try await store.transaction { tx in
-                _ = try tx.identity.customer("ben", in: app, at: now)
-                let moved = try tx.ownership.move(
+                _ = try IdentityUpdates(tx).customer("ben", in: app, at: now)
+                let moved = try OwnershipUpdates(tx).move(
                     packID(1), to: "ben", by: .support, in: app, at: now)
-                try tx.ownership.undo(moved, in: app, at: now)
-                try tx.ownership.unlink(packID(2), in: app, at: now)
+                try OwnershipUpdates(tx).undo(moved, in: app, at: now)
+                try OwnershipUpdates(tx).unlink(packID(2), in: app, at: now)
             }
             #expect(
                 try await store.told().suffix(5) == [
@@ -256,10 +258,11 @@ extension Database {
             let other = inSandbox(pack(3))
             try await store.hear(document(3), other)
             try await store.transaction {
-                try $0.ownership.link(other.purchase, to: "phone", by: .device, in: app, at: now)
+                try OwnershipUpdates($0).link(
+                    other.purchase, to: "phone", by: .device, in: app, at: now)
             }
             try await store.transaction {
-                try $0.identity.merge("phone", into: "anna", in: app, at: now)
+                try IdentityUpdates($0).merge("phone", into: "anna", in: app, at: now)
             }
             let last = try #require(try await store.walletEvents().last?.entry)
             #expect(
@@ -280,10 +283,11 @@ extension Database {
             try await store.hear(document(1), pack)
             try await store.transaction { tx in
                 for name: CustomerID in ["anna", "phone"] {
-                    _ = try tx.identity.customer(name, in: app, at: now)
+                    _ = try IdentityUpdates(tx).customer(name, in: app, at: now)
                 }
-                try tx.ownership.link(pack.purchase, to: "phone", by: .device, in: app, at: now)
-                try tx.identity.merge("phone", into: "anna", in: app, at: now)
+                try OwnershipUpdates(tx).link(
+                    pack.purchase, to: "phone", by: .device, in: app, at: now)
+                try IdentityUpdates(tx).merge("phone", into: "anna", in: app, at: now)
             }
             #expect(try await store.told().last == "anna wallet_adjusted 100: 0 → 100")
             try await store.expectWholeLog()
@@ -298,7 +302,7 @@ extension Database {
             try await store.spend(30, leaving: 70, by: tokenID, key: "anna's order")
             try await store.transaction { tx in
                 let person = try #require(try tx.customers.find(known: tokenID, in: app))
-                try tx.erasure.erase(
+                try CustomerErasure(tx).erase(
                     person, names: [tokenID: "erased_1"], hashes: [GemPack.hash(tokenID)], in: app,
                     at: now)
             }
@@ -309,7 +313,9 @@ extension Database {
             // The customer returns. Packs that name the old account token do not belong to the
             // customer.
             let count = try await store.walletEvents().count
-            _ = try await store.transaction { try $0.identity.customer(tokenID, in: app, at: now) }
+            _ = try await store.transaction {
+                try IdentityUpdates($0).customer(tokenID, in: app, at: now)
+            }
             try await store.hear(document(2), pack(2, token: token))
             #expect(try await store.walletEvents().count == count)
             try await store.expectWholeLog()
@@ -358,7 +364,7 @@ extension Database {
             try await later.transaction { tx in
                 try tx.rebuild.begin()
                 try tx.rebuild.add([pack(1)], from: document(1))
-                try tx.rebuild.swapRebuilt(at: now)
+                try RebuildUpdates(tx).swapRebuilt(at: now)
             }
             #expect(try await later.told("coins").last == "anna wallet_adjusted 1: 5 → 6")
             #expect(try await later.walletEvents().last?.entry.cause == .rebuild)

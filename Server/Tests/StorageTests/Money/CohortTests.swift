@@ -3,6 +3,7 @@ import Ledger
 import Reports
 import Testing
 
+@testable import Engine
 @testable import Storage
 
 /// Cohorts: subscriptions by the day of their first payment.
@@ -107,7 +108,7 @@ extension Database {
     fileprivate func record(_ next: (document: StoredDocument, facts: [Fact])) async throws {
         try await transaction { tx in
             guard try tx.documents.insert(next.document) else { return }
-            try tx.recorder.project(next.facts, from: next.document)
+            try DocumentRecorder(tx).project(next.facts, from: next.document)
         }
     }
 

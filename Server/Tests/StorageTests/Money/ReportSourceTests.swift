@@ -3,6 +3,7 @@ import Ledger
 import Reports
 import Testing
 
+@testable import Engine
 @testable import Storage
 
 /// The list of sources behind a number of a report, page by page.
@@ -22,7 +23,7 @@ import Testing
                 let (document, facts) = sales.next()
                 try await store.transaction { tx in
                     guard try tx.documents.insert(document) else { return }
-                    try tx.recorder.project(facts, from: document)
+                    try DocumentRecorder(tx).project(facts, from: document)
                 }
             }
             let filter = MovementFilter(
@@ -70,10 +71,10 @@ import Testing
         try await driver.withStore { store in
             try await store.transaction { tx in
                 try tx.money.beginFill(of: app)
-                while try tx.money.continueFill(of: app, at: now) > 0 {}
+                while try MoneyUpdates(tx).continueFill(of: app, at: now) > 0 {}
                 let document = document(1, signedAt: now + .days(20))
                 #expect(try tx.documents.insert(document))
-                try tx.recorder.project(
+                try DocumentRecorder(tx).project(
                     payments.map {
                         Fact(about: purchase, attestedAt: now + .days(20), .payment($0))
                     }, from: document)

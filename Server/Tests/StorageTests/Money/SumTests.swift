@@ -3,6 +3,7 @@ import Ledger
 import Reports
 import Testing
 
+@testable import Engine
 @testable import Storage
 
 /// Compares reports from stored sums with the same reports from the movements.
@@ -52,10 +53,12 @@ import Testing
             let moved = store.replacing(
                 DatabaseRules(money: [app: MoneyRules(clock: tokyo)]))
             try await moved.transaction { try $0.money.beginFill(of: app) }
-            _ = try await moved.transaction { try $0.money.continueFill(of: app, at: now) }
+            _ = try await moved.transaction { try MoneyUpdates($0).continueFill(of: app, at: now) }
             _ = try await moved.addUpMoney(of: app, changes: 5)
             for _ in 0..<20 { try await moved.record(sales.next()) }
-            while try await moved.transaction({ try $0.money.continueFill(of: app, at: now) }) > 0 {
+            while try await moved.transaction({
+                try MoneyUpdates($0).continueFill(of: app, at: now)
+            }) > 0 {
             }
             _ = try await moved.addUpMoney(of: app, changes: 5)
             #expect(try await moved.read { try $0.money.isComplete(of: app) })
@@ -148,14 +151,14 @@ extension Database {
     /// Derives movements and sums, as a server does when it starts.
     fileprivate func deriveMoney() async throws {
         try await transaction { try $0.money.beginFill(of: app) }
-        while try await transaction({ try $0.money.continueFill(of: app, at: now) }) > 0 {}
+        while try await transaction({ try MoneyUpdates($0).continueFill(of: app, at: now) }) > 0 {}
         while try await addUpMoney(of: app) > 0 {}
     }
 
     fileprivate func record(_ next: (document: StoredDocument, facts: [Fact])) async throws {
         try await transaction { tx in
             guard try tx.documents.insert(next.document) else { return }
-            try tx.recorder.project(next.facts, from: next.document)
+            try DocumentRecorder(tx).project(next.facts, from: next.document)
         }
     }
 

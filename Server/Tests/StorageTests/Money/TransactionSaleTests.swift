@@ -1,6 +1,7 @@
 import Ledger
 import Testing
 
+@testable import Engine
 @testable import Storage
 
 /// Finds the refunds caused by upgrades, which the App Store's event reports leave out.
@@ -39,13 +40,13 @@ import Testing
         try await Driver.sqliteMemory.withStore { store in
             try await store.transaction { tx in
                 try tx.money.beginFill(of: app)
-                while try tx.money.continueFill(of: app, at: now) > 0 {}
+                while try MoneyUpdates(tx).continueFill(of: app, at: now) > 0 {}
                 let document = document(1, signedAt: now + .days(60))
                 #expect(try tx.documents.insert(document))
                 let facts = payments.map {
                     Fact(about: purchase, attestedAt: now + .days(60), .payment($0))
                 }
-                try tx.recorder.project(facts, from: document)
+                try DocumentRecorder(tx).project(facts, from: document)
             }
             let sales = try await store.read {
                 try $0.appleReports.transactionSales(of: app, in: moment..<moment + .days(60))

@@ -5,6 +5,7 @@ import PostgresCluster
 import Storage
 import Testing
 
+@testable import Engine
 @testable import StoragePostgres
 
 @Suite struct PostgresDatabaseTests {
@@ -56,7 +57,7 @@ import Testing
                     let server = servers[number % 2]
                     group.addTask {
                         _ = try await server.transaction {
-                            try $0.identity.customer("anna", in: app, at: now)
+                            try IdentityUpdates($0).customer("anna", in: app, at: now)
                         }
                     }
                 }
@@ -71,7 +72,7 @@ import Testing
         try await withServers { servers, _ in
             try await servers[0].transaction { tx in
                 for id: CustomerID in ["anna", "ben"] {
-                    _ = try tx.identity.customer(id, in: app, at: now)
+                    _ = try IdentityUpdates(tx).customer(id, in: app, at: now)
                 }
             }
             let runs = Tally()

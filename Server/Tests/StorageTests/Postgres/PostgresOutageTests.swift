@@ -6,6 +6,7 @@ import Storage
 import Synchronization
 import Testing
 
+@testable import Engine
 @testable import StoragePostgres
 
 /// The server or the connection to it fails at the worst moments.
@@ -28,7 +29,8 @@ import Testing
                     let id = try connection.number("SELECT pg_backend_pid()")
                     try Administration.run("SELECT pg_terminate_backend(\(id))", at: url)
                 }
-                try DatabaseSession(connection).recorder.project([fact("t1")], from: document(1))
+                try DocumentRecorder(DatabaseSession(connection)).project(
+                    [fact("t1")], from: document(1))
                 return added
             }
             #expect(isNew && runs.load(ordering: .relaxed) == 2)

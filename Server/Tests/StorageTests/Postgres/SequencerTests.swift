@@ -5,6 +5,7 @@ import PostgresCluster
 import StoragePostgres
 import Testing
 
+@testable import Engine
 @testable import Storage
 
 /// Stops a transaction between its last statement and its commit.
@@ -105,7 +106,7 @@ private final class LostConnection: Connection {
             try await servers[0].keep(9, about: PurchaseID("9", in: .production))
             let gate = Gate()
             async let slow: Void = servers[0].transaction { tx in
-                _ = try tx.recorder.record(DocumentWithFacts(document(1), [fact("1000")]))
+                _ = try DocumentRecorder(tx).record(DocumentWithFacts(document(1), [fact("1000")]))
                 try gate.pass()
             }
             try await gate.waitForArrival()
@@ -229,7 +230,7 @@ private final class LostConnection: Connection {
     {
         try await Driver.withServers { servers in
             _ = try await servers[0].transaction {
-                try $0.identity.customer("anna", in: app, at: now)
+                try IdentityUpdates($0).customer("anna", in: app, at: now)
             }
             let gate = Gate()
             let runs = Tally()
@@ -241,7 +242,7 @@ private final class LostConnection: Connection {
             }
             try await gate.waitForArrival()
             _ = try await servers[1].transaction { tx in
-                try tx.erasure.erase(
+                try CustomerErasure(tx).erase(
                     StoredCustomer(customer: "anna", ids: ["anna"]), names: ["anna": "erased_1"],
                     hashes: [Array(repeating: 1, count: 32)], in: app, at: now)
             }

@@ -6,6 +6,7 @@ import StoragePostgres
 import Synchronization
 import Testing
 
+@testable import Engine
 @testable import Storage
 
 private let token = "b7c2a5f0-1d3e-4c8a-9f60-1234567890ab"
@@ -204,14 +205,14 @@ private final class NotedDriver: DatabaseDriver {
         try await withScene { scene in
             _ = try await scene.servers[0].record(notification(1, about: purchase))
             try await scene.servers[0].transaction { tx in
-                _ = try tx.identity.customer("anna", in: app, at: now)
+                _ = try IdentityUpdates(tx).customer("anna", in: app, at: now)
             }
             try await scene.holding(
                 "links",
                 [
                     {
                         try await scene.servers[0].transaction { tx in
-                            try tx.ownership.link(
+                            try OwnershipUpdates(tx).link(
                                 purchase, to: "anna", by: .device, in: app, at: now)
                         }
                     },
@@ -230,7 +231,7 @@ private final class NotedDriver: DatabaseDriver {
         try await withScene { scene in
             let id = CustomerID(rawValue: token)
             try await scene.servers[0].transaction { tx in
-                _ = try tx.identity.customer(id, in: app, at: now)
+                _ = try IdentityUpdates(tx).customer(id, in: app, at: now)
             }
             try await scene.holding(
                 "money_subscriptions",
@@ -239,7 +240,7 @@ private final class NotedDriver: DatabaseDriver {
                     {
                         try await scene.servers[1].transactionWithoutRecordings { tx in
                             let person = try #require(try tx.customers.find(known: id, in: app))
-                            try tx.erasure.erase(
+                            try CustomerErasure(tx).erase(
                                 person, names: [id: "erased_1"], hashes: [hash(id)], in: app,
                                 at: now)
                         }

@@ -4,6 +4,7 @@ import PostgresCluster
 import StoragePostgres
 import Testing
 
+@testable import Engine
 @testable import Storage
 
 /// PostgreSQL has no statistics about the tables of a new database.
@@ -59,10 +60,11 @@ extension Database {
                 let purchase = PurchaseID(id, in: .production)
                 var document = document(0)
                 document.id = (0..<32).map { UInt8(truncatingIfNeeded: number >> ($0 % 4 * 8)) }
-                _ = try tx.recorder.record(DocumentWithFacts(document, [fact(id, about: purchase)]))
-                let customer = try tx.identity.customer(
+                _ = try DocumentRecorder(tx).record(
+                    DocumentWithFacts(document, [fact(id, about: purchase)]))
+                let customer = try IdentityUpdates(tx).customer(
                     CustomerID(rawValue: "c\(number)"), in: app, at: now)
-                try tx.ownership.link(
+                try OwnershipUpdates(tx).link(
                     purchase, to: customer.customer, by: .device, in: app, at: now)
             }
         }

@@ -1,6 +1,7 @@
 import Ledger
 import Testing
 
+@testable import Engine
 @testable import Storage
 
 /// Seat claims that are reported to the App Store.
@@ -21,7 +22,7 @@ import Testing
         in store: Database
     ) async throws {
         try await store.transaction { tx in
-            try tx.seatReports.complete(
+            try SeatUpdates(tx).complete(
                 leased, answer, trouble: nil, in: app, by: holder, nextComparison: now, at: now)
         }
     }
@@ -37,7 +38,7 @@ import Testing
         try await driver.withStore { store in
             let claim = SeatClaim(id: "a", customer: "ben", claimedAt: now)
             try await store.transaction { tx in
-                try tx.seats.insert(claim, on: purchase, in: app, at: now)
+                try SeatUpdates(tx).insert(claim, on: purchase, in: app, at: now)
                 try tx.seatReports.recordAsked(about: "a", in: app, at: now)
             }
             let first = try #require(try await Self.leased(by: "a", in: store).first)
@@ -47,7 +48,7 @@ import Testing
             #expect(try await Self.state(in: store) == .reported)
             #expect(try await Self.leased(by: "a", in: store) == [])
             try await store.transaction { tx in
-                try tx.seats.release([claim], on: purchase, because: .left, in: app, at: now)
+                try SeatUpdates(tx).release([claim], on: purchase, because: .left, in: app, at: now)
             }
             let third = try #require(try await Self.leased(by: "a", in: store).first)
             _ = try await Self.leased(by: "b", in: store)

@@ -286,7 +286,7 @@ extension WebhookStories {
                 NewDelivery(message: $0, sequence: 1, kind: "granted", stream: "anna", body: [1])
             }
             let lease = try await store.transaction { tx in
-                _ = try tx.identity.customer("anna", in: app, at: now)
+                _ = try IdentityUpdates(tx).customer("anna", in: app, at: now)
                 try tx.deliveries.add(deliveries, to: hook, of: app, at: now)
                 return try tx.deliveries.lease(
                     to: hook, of: app, dueBy: now, limit: 1, for: "me", lease: .seconds(60)

@@ -94,7 +94,7 @@ extension SumRows {
     }
 
     /// Computes all sums of an app again, in this transaction.
-    func rebuild(of app: AppID) throws(StorageFailure) {
+    package func rebuild(of app: AppID) throws(StorageFailure) {
         try begin(of: app)
         while try !hasSums(of: app) { _ = try addUpMoney(of: app, changes: Int.max) }
     }

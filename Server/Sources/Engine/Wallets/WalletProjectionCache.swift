@@ -1,14 +1,13 @@
 import Ledger
+import Storage
 
 /// A cache of the wallets that a transaction changes several times: each is read once, and then
 /// kept up to date with later writes.
 ///
 /// It knows only of documents recorded and purchases linked with it. After any other change of
 /// ownership, start with an empty cache.
-package struct WalletProjectionCache {
+struct WalletProjectionCache {
     private var projections: [Key: WalletProjection] = [:]
-
-    package init() {}
 
     struct Key: Hashable, Comparable {
         var app: AppID
@@ -31,7 +30,7 @@ package struct WalletProjectionCache {
     ) throws(StorageFailure) -> WalletProjection? {
         let key = Key(app: app, customer: customer, environment: environment)
         if let wallet = projections.removeValue(forKey: key) { return wallet }
-        return try tx.wallets.projection(of: customer, in: app, environment)
+        return try WalletUpdates(tx).projection(of: customer, in: app, environment)
     }
 
     mutating func checkIn(_ wallet: WalletProjection?, in app: AppID) {

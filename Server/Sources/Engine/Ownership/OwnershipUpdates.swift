@@ -1,12 +1,15 @@
 import Ledger
+import Storage
 
 /// Changes who owns, shares and may claim a purchase, and emits events.
-package struct OwnershipUpdates: RowGroup {
-    package let tx: DatabaseSession
+package struct OwnershipUpdates {
+    let tx: DatabaseSession
+
+    package init(_ tx: DatabaseSession) { self.tx = tx }
 
     /// The customer who benefits from a purchase: its owner, or the customer identified by its
     /// account token.
-    package func beneficiary(
+    func beneficiary(
         _ owner: CustomerID?, token: String?, in app: AppID
     ) throws(StorageFailure) -> CustomerID? {
         if let owner { return owner }
@@ -36,28 +39,21 @@ package struct OwnershipUpdates: RowGroup {
     ///   - named: the customer who had the purchase by its account token until now, for the event.
     ///     The caller emits that customer's own event.
     ///   - walletCache: the cached wallets, passed on from one call to the next.
-    package func link(
+    func link(
         _ purchase: PurchaseID, to customer: CustomerID, by evidence: Link.Evidence,
         document: PresentedDocument? = nil, from named: CustomerID? = nil, in app: AppID,
         at now: Instant,
         _ walletCache: inout WalletProjectionCache
     ) throws(StorageFailure) {
-        let former = try tx.wallets.customer(of: purchase, in: app)
+        let former = try WalletUpdates(tx).customer(of: purchase, in: app)
         try tx.shares.delete(in: purchase, of: customer, in: app)
-        try tx.seats.release(ofOwner: customer, on: purchase, in: app, at: now)
+        try SeatUpdates(tx).release(ofOwner: customer, on: purchase, in: app, at: now)
         if named != nil { try tx.seatInvitations.withdrawAll(of: purchase, in: app, at: now) }
-        try tx.purchaseEvents.emitOwnershipEvent(
+        try PurchaseEvents(tx).emitOwnershipEvent(
             of: purchase, is: customer, in: app, named == nil ? .linked : .moved, from: named,
             evidence: evidence, at: now)
-        try connection.run(
-            "INSERT INTO links (app, environment, purchase, customer, evidence, since_ms, "
-                + "document_signed_at_ms, is_confirmed) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)",
-            [
-                .text(app.rawValue), .text(purchase.environment.rawValue),
-                .text(purchase.original.rawValue), .text(customer.rawValue),
-                .text(evidence.rawValue), .integer(now.milliseconds),
-            ] + document.values)
-        try tx.walletUpdates.emitEvents(
+        try tx.links.insert(purchase, to: customer, by: evidence, document, in: app, at: now)
+        try WalletUpdates(tx).emitEvents(
             of: purchase, from: former, to: customer, in: app, at: now, &walletCache)
         try tx.inquiries.reschedule(about: [purchase], in: app, at: now)
     }
@@ -71,22 +67,20 @@ package struct OwnershipUpdates: RowGroup {
     /// - Parameter document: the document that the customer's device presents, if it has to be
     ///   remembered.
     /// - Returns: the transfer, which can be undone.
-    package func move(
+    func move(
         _ purchase: PurchaseID, to customer: CustomerID, by evidence: OwnershipClaim.Evidence,
         document: PresentedDocument? = nil, reason: String = "", in app: AppID, at now: Instant
     ) throws(StorageFailure) -> StoredTransfer {
         let former = try beneficiary(of: purchase, in: app)
         try relink(purchase, to: customer, by: evidence, document, in: app, at: now)
         return try tx.transfers.add(
-            StoredTransfer(
-                number: 0, purchase: purchase, kind: .moved, former: former,
-                customer: customer, evidence: evidence, reason: reason, at: now),
-            in: app)
+            .moved, of: purchase, from: former, to: customer,
+            by: evidence, reason: reason, in: app, at: now)
     }
 
     /// Undoes a transfer: the purchase returns to its former owner, with support as the evidence.
     /// The caller must have checked that the transfer is still in effect.
-    package func undo(
+    func undo(
         _ transfer: StoredTransfer, in app: AppID, at now: Instant
     ) throws(StorageFailure) {
         switch transfer.kind {
@@ -95,7 +89,7 @@ package struct OwnershipUpdates: RowGroup {
                 try relink(transfer.purchase, to: former, by: .support, in: app, at: now)
             } else {
                 try unlink(transfer.purchase, in: app, at: now)
-                try tx.purchaseEvents.emitToTokenOwner(
+                try PurchaseEvents(tx).emitToTokenOwner(
                     of: transfer.purchase, in: app, .moved, at: now)
             }
         case .shared:
@@ -107,9 +101,7 @@ package struct OwnershipUpdates: RowGroup {
             try tx.transfers.markSharesUndone(
                 of: transfer.purchase, with: transfer.customer, in: app, at: now)
         }
-        try connection.run(
-            "UPDATE transfers SET undone_at_ms = $1 WHERE app = $2 AND transfer = $3",
-            [.integer(now.milliseconds), .text(app.rawValue), .integer(transfer.number)])
+        try tx.transfers.markUndone(transfer, in: app, at: now)
     }
 
     /// Changes the owner of a purchase, and emits events to both customers.
@@ -121,10 +113,10 @@ package struct OwnershipUpdates: RowGroup {
             let holder = try beneficiary(of: purchase, in: app)
             let named = holder.flatMap { $0 == customer ? nil : $0 }
             if let named {
-                try tx.purchaseEvents.emitOwnershipEvent(
+                try PurchaseEvents(tx).emitOwnershipEvent(
                     of: purchase, is: named, in: app, .movedAway, from: customer, at: now)
             } else if holder == nil {
-                try tx.purchaseEvents.emitToTokenOwner(of: purchase, in: app, .movedAway, at: now)
+                try PurchaseEvents(tx).emitToTokenOwner(of: purchase, in: app, .movedAway, at: now)
             }
             var walletCache = WalletProjectionCache()
             return try link(
@@ -132,29 +124,23 @@ package struct OwnershipUpdates: RowGroup {
                 at: now, &walletCache)
         }
         try tx.shares.delete(in: purchase, of: customer, in: app)
-        try tx.seats.release(ofOwner: customer, on: purchase, in: app, at: now)
+        try SeatUpdates(tx).release(ofOwner: customer, on: purchase, in: app, at: now)
         try tx.seatInvitations.withdrawAll(of: purchase, in: app, at: now)
         // The block protected the former owner, not the next one.
         try unblock(purchase, of: former, in: app, at: now)
-        try tx.purchaseEvents.emitOwnershipEvent(
+        try PurchaseEvents(tx).emitOwnershipEvent(
             of: purchase, is: former, in: app, .movedAway, from: customer, at: now)
-        try tx.purchaseEvents.emitOwnershipEvent(
+        try PurchaseEvents(tx).emitOwnershipEvent(
             of: purchase, is: customer, in: app, .moved, from: former, evidence: evidence, at: now)
-        try connection.run(
-            "UPDATE links SET customer = $1, evidence = $2, since_ms = $3, "
-                + "document_signed_at_ms = $4, is_confirmed = $5 "
-                + "WHERE app = $6 AND environment = $7 AND purchase = $8",
-            [
-                .text(customer.rawValue), .text(evidence.rawValue), .integer(now.milliseconds),
-            ] + document.values + PurchaseRows.key(of: purchase, in: app))
-        try tx.walletUpdates.emitEvents(of: purchase, from: former, to: customer, in: app, at: now)
+        try tx.links.replace(purchase, to: customer, by: evidence, document, in: app, at: now)
+        try WalletUpdates(tx).emitEvents(of: purchase, from: former, to: customer, in: app, at: now)
         try tx.inquiries.reschedule(about: [purchase], in: app, at: now)
     }
 
     /// Confirms the present owner of a purchase, with support as the evidence, so that no policy
     /// moves it any more. Emits an event and records the confirmation. Idempotent: returns an
     /// earlier confirmation that has the same reason.
-    package func confirm(
+    func confirm(
         _ purchase: PurchaseID, of customer: CustomerID, reason: String, in app: AppID,
         at now: Instant
     ) throws(StorageFailure) -> StoredTransfer {
@@ -166,24 +152,18 @@ package struct OwnershipUpdates: RowGroup {
         if try tx.links.find(of: purchase, in: app) == nil {
             try link(purchase, to: customer, by: .support, in: app, at: now)
         } else {
-            try tx.purchaseEvents.emitOwnershipEvent(
+            try PurchaseEvents(tx).emitOwnershipEvent(
                 of: purchase, is: customer, in: app, .linked, evidence: .support, at: now)
         }
-        try connection.run(
-            "UPDATE links SET evidence = $1, since_ms = $2 "
-                + "WHERE app = $3 AND environment = $4 AND purchase = $5 AND evidence <> $1",
-            [.text(OwnershipClaim.Evidence.support.rawValue), .integer(now.milliseconds)]
-                + PurchaseRows.key(of: purchase, in: app))
+        try tx.links.confirm(purchase, in: app, at: now)
         return try tx.transfers.add(
-            StoredTransfer(
-                number: 0, purchase: purchase, kind: .moved, former: customer,
-                customer: customer, evidence: .support, reason: reason, at: now),
-            in: app)
+            .moved, of: purchase, from: customer, to: customer,
+            by: .support, reason: reason, in: app, at: now)
     }
 
     /// The customer who benefits from a purchase: its owner, or the customer identified by its
     /// account token.
-    package func beneficiary(
+    func beneficiary(
         of purchase: PurchaseID, in app: AppID
     ) throws(StorageFailure) -> CustomerID? {
         try beneficiary(
@@ -192,7 +172,7 @@ package struct OwnershipUpdates: RowGroup {
     }
 
     /// Unlinks a purchase from its owner, emits an event to them, and ends all shares of it.
-    package func unlink(
+    func unlink(
         _ purchase: PurchaseID, in app: AppID, at now: Instant
     ) throws(StorageFailure) {
         if let owner = try tx.links.find(of: purchase, in: app)?.customer {
@@ -200,8 +180,8 @@ package struct OwnershipUpdates: RowGroup {
             try revokeShares(of: purchase, in: app, at: now)
         }
         guard let owner = try deleteLink(of: purchase, in: app, at: now) else { return }
-        let named = try tx.wallets.customer(of: purchase, in: app)
-        try tx.walletUpdates.emitEvents(of: purchase, from: owner, to: named, in: app, at: now)
+        let named = try WalletUpdates(tx).customer(of: purchase, in: app)
+        try WalletUpdates(tx).emitEvents(of: purchase, from: owner, to: named, in: app, at: now)
     }
 
     /// Unlinks a purchase without updating wallets. Returns the former owner.
@@ -210,11 +190,9 @@ package struct OwnershipUpdates: RowGroup {
     ) throws(StorageFailure) -> CustomerID? {
         guard let owner = try tx.links.find(of: purchase, in: app)?.customer else { return nil }
         try tx.seatInvitations.withdrawAll(of: purchase, in: app, at: now)
-        try tx.purchaseEvents.emitOwnershipEvent(
+        try PurchaseEvents(tx).emitOwnershipEvent(
             of: purchase, is: owner, in: app, .unlinked, at: now)
-        try connection.run(
-            "DELETE FROM links WHERE app = $1 AND environment = $2 AND purchase = $3",
-            PurchaseRows.key(of: purchase, in: app))
+        try tx.links.delete(of: purchase, in: app)
         // The customer identified by the account token may have consented although the owner had
         // not.
         try tx.inquiries.reschedule(about: [purchase], in: app, at: now)
@@ -231,12 +209,9 @@ package struct OwnershipUpdates: RowGroup {
         at now: Instant
     ) throws(StorageFailure) -> Bool {
         guard try tx.links.block(of: purchase, in: app) == nil else { return false }
-        try tx.purchaseEvents.emitOwnershipEvent(
+        try PurchaseEvents(tx).emitOwnershipEvent(
             of: purchase, is: owner, in: app, .blocked, at: now)
-        try connection.run(
-            "INSERT INTO blocks (app, environment, purchase, reason, since_ms) "
-                + "VALUES ($1, $2, $3, $4, $5)",
-            PurchaseRows.key(of: purchase, in: app) + [.text(reason), .integer(now.milliseconds)])
+        try tx.links.insertBlock(of: purchase, reason: reason, in: app, at: now)
         return true
     }
 
@@ -247,7 +222,7 @@ package struct OwnershipUpdates: RowGroup {
         _ purchase: PurchaseID, of owner: CustomerID, in app: AppID, at now: Instant
     ) throws(StorageFailure) -> Bool {
         guard try tx.links.block(of: purchase, in: app) != nil else { return false }
-        try tx.purchaseEvents.emitOwnershipEvent(
+        try PurchaseEvents(tx).emitOwnershipEvent(
             of: purchase, is: owner, in: app, .unblocked, at: now)
         try tx.links.deleteBlock(of: purchase, in: app)
         return true

@@ -1,4 +1,5 @@
 import Ledger
+import Storage
 
 // A purchase without a link counts in the wallets of the customer whom its account token names. An
 // app can set another account later (Apple: "Set App Account Token"), and units that were spent by
@@ -20,9 +21,9 @@ extension WalletUpdates {
     ) throws(StorageFailure) -> CustomerID? {
         guard let rules = rules.wallets[app], let token = before.accountToken,
             token != after.accountToken, !rules.currencies(of: before).isEmpty,
-            let former = try tx.ownership.beneficiary(nil, token: token, in: app)
+            let former = try OwnershipUpdates(tx).beneficiary(nil, token: token, in: app)
         else { return nil }
-        let next = try tx.ownership.beneficiary(nil, token: after.accountToken, in: app)
+        let next = try OwnershipUpdates(tx).beneficiary(nil, token: after.accountToken, in: app)
         return next == former ? nil : former
     }
 
@@ -37,10 +38,11 @@ extension WalletUpdates {
         let named = try tx.accountTokens.timelines(known.ids, in: app, environment: environment)
             .filter { !rules.currencies(of: $0).isEmpty }
         guard !named.isEmpty,
-            let projection = try tx.wallets.projection(of: customer, in: app, environment)
+            let projection = try projection(of: customer, in: app, environment)
         else { return }
         for timeline in named where projection.hasSpent(of: timeline.purchase) {
-            try tx.ownership.link(timeline.purchase, to: customer, by: .token, in: app, at: now)
+            try OwnershipUpdates(tx).link(
+                timeline.purchase, to: customer, by: .token, in: app, at: now)
         }
     }
 
@@ -51,7 +53,7 @@ extension WalletUpdates {
     ) throws(StorageFailure) -> CustomerID? {
         let purchase = before.purchase
         guard let former = try formerBeneficiary(of: before, becoming: after, in: app),
-            let projection = try tx.wallets.projection(of: former, in: app, purchase.environment)
+            let projection = try projection(of: former, in: app, purchase.environment)
         else { return nil }
         return projection.hasSpent(of: purchase) ? former : nil
     }
@@ -59,7 +61,7 @@ extension WalletUpdates {
     /// Returns the customer who will keep a purchase once the documents of this timeline are
     /// recorded, or nil if it goes to the customer whom the documents name. The purchase must have
     /// no link.
-    package func formerSpender(
+    func formerSpender(
         of after: Timeline, in app: AppID
     ) throws(StorageFailure) -> CustomerID? {
         guard after.hasConsumables, rules.wallets[app] != nil,

@@ -1,76 +1,20 @@
 import Ledger
-
-/// The part of a purchase's state that its events are derived from.
-struct ReportedPurchase {
-    var app: AppID
-    var timeline: Timeline
-    /// The last reported state; nil if nothing was ever reported.
-    var reportedState: ReportedState? = nil
-    var customer: CustomerID? = nil
-
-    /// Turns changes into log entries, addressed to the customer if there is one.
-    fileprivate func entries(
-        _ changes: [Change], _ cause: EventEntry.Cause, knownAt: Instant
-    ) -> [EventEntry] {
-        changes.map { change in
-            EventEntry(
-                app: app, customer: customer, purchase: timeline.purchase, change: change,
-                knownAt: knownAt, cause: cause,
-                accountToken: customer == nil ? timeline.accountToken : nil)
-        }
-    }
-}
-
-extension ReportedPurchase {
-    /// Applies a new timeline, and returns the events to append.
-    mutating func apply(
-        _ later: Timeline, from cause: EventEntry.Cause, at now: Instant, _ rules: AccessRules
-    ) -> [EventEntry] {
-        var told = reportedState ?? ReportedState(nil, until: now)
-        let changes = told.changes(from: timeline, to: later, at: now, rules: rules)
-        self.reportedState = told
-        timeline = later
-        return entries(changes, cause, knownAt: now)
-    }
-
-    /// Advances to a later time, and returns the events to append.
-    mutating func advance(until now: Instant, _ rules: AccessRules) -> [EventEntry] {
-        guard var reportedState else { return [] }
-        let changes = reportedState.transitions(of: timeline, upTo: now, rules: rules)
-        self.reportedState = reportedState
-        return entries(changes, .time, knownAt: now)
-    }
-
-    /// The next time at which the reported state changes with time alone.
-    func nextTransitionAt(_ rules: AccessRules) -> Instant? {
-        reportedState.flatMap { timeline.nextTransition(after: $0, rules: rules) }
-    }
-}
+import Storage
 
 /// Emits the events of purchases: those caused by time, by a change of ownership, and others.
-package struct PurchaseEvents: RowGroup {
-    package let tx: DatabaseSession
+struct PurchaseEvents {
+    let tx: DatabaseSession
+
+    init(_ tx: DatabaseSession) { self.tx = tx }
 
     /// Appends the events that time alone has caused for purchases of an app, the longest overdue
     /// first. Returns how many purchases were due. Idempotent, and safe for several servers at
     /// once: each skips the rows that another has locked.
-    package func emitTransitions(
+    func emitTransitions(
         of app: AppID, dueBy now: Instant, limit: Int
     ) throws(StorageFailure) -> Int {
-        let purchases = try connection.rows(
-            Self.selectDueTransitions(dialect),
-            [.text(app.rawValue), .integer(now.milliseconds), .integer(Int64(limit))]
-        ) { row throws(StorageFailure) in
-            try PurchaseRows.reportedPurchase(try row.purchase(), in: app, &row)
-        }
+        let purchases = try tx.purchases.dueTransitions(of: app, dueBy: now, limit: limit)
         return try emitTransitions(of: purchases, upTo: now).count
-    }
-
-    static func selectDueTransitions(_ dialect: Dialect) -> String {
-        "SELECT purchases.environment, purchases.purchase, \(PurchaseRows.reportedColumns) "
-            + "FROM \(PurchaseRows.purchasesWithOwners) WHERE purchases.app = $1 "
-            + "AND purchases.next_change_at_ms <= $2 ORDER BY purchases.next_change_at_ms LIMIT $3 "
-            + dialect.skippingLockedRows(of: "purchases")
     }
 
     /// Appends the time-based events of one purchase up to a time.
@@ -88,19 +32,10 @@ package struct PurchaseEvents: RowGroup {
         var purchases = purchases
         var entries: [EventEntry] = []
         for index in purchases.indices {
-            entries += purchases[index].advance(
-                until: now, tx.purchases.accessRules(of: purchases[index].app))
+            entries += Self.advance(
+                &purchases[index], until: now, tx.rules.access(of: purchases[index].app))
         }
-        try connection.runEach(
-            "UPDATE purchases SET reported_state = $1, next_change_at_ms = $2 "
-                + "WHERE app = $3 AND environment = $4 AND purchase = $5",
-            purchases.map {
-                [
-                    $0.reportedState.map { .bytes($0.stored) } ?? .null,
-                    .integer(
-                        $0.nextTransitionAt(tx.purchases.accessRules(of: $0.app))?.milliseconds),
-                ] + PurchaseRows.key(of: $0.timeline.purchase, in: $0.app)
-            })
+        try tx.purchases.saveReportedStates(of: purchases)
         try tx.money.upsertSubscriptions(purchases)
         try tx.events.append(entries)
         return purchases
@@ -201,6 +136,44 @@ package struct PurchaseEvents: RowGroup {
                 at: now)
         }
     }
+}
 
-    // MARK: - Unknown tokens
+// MARK: - Which events follow
+
+extension PurchaseEvents {
+    /// Applies a new timeline to a purchase, and returns the events to append.
+    static func apply(
+        _ later: Timeline, to purchase: inout ReportedPurchase, from cause: EventEntry.Cause,
+        at now: Instant, _ rules: AccessRules
+    ) -> [EventEntry] {
+        var told = purchase.reportedState ?? ReportedState(nil, until: now)
+        let changes = told.changes(from: purchase.timeline, to: later, at: now, rules: rules)
+        purchase.reportedState = told
+        purchase.timeline = later
+        return entries(changes, of: purchase, cause, knownAt: now)
+    }
+
+    /// Advances a purchase to a later time, and returns the events to append.
+    private static func advance(
+        _ purchase: inout ReportedPurchase, until now: Instant, _ rules: AccessRules
+    ) -> [EventEntry] {
+        guard var reportedState = purchase.reportedState else { return [] }
+        let changes = reportedState.transitions(of: purchase.timeline, upTo: now, rules: rules)
+        purchase.reportedState = reportedState
+        return entries(changes, of: purchase, .time, knownAt: now)
+    }
+
+    /// Turns changes into log entries, addressed to the owner if there is one.
+    private static func entries(
+        _ changes: [Change], of purchase: ReportedPurchase, _ cause: EventEntry.Cause,
+        knownAt: Instant
+    ) -> [EventEntry] {
+        changes.map { change in
+            EventEntry(
+                app: purchase.app, customer: purchase.customer,
+                purchase: purchase.timeline.purchase, change: change, knownAt: knownAt,
+                cause: cause,
+                accountToken: purchase.customer == nil ? purchase.timeline.accountToken : nil)
+        }
+    }
 }

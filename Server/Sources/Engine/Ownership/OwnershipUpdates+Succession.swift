@@ -1,16 +1,5 @@
 import Ledger
-
-/// A purchase that continues another one: the App Store has closed a chain of renewals, and has
-/// opened a new one with an id of its own (Apple: `previousOriginalTransactionId`).
-package struct Succession: Hashable, Sendable {
-    package var from: PurchaseID
-    package var to: PurchaseID
-
-    package init(from: PurchaseID, to: PurchaseID) {
-        self.from = from
-        self.to = to
-    }
-}
+import Storage
 
 extension OwnershipUpdates {
     /// Moves the members of a group, and the invited people, to the purchase that continues it.
@@ -20,27 +9,11 @@ extension OwnershipUpdates {
         let (old, new) = (succession.from, succession.to)
         let claims = try tx.seatClaims.openClaims(on: old, in: app)
         let there = Set(try tx.seatClaims.openClaims(on: new, in: app).map(\.customer))
-        try tx.seats.release(
+        try SeatUpdates(tx).release(
             claims.filter { there.contains($0.customer) }, on: old, because: .joined, in: app,
             at: now)
-        let (place, former) = (
-            [Value.text(new.original.rawValue), .text(new.environment.rawValue)],
-            [
-                Value.text(app.rawValue), .text(old.environment.rawValue),
-                .text(old.original.rawValue),
-            ]
-        )
-        try connection.run(
-            "UPDATE seat_invitations SET purchase = $1, environment = $2 "
-                + "WHERE app = $3 AND environment = $4 AND purchase = $5", place + former)
-        // The App Store has claims on the earlier purchase. The claims on this one are reported to
-        // it.
-        try connection.run(
-            "UPDATE seat_claims SET purchase = $1, environment = $2, apple_state = 'due', "
-                + "apple_claim = NULL, apple_asked_at_ms = NULL, apple_since_ms = $3, "
-                + "due_at_ms = $4, attempts = 0, lease_until_ms = 0, lease_holder = NULL "
-                + "WHERE app = $5 AND environment = $6 AND purchase = $7 AND ended_at_ms IS NULL",
-            place + [.integer(now.milliseconds), .integer(now.milliseconds)] + former)
+        try tx.seatInvitations.move(by: succession, in: app)
+        try tx.seatClaims.moveOpen(by: succession, in: app, at: now)
         guard !claims.isEmpty else { return }
         try tx.purchases.touch([old, new], in: app)
     }

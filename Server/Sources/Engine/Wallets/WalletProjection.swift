@@ -1,4 +1,5 @@
 import Ledger
+import Storage
 
 /// The wallets of a customer in one environment, computed from purchases and bookings, together
 /// with the last reported balances.
@@ -32,11 +33,12 @@ struct WalletProjection {
 
     init(
         of customer: CustomerID, in app: AppID, _ environment: Environment, _ rules: WalletRules,
-        _ timelines: [Timeline], _ bookings: [CurrencyID: [Booking]], told: [CurrencyID: Int64]
+        _ contents: WalletContents
     ) {
         (self.customer, self.app, self.environment) = (customer, app, environment)
-        (self.rules, self.bookings, self.reportedBalances) = (rules, bookings, told)
-        for timeline in timelines where self.timelines[timeline.purchase] == nil {
+        (self.rules, bookings) = (rules, contents.bookings)
+        reportedBalances = contents.reportedBalances
+        for timeline in contents.timelines where self.timelines[timeline.purchase] == nil {
             setTimeline(timeline, of: timeline.purchase)
         }
     }
@@ -50,10 +52,6 @@ struct WalletProjection {
         var other: CustomerID? = nil
         /// The causes of individual refunds, by transaction.
         var refunds: [TransactionID: EventEntry.Cause] = [:]
-    }
-
-    func balance(of currency: CurrencyID) -> Int64 {
-        cache[currency]?.balance ?? makeWallet(currency).balance
     }
 
     /// Returns whether any part of a purchase's credits was spent. Ignores a refund of the purchase

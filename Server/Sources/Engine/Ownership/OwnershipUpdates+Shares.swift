@@ -1,11 +1,12 @@
 import Ledger
+import Storage
 
 extension OwnershipUpdates {
     /// Shares a purchase with a customer, and emits an event. Replaces an existing share of the
     /// customer.
     ///
     /// - Parameter document: the document that the customer's device presents.
-    package func share(
+    func share(
         _ purchase: PurchaseID, with customer: CustomerID, document: PresentedDocument? = nil,
         in app: AppID, at now: Instant
     ) throws(StorageFailure) {
@@ -14,16 +15,14 @@ extension OwnershipUpdates {
         try beginShare(
             of: purchase, with: customer, from: owner, document: document, in: app, at: now)
         _ = try tx.transfers.add(
-            StoredTransfer(
-                number: 0, purchase: purchase, kind: .shared, former: owner,
-                customer: customer, evidence: .device, reason: "", at: now),
-            in: app)
+            .shared, of: purchase, from: owner, to: customer,
+            by: .device, reason: "", in: app, at: now)
     }
 
     /// Restores the share that a customer had before the purchase was moved to them, if they had
     /// one, under the transfer that granted it, so that it can be undone as before. Call it after
     /// undoing the move.
-    package func restoreShare(
+    func restoreShare(
         _ move: StoredTransfer, in app: AppID, at now: Instant
     ) throws(StorageFailure) {
         // A purchase without an owner had no shares.
@@ -45,14 +44,9 @@ extension OwnershipUpdates {
         of purchase: PurchaseID, with customer: CustomerID, from owner: CustomerID?,
         document: PresentedDocument?, in app: AppID, at now: Instant
     ) throws(StorageFailure) {
-        try tx.purchaseEvents.emitOwnershipEvent(
+        try PurchaseEvents(tx).emitOwnershipEvent(
             of: purchase, is: customer, in: app, .shared, from: owner, at: now)
-        try connection.run(
-            "INSERT INTO shares (app, environment, purchase, customer, since_ms, "
-                + "document_signed_at_ms, is_confirmed) VALUES ($1, $2, $3, $4, $5, $6, $7)",
-            PurchaseRows.key(of: purchase, in: app) + [
-                .text(customer.rawValue), .integer(now.milliseconds),
-            ] + document.values)
+        try tx.shares.insert(in: purchase, of: customer, document, in: app, at: now)
     }
 
     /// Ends all shares of a purchase that loses its owner because support has undone its transfer.
@@ -73,12 +67,12 @@ extension OwnershipUpdates {
     /// Ends a customer's share of a purchase, and emits an event. They may share it again later,
     /// unless ``TransferRows/markSharesUndone(of:with:in:at:)`` records a decision by support.
     /// Idempotent.
-    package func revokeShare(
+    func revokeShare(
         of purchase: PurchaseID, with customer: CustomerID, from owner: CustomerID?, in app: AppID,
         at now: Instant
     ) throws(StorageFailure) {
         guard try tx.shares.exists(in: purchase, customer, in: app) else { return }
-        try tx.purchaseEvents.emitOwnershipEvent(
+        try PurchaseEvents(tx).emitOwnershipEvent(
             of: purchase, is: customer, in: app, .shareEnded, from: owner, at: now)
         try tx.shares.delete(in: purchase, of: customer, in: app)
     }

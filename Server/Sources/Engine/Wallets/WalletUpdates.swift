@@ -1,15 +1,20 @@
 import Ledger
+import Storage
 
 /// Books debits and credits, links spent purchases to the customer who spent them, and emits
 /// events.
-package struct WalletUpdates: RowGroup {
-    package let tx: DatabaseSession
+struct WalletUpdates {
+    let tx: DatabaseSession
+
+    init(_ tx: DatabaseSession) { self.tx = tx }
+
+    var rules: DatabaseRules { tx.rules }
 
     /// Records a debit or a credit by hand of a known customer, emits an event, and links the
     /// purchases that were spent to the customer. Not idempotent: check first whether it exists.
     ///
     /// - Parameter key: the idempotency key of the request.
-    package func book(
+    func book(
         _ kept: StoredBooking, key: String?, in app: AppID, at now: Instant
     ) throws(StorageFailure) {
         try tx.bookings.insert(kept, in: app)
@@ -60,7 +65,7 @@ package struct WalletUpdates: RowGroup {
             if other == nil { try setCauses(of: known.timeline, in: app, &telling) }
             entries += wallet.apply(known.timeline, of: purchase, telling)
         }
-        try tx.wallets.save(wallet, in: app)
+        try save(wallet, in: app)
         walletCache.checkIn(wallet, in: app)
         try tx.events.append(entries)
     }
@@ -97,7 +102,7 @@ package struct WalletUpdates: RowGroup {
                 WalletProjection.EventContext(
                     cause: .request, at: now, condition: known.reportedState?.status,
                     other: customer))
-            try tx.wallets.save(wallet, in: app)
+            try save(wallet, in: app)
             walletCache.checkIn(wallet, in: app)
             try tx.events.append(entries)
         }
@@ -130,13 +135,13 @@ package struct WalletUpdates: RowGroup {
         other: CustomerID? = nil, at now: Instant
     ) throws(StorageFailure) {
         for environment in Environment.allCases {
-            guard var wallet = try tx.wallets.projection(of: customer, in: app, environment) else {
+            guard var wallet = try projection(of: customer, in: app, environment) else {
                 return
             }
             let entries = wallet.adjustments(
                 WalletProjection.EventContext(cause: cause, at: now, other: other))
             guard !entries.isEmpty else { continue }
-            try tx.wallets.save(wallet, in: app)
+            try save(wallet, in: app)
             try tx.events.append(entries)
         }
     }
@@ -146,7 +151,7 @@ package struct WalletUpdates: RowGroup {
     private func setCauses(
         of timeline: Timeline, in app: AppID, _ telling: inout WalletProjection.EventContext
     ) throws(StorageFailure) {
-        if let document = try document(attesting: timeline.purchase, in: app) {
+        if let document = try tx.facts.firstDocument(about: timeline.purchase, in: app) {
             telling.cause = .document(document)
         }
         let refunded = timeline.periods.map(\.payment).filter { $0.revocation != nil }
@@ -160,14 +165,35 @@ package struct WalletUpdates: RowGroup {
         }
     }
 
-    private func document(
-        attesting purchase: PurchaseID, in app: AppID
-    ) throws(StorageFailure) -> [UInt8]? {
-        try connection.firstRow(
-            "SELECT document FROM facts WHERE app = $1 AND environment = $2 AND purchase = $3 "
-                + "ORDER BY attested_at_ms, subject, document LIMIT 1",
-            PurchaseRows.key(of: purchase, in: app)
-        ) { row throws(StorageFailure) in try row.bytes() }
+    // MARK: - Wallets
+
+    /// The customer in whose wallets a purchase counts, according to the stored rows. Returns nil
+    /// if the app has no wallets.
+    func customer(
+        of purchase: PurchaseID, in app: AppID
+    ) throws(StorageFailure) -> CustomerID? {
+        guard rules.wallets[app] != nil, let known = try tx.purchases.reported(purchase, in: app)
+        else {
+            return nil
+        }
+        return try OwnershipUpdates(tx).beneficiary(
+            known.customer, token: known.timeline.accountToken, in: app)
+    }
+
+    /// Computes a customer's wallets from the stored rows. Returns nil if the app has no wallets.
+    func projection(
+        of customer: CustomerID, in app: AppID, _ environment: Environment
+    ) throws(StorageFailure) -> WalletProjection? {
+        guard let rules = rules.wallets[app] else { return nil }
+        let contents = try tx.wallets.contents(
+            of: customer, in: app, environment, rules.allCurrencies)
+        return WalletProjection(of: customer, in: app, environment, rules, contents)
+    }
+
+    /// Saves the last reported balances of a customer's wallets.
+    func save(_ wallet: WalletProjection, in app: AppID) throws(StorageFailure) {
+        try tx.wallets.save(
+            wallet.reportedBalances, of: wallet.customer, in: app, wallet.environment)
     }
 }
 

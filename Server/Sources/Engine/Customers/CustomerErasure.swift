@@ -1,8 +1,11 @@
 import Ledger
+import Storage
 
 /// Erases customers, and keeps consumables that they used up under a pseudonym.
-package struct CustomerErasure: RowGroup {
-    package let tx: DatabaseSession
+struct CustomerErasure {
+    let tx: DatabaseSession
+
+    init(_ tx: DatabaseSession) { self.tx = tx }
 
     /// Erases a customer, in ``Database/transactionWithoutRecordings(_:)``: deletes their ids,
     /// links, blocks, shares, grants, transfers and consent.
@@ -21,7 +24,7 @@ package struct CustomerErasure: RowGroup {
     ///   - hashes: the plain hash of each id: see ``DatabaseRules/erasedHash``.
     /// - Returns: the number of purchases that lost their owner.
     @discardableResult
-    package func erase(
+    func erase(
         _ person: StoredCustomer, names: [CustomerID: CustomerID], hashes: [[UInt8]],
         in app: AppID, at now: Instant
     ) throws(StorageFailure) -> Int {
@@ -30,7 +33,7 @@ package struct CustomerErasure: RowGroup {
         }
         try tx.pendingEvents.lockLog(of: app)
         try linkConsumablesByToken(of: person, in: app, at: now)
-        try tx.seats.erase(of: person, under: pseudonym, in: app, at: now)
+        try SeatUpdates(tx).erase(of: person, under: pseudonym, in: app, at: now)
         var counterparts = Set(
             try tx.transfers.all(of: person.customer, in: app)
                 .flatMap { [$0.former, $0.customer] }.compactMap { $0 })
@@ -38,13 +41,13 @@ package struct CustomerErasure: RowGroup {
         counterparts.formUnion(try tx.customers.separatedFrom(person.ids, in: app))
         for purchase in try tx.links.purchases(of: person.customer, in: app) {
             for sharer in try tx.shares.sharers(of: purchase, in: app) {
-                try tx.ownership.revokeShare(
+                try OwnershipUpdates(tx).revokeShare(
                     of: purchase, with: sharer, from: person.customer, in: app, at: now)
                 counterparts.insert(sharer)
             }
             try tx.links.deleteBlock(of: purchase, in: app)
             guard try !isUsedUp(purchase, in: app) else { continue }
-            _ = try tx.ownership.deleteLink(of: purchase, in: app, at: now)
+            _ = try OwnershipUpdates(tx).deleteLink(of: purchase, in: app, at: now)
             unlinked += 1
         }
         let hashes = try hashesToErase(person, hashes, in: app)
@@ -71,7 +74,7 @@ package struct CustomerErasure: RowGroup {
     /// The number of purchases, in both environments, that would lose their owner if a customer
     /// were erased: all but consumables, including those that belong to the customer only by an
     /// account token.
-    package func erasableCount(
+    func erasableCount(
         of person: StoredCustomer, in app: AppID
     ) throws(StorageFailure) -> Int {
         var count = 0
@@ -87,27 +90,15 @@ package struct CustomerErasure: RowGroup {
     private func deleteRows(
         of person: StoredCustomer, in app: AppID
     ) throws(StorageFailure) {
-        let owner: [Value] = [.text(app.rawValue), .text(person.customer.rawValue)]
-        for id in [person.customer] + person.ids { try tx.shown.delete(id, in: app) }
-        for table in ["links", "shares", "grants", "debits", "wallets", "customer_ids"] {
-            try connection.run("DELETE FROM \(table) WHERE app = $1 AND customer = $2", owner)
-        }
-        // If the customer shared a purchase that has another owner by now, the share still exists.
-        // Its transfer stays, without the former owner, so that the share can still be ended.
-        try connection.run(
-            "UPDATE transfers SET former = NULL WHERE app = $1 AND former = $2 "
-                + "AND kind = 'shared' AND EXISTS (SELECT 1 FROM shares "
-                + "WHERE shares.app = transfers.app "
-                + "AND shares.environment = transfers.environment "
-                + "AND shares.purchase = transfers.purchase "
-                + "AND shares.customer = transfers.customer)", owner)
-        try connection.run(
-            "DELETE FROM transfers WHERE app = $1 AND (customer = $2 OR former = $2)", owner)
-        try tx.consents.delete(of: person.customer, in: app)
+        let customer = person.customer
+        for id in [customer] + person.ids { try tx.shown.delete(id, in: app) }
+        try tx.customers.deleteOwnedRows(of: customer, in: app)
+        try tx.transfers.delete(of: customer, in: app)
+        try tx.consents.delete(of: customer, in: app)
         try tx.customers.deleteRemovedIDs(person.ids, in: app)
         try tx.reminders.delete(
-            of: [person.customer] + person.ids + tokens(of: person, in: app), in: app)
-        try connection.run("DELETE FROM customers WHERE app = $1 AND customer = $2", owner)
+            of: [customer] + person.ids + tokens(of: person, in: app), in: app)
+        try tx.customers.delete(customer, in: app)
     }
 
     /// Leaves out the hashes of account tokens that belong to another customer, who has the same
@@ -190,35 +181,18 @@ package struct CustomerErasure: RowGroup {
                 of: [customer], in: app, after: last, limit: Self.eventBatch)
             guard let end = batch.last else { return mentioned }
             mentioned.formUnion(batch.compactMap(\.entry.other))
-            try rewrite(batch.compactMap { $0.replacingIDs(names) }, in: app)
+            try tx.events.replace(
+                batch.compactMap { Self.replacingIDs(names, in: $0) }, in: app)
             last = end.sequence
         }
     }
 
-    private func rewrite(_ events: [LoggedEvent], in app: AppID) throws(StorageFailure) {
-        try connection.runEach(
-            "UPDATE events SET customer = $1, environment = $2, details = $3 "
-                + "WHERE app = $4 AND sequence = $5",
-            events.map {
-                [
-                    .text($0.entry.customer?.rawValue), .text($0.entry.environment?.rawValue),
-                    .text($0.entry.details), .text(app.rawValue), .integer($0.sequence),
-                ]
-            })
-    }
-}
-
-extension WalletChange {
-    /// Removes the free text that the app's server wrote about a customer.
-    fileprivate mutating func removeFreeText() {
-        if debit != nil || credit != nil { (reason, key) = ("", nil) }
-    }
-}
-
-extension LoggedEvent {
     /// Returns the event with the ids replaced, or nil if it contains none of them.
-    fileprivate func replacingIDs(_ names: [CustomerID: CustomerID]) -> LoggedEvent? {
-        var event = self
+    private static func replacingIDs(
+        _ names: [CustomerID: CustomerID], in former: LoggedEvent
+    ) -> LoggedEvent? {
+        var event = former
+        let entry = former.entry
         event.entry.customer = entry.customer.map { names[$0] ?? $0 }
         event.entry.other = entry.other.map { names[$0] ?? $0 }
         if event.entry.customer != entry.customer {
@@ -226,7 +200,14 @@ extension LoggedEvent {
             event.entry.change.grant?.reason = ""
             event.entry.change.wallet?.removeFreeText()
         }
-        return event == self ? nil : event
+        return event == former ? nil : event
+    }
+}
+
+extension WalletChange {
+    /// Removes the free text that the app's server wrote about a customer.
+    fileprivate mutating func removeFreeText() {
+        if debit != nil || credit != nil { (reason, key) = ("", nil) }
     }
 }
 
@@ -248,9 +229,10 @@ extension CustomerErasure {
             )
             .filter(\.hasConsumables)
             guard !named.isEmpty else { continue }
-            let owner = try tx.identity.customer(person.customer, in: app, at: now).customer
+            let owner = try IdentityUpdates(tx).customer(person.customer, in: app, at: now).customer
             for timeline in named {
-                try tx.ownership.link(timeline.purchase, to: owner, by: .token, in: app, at: now)
+                try OwnershipUpdates(tx).link(
+                    timeline.purchase, to: owner, by: .token, in: app, at: now)
             }
         }
     }
@@ -260,24 +242,9 @@ extension CustomerErasure {
     func transferConsumables(
         _ person: CustomerID, under pseudonym: CustomerID, in app: AppID, at now: Instant
     ) throws(StorageFailure) {
-        let owner: [Value] = [.text(app.rawValue), .text(person.rawValue)]
-        let isLeft = try !connection.rows(
-            "SELECT customer FROM customers WHERE app = $1 AND customer = $2 AND (EXISTS "
-                + "(SELECT 1 FROM links WHERE links.app = $1 AND links.customer = $2) OR EXISTS "
-                + "(SELECT 1 FROM debits WHERE debits.app = $1 AND debits.customer = $2))", owner
-        ).isEmpty
-        guard isLeft else { return }
+        guard try tx.customers.hasLinksOrBookings(person, in: app) else { return }
         // The time when the customer was created is personal data.
-        try connection.run(
-            "INSERT INTO customers (app, customer, created_at_ms) VALUES ($1, $2, $3)",
-            [.text(app.rawValue), .text(pseudonym.rawValue), .integer(now.milliseconds)])
-        for change in [
-            "links SET customer = $1, evidence = 'device'", "debits SET customer = $1, reason = ''",
-            "wallets SET customer = $1",
-        ] {
-            try connection.run(
-                "UPDATE \(change) WHERE app = $2 AND customer = $3",
-                [.text(pseudonym.rawValue)] + owner)
-        }
+        try tx.customers.insert(pseudonym, in: app, at: now)
+        try tx.customers.moveConsumables(of: person, to: pseudonym, in: app)
     }
 }

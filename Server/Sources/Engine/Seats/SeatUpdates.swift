@@ -1,24 +1,19 @@
 import Ledger
+import Storage
 
 /// Gives, releases and merges seats, and emits events.
-package struct SeatUpdates: RowGroup {
-    package let tx: DatabaseSession
+struct SeatUpdates {
+    let tx: DatabaseSession
+
+    init(_ tx: DatabaseSession) { self.tx = tx }
 
     /// Begins a claim, which is due to be reported to the App Store, and emits an event. The caller
     /// must have checked that there is a seat, and that the customer has no open claim on the
     /// purchase.
-    package func insert(
+    func insert(
         _ claim: SeatClaim, on purchase: PurchaseID, in app: AppID, at now: Instant
     ) throws(StorageFailure) {
-        try connection.run(
-            "INSERT INTO seat_claims (app, claim, environment, purchase, customer, claimed_at_ms, "
-                + "apple_since_ms, due_at_ms) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)",
-            [
-                .text(app.rawValue), .text(claim.id.rawValue),
-                .text(purchase.environment.rawValue), .text(purchase.original.rawValue),
-                .text(claim.customer.rawValue), .integer(claim.claimedAt.milliseconds),
-                .integer(claim.report.since.milliseconds), .integer(now.milliseconds),
-            ])
+        try tx.seatClaims.insert(claim, on: purchase, in: app, at: now)
         try emitEvents(.seatClaimed, of: [claim], on: purchase, in: app, by: .request, at: now)
     }
 
@@ -26,25 +21,12 @@ package struct SeatUpdates: RowGroup {
     /// reported to the App Store if it may know of the claim, unless it has ended the claim itself.
     ///
     /// - Parameter cause: the cause in the events.
-    package func release(
+    func release(
         _ claims: [SeatClaim], on purchase: PurchaseID, because end: SeatClaim.Cause,
         in app: AppID, by cause: EventEntry.Cause = .request, at now: Instant
     ) throws(StorageFailure) {
         guard !claims.isEmpty else { return }
-        try connection.runEach(
-            "UPDATE seat_claims SET ended_at_ms = $1, cause = $2, apple_since_ms = $3, "
-                + "due_at_ms = $4, attempts = 0, trouble = NULL WHERE app = $5 AND claim = $6",
-            claims.map {
-                [
-                    .integer(now.milliseconds), .text(end.rawValue), .integer(now.milliseconds),
-                    .integer(now.milliseconds), .text(app.rawValue), .text($0.id.rawValue),
-                ]
-            })
-        let isUnknownThere = end == .unclaimed ? "" : " AND apple_asked_at_ms IS NULL"
-        try connection.runEach(
-            "UPDATE seat_claims SET apple_state = 'ended', due_at_ms = NULL "
-                + "WHERE app = $1 AND claim = $2\(isUnknownThere)",
-            claims.map { [.text(app.rawValue), .text($0.id.rawValue)] })
+        try tx.seatClaims.markEnded(claims, because: end, in: app, at: now)
         let ended = claims.map { claim in
             var claim = claim
             claim.end = SeatClaim.End(end, at: now)
@@ -56,7 +38,7 @@ package struct SeatUpdates: RowGroup {
     /// Ends the claims from before a subscription was bought again. Call it when another customer
     /// takes a seat, not when documents arrive: a later document may say that the subscription
     /// continued. Idempotent.
-    package func releaseFormer(
+    func releaseFormer(
         on timeline: Timeline, in app: AppID, at now: Instant
     ) throws(StorageFailure) {
         guard timeline.seatsBegin != nil else { return }
@@ -79,7 +61,7 @@ package struct SeatUpdates: RowGroup {
         _ kind: Change.Kind, of claims: [SeatClaim], on purchase: PurchaseID, in app: AppID,
         by cause: EventEntry.Cause, at now: Instant
     ) throws(StorageFailure) {
-        try tx.purchaseEvents.emitStatusNeutralEvents(
+        try PurchaseEvents(tx).emitStatusNeutralEvents(
             claims.map { claim in
                 var change = Change(kind, at: now, ownership: .assigned)
                 change.seat = SeatChange(claim.id, cause: claim.end?.cause)
@@ -107,11 +89,8 @@ package struct SeatUpdates: RowGroup {
             }
             try tx.purchases.touch(others.map(\.purchase), in: app)
         }
-        for table in ["seat_claims", "seat_invitations"] {
-            try connection.run(
-                "UPDATE \(table) SET customer = $1 WHERE app = $2 AND customer = $3",
-                [.text(customer.rawValue), .text(app.rawValue), .text(other.rawValue)])
-        }
+        try tx.seatClaims.move(of: other, to: customer, in: app)
+        try tx.seatInvitations.move(of: other, to: customer, in: app)
         try releaseSeatsOfOwnPurchases(of: customer, in: app, at: now)
     }
 
@@ -122,7 +101,7 @@ package struct SeatUpdates: RowGroup {
         for environment in Environment.allCases {
             for kept in try tx.seatClaims.openClaims(
                 of: customer, in: app, environment: environment)
-            where try tx.ownership.beneficiary(of: kept.purchase, in: app) == customer {
+            where try OwnershipUpdates(tx).beneficiary(of: kept.purchase, in: app) == customer {
                 try release([kept.claim], on: kept.purchase, because: .joined, in: app, at: now)
             }
         }
@@ -148,16 +127,9 @@ package struct SeatUpdates: RowGroup {
                 try tx.seatClaims.openClaims(on: purchase, in: app), on: purchase, because: .erased,
                 in: app,
                 at: now)
-            try connection.run(
-                "DELETE FROM seat_invitations "
-                    + "WHERE app = $1 AND environment = $2 AND purchase = $3",
-                PurchaseRows.key(of: purchase, in: app))
+            try tx.seatInvitations.delete(of: purchase, in: app)
         }
         try tx.seatInvitations.delete(naming: [person.customer] + person.ids, in: app)
-        try connection.run(
-            "UPDATE seat_claims SET customer = $1 WHERE app = $2 AND customer = $3",
-            [
-                .text(pseudonym.rawValue), .text(app.rawValue), .text(person.customer.rawValue),
-            ])
+        try tx.seatClaims.move(of: person.customer, to: pseudonym, in: app)
     }
 }

@@ -1,0 +1,53 @@
+import Ledger
+import Storage
+
+/// Grants entitlements by hand, ends the grants, and emits events.
+struct GrantUpdates {
+    let tx: DatabaseSession
+
+    init(_ tx: DatabaseSession) { self.tx = tx }
+
+    /// Grants something to a known customer, and emits an event. Not idempotent: check first
+    /// whether the grant exists.
+    func add(_ kept: StoredGrant, in app: AppID) throws(StorageFailure) {
+        let start = kept.grant.from
+        try tx.grants.insert(kept, in: app)
+        try emitEvent(.granted, kept, in: app, at: start, by: .request, knownAt: start)
+    }
+
+    /// Withdraws a grant, and emits an event. Not idempotent.
+    func withdraw(
+        _ kept: StoredGrant, in app: AppID, at now: Instant
+    ) throws(StorageFailure) {
+        try tx.grants.withdraw(kept, in: app, at: now)
+        var kept = kept
+        kept.grant.withdrawnAt = now
+        try emitEvent(.grantEnded, kept, in: app, at: now, by: .request, knownAt: now)
+    }
+
+    /// Emits events for grants that have expired. Returns how many there were. Idempotent, and safe
+    /// for several servers at once.
+    func emitExpired(
+        of app: AppID, dueBy now: Instant, limit: Int
+    ) throws(StorageFailure) -> Int {
+        let ended = try tx.grants.markExpired(of: app, dueBy: now, limit: limit)
+        for kept in ended {
+            try emitEvent(
+                .grantEnded, kept, in: app, at: kept.grant.end ?? now, by: .time, knownAt: now)
+        }
+        return ended.count
+    }
+
+    private func emitEvent(
+        _ kind: Change.Kind, _ kept: StoredGrant, in app: AppID, at moment: Instant,
+        by cause: EventEntry.Cause, knownAt: Instant
+    ) throws(StorageFailure) {
+        var change = Change(kind, at: moment)
+        (change.grant, change.grantEnvironment) = (kept.grant, kept.environment)
+        try tx.events.append([
+            EventEntry(
+                app: app, customer: kept.customer, purchase: nil, change: change, knownAt: knownAt,
+                cause: cause)
+        ])
+    }
+}

@@ -1,0 +1,37 @@
+import Ledger
+import Storage
+
+/// Derives the rows about money again, and the timelines that they are computed from.
+struct MoneyUpdates {
+    let tx: DatabaseSession
+
+    init(_ tx: DatabaseSession) { self.tx = tx }
+
+    /// Derives the rows of the next purchases, and their timelines if this version of the program
+    /// derives other ones from the same facts. Returns the number of purchases; 0 if none is left,
+    /// or if another server is deriving them.
+    func continueFill(of app: AppID, at now: Instant) throws(StorageFailure) -> Int {
+        guard let purchases = try tx.money.nextFill(of: app) else { return 0 }
+        try tx.purchases.touch(purchases, in: app)
+        for purchase in purchases {
+            try deriveTimeline(of: purchase, in: app, at: now)
+            try tx.money.rebuild(of: purchase, in: app, replacing: true)
+        }
+        try tx.money.recordFill(of: purchases, in: app)
+        return purchases.count
+    }
+
+    /// Replaces the timeline of a purchase by the one that its facts give, with the events of the
+    /// difference. Only a rebuild corrects wallets, too, so this leaves consumables unchanged.
+    private func deriveTimeline(
+        of purchase: PurchaseID, in app: AppID, at now: Instant
+    ) throws(StorageFailure) {
+        let timeline = Timeline(
+            of: purchase, try tx.facts.all(about: purchase, in: app).lazy.map(\.fact))
+        guard !timeline.hasConsumables,
+            try !tx.purchases.contains(timeline, in: app)
+        else { return }
+        var lost = LastEvents()
+        try DocumentRecorder(tx).replace(timeline, in: app, receivedAt: now, at: now, &lost)
+    }
+}
