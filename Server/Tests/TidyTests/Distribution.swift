@@ -83,10 +83,10 @@ enum Distribution {
         ("DELETE FROM facts", "a rebuild replaces all facts"),
         ("INSERT INTO facts SELECT * FROM", "a rebuild replaces all facts"),
         (
-            "FROM \\(PurchaseRows.purchasesWithOwners) WHERE \\(isForgotten)",
+            "FROM \\(PurchaseRows.purchasesWithOwners) WHERE \\(Self.withoutFacts)",
             "a rebuild; joined by the app"
         ),
-        ("DELETE FROM purchases WHERE \\(isForgotten)", "a rebuild; compared by the app"),
+        ("DELETE FROM purchases WHERE \\(Self.withoutFacts)", "a rebuild; compared by the app"),
         ("EXCEPT SELECT * FROM \\(table)", "a rebuild compares; the app is a column of both"),
         ("WHERE (app, environment, purchase) > ($1, $2, $3)", "a rebuild reads on from a key"),
         // Statements of the schema's migration steps.

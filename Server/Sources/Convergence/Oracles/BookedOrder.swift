@@ -83,8 +83,8 @@ extension BookedOrder {
     }
 
     /// By how many thousandths the amounts of orders may differ. A document names the share of
-    /// refunded seats in thousandths of a percent. Once the rest of the period is refunded, too, the
-    /// document no longer names that share.
+    /// refunded seats in thousandths of a percent. Once the rest of the period is refunded, too,
+    /// the document no longer names that share.
     static func roundings(in charges: [TrueCharge]) -> [String: Int64] {
         let rounded = charges.filter {
             $0.refundedForSeats > 0 && $0.refunded > $0.refundedForSeats

@@ -115,7 +115,7 @@ struct ServeCommand: AsyncParsableCommand {
             let reload = CertificateReload(
                 settings, in: ConfigurationFolder(of: options.configPath), now: now, logger: logger)
             // Reports a certificate that has expired.
-            reload.look()
+            reload.reloadIfChanged()
             return reload
         }
     }

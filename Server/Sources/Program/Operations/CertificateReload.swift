@@ -55,11 +55,11 @@ final class CertificateReload: Sendable {
             }
             return state.settings.certificate != settings.certificate
         }
-        if isOther { putInForce(settings) }
+        if isOther { activate(settings) }
     }
 
-    /// Looks at the files once, and puts them in force if they have changed and can be used.
-    func look() {
+    /// Reads the files once, and serves them from now on if they have changed and can be used.
+    func reloadIfChanged() {
         warnBeforeEnd()
         let files = state.withLock { $0.settings.files }
         let found = Self.contents(files, folder)
@@ -81,7 +81,7 @@ final class CertificateReload: Sendable {
                 state.settings = settings
                 state.isJudged = true
             }
-            putInForce(settings)
+            activate(settings)
         } catch {
             // It may be half of a change.
             guard isSame else { return }
@@ -92,7 +92,7 @@ final class CertificateReload: Sendable {
         }
     }
 
-    private func putInForce(_ settings: TLSSettings) {
+    private func activate(_ settings: TLSSettings) {
         live.replace(settings.certificate)
         logger.notice(
             "a changed certificate is in force for new connections",
@@ -134,7 +134,7 @@ struct CertificateWatch: Service {
 
     func run() async {
         await cancelWhenGracefulShutdown {
-            while (try? await Task.sleep(for: Self.pause)) != nil { reload.look() }
+            while (try? await Task.sleep(for: Self.pause)) != nil { reload.reloadIfChanged() }
         }
     }
 }

@@ -157,14 +157,14 @@ import Testing
     @Test func `a renewed pair is in force at the next look, and is logged once`() async throws {
         try await Self.withReload { folder, reload, log in
             let former = reload.live.current
-            reload.look()
+            reload.reloadIfChanged()
             #expect(reload.live.current == former && !log.text.contains("in force"))
             try await CertificateFiles.make(
                 "cp second.pem live.pem; cp second.key live.key", in: folder)
-            reload.look()
+            reload.reloadIfChanged()
             let renewed = reload.live.current
             #expect(renewed != former)
-            reload.look()
+            reload.reloadIfChanged()
             #expect(log.text.matches(of: /a changed certificate is in force/).count == 1)
         }
     }
@@ -181,15 +181,15 @@ import Testing
         try await Self.withReload { folder, reload, log in
             let former = reload.live.current
             try await CertificateFiles.make(change, in: folder)
-            reload.look()
+            reload.reloadIfChanged()
             #expect(!log.text.contains("refused"), "It may be half of a change.")
-            for _ in 1...3 { reload.look() }
+            for _ in 1...3 { reload.reloadIfChanged() }
             #expect(reload.live.current == former)
             #expect(log.text.matches(of: /the changed certificate is refused/).count == 1)
             #expect(log.text.contains(says), "\(log.text)")
             try await CertificateFiles.make(
                 "cp second.pem live.pem; cp second.key live.key", in: folder)
-            reload.look()
+            reload.reloadIfChanged()
             #expect(reload.live.current != former)
         }
     }
