@@ -109,7 +109,7 @@ import Testing
             let client = try await SecureClient(to: server.port, trusting: try authority.trusted)
             let long = String(repeating: "a", count: PerennialServer.headerBytesMax + 1)
             client.send(RequestText.get("/health", "x-long: \(long)\r\n"))
-            let answer = try await client.received(until: "request_not_http")
+            let answer = try await client.received(until: "request_not_understood")
             #expect(answer.hasPrefix("HTTP/1.1 400 "))
             try await client.awaitEnd()
         }
