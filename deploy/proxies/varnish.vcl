@@ -1,5 +1,6 @@
 # Varnish in front of Perennial: /etc/varnish/default.vcl
-# Nothing is cached: all answers are private, and say so. TLS is ended in front of Varnish.
+# Nothing is cached: all answers are private, and say so. A program in front of Varnish ends TLS, and says the
+# client's address by the PROXY protocol (varnishd -a 127.0.0.1:6086,PROXY).
 
 vcl 4.1;
 
@@ -14,7 +15,8 @@ backend perennial {
 sub vcl_recv {
     # Only the address that connects is true: a client may have written anything.
     set req.http.X-Forwarded-For = client.ip;
-    if (req.url == "/metrics") {
+    # For your own network only.
+    if (req.url ~ "^/metrics/?(\?|$)") {
         return (synth(404));
     }
     return (pass);

@@ -44,7 +44,7 @@ struct DevCommand: AsyncParsableCommand {
             (settings.port, settings.simulatorPort) = (port, simulatorPort)
             settings.host = listenHost
             warnIfOthersCanConnect(to: settings)
-            settings.hostNames = hostName
+            settings.hostNames = hostName + [settings.host]
             settings.databaseAddress = address
             settings.hasPhone = true
             try shop.save(world)

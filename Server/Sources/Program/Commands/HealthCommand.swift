@@ -10,7 +10,8 @@ struct HealthCommand: AsyncParsableCommand {
         commandName: "health",
         abstract: "Ask the server on this machine whether it is alive.",
         discussion: "Ends with exit code 1 if the server does not answer, or answers that it is "
-            + "not. The configuration is not read.")
+            + "not. The configuration is not read. Asks at PERENNIAL_LISTEN_METRICS, if that is "
+            + "set: with `tls:`, only this address answers without TLS.")
 
     /// The time limit until the whole answer, in seconds.
     private static let timeoutSeconds: Int64 = 5
@@ -28,7 +29,9 @@ struct HealthCommand: AsyncParsableCommand {
             let flags = ["host": host, "port": port].compactMapValues { $0 }
             let settings = try Settings(
                 flags: flags, environment: ProcessInfo.processInfo.environment, file: [:])
-            let address = ListenAddress(host: settings.host, port: settings.port)
+            // The address of the metrics never has TLS.
+            let address =
+                settings.metricsAddress ?? ListenAddress(host: settings.host, port: settings.port)
             let url = address.localURL + (ready ? "/ready" : "/health")
             print(try await Self.healthyBody(at: url), terminator: "")
         }

@@ -48,7 +48,9 @@ package struct ListenAddress: Hashable, Sendable {
     }
 
     /// Whether only programs on this machine can reach it.
-    var isLoopback: Bool { host == "localhost" || host == "::1" || host.hasPrefix("127.") }
+    var isLoopback: Bool {
+        host == "localhost" || host == "::1" || host.wholeMatch(of: /127(\.[0-9]{1,3}){3}/) != nil
+    }
 
     private static func host(_ text: Substring) -> String? {
         var host = text

@@ -15,8 +15,9 @@ final class CertificateReload: Sendable {
         var settings: TLSSettings
         /// What the files contained at the last look.
         var seen: [[UInt8]?]
-        /// Whether ``seen`` was reported as refused, or is in force.
-        var isJudged = true
+        /// Whether ``seen`` was reported as refused, or is in force. Not at first: the files may
+        /// have changed since the configuration was read.
+        var isJudged = false
         /// When the log last warned that the certificate ends soon.
         var warnedAt: Instant?
     }
@@ -45,17 +46,20 @@ final class CertificateReload: Sendable {
         state = Mutex(State(settings: settings, seen: Self.contents(settings.files, folder)))
     }
 
-    /// Puts the certificate of a changed configuration in force. Its files are watched from now on.
+    /// Puts the certificate of a changed configuration in force, unless clients could not use it
+    /// now. Its files are watched from now on.
     func replace(_ settings: TLSSettings) {
-        let isOther = state.withLock { state in
-            defer {
-                state.settings = settings
-                state.seen = Self.contents(settings.files, folder)
-                state.isJudged = true
-            }
-            return state.settings.certificate != settings.certificate
+        let found = Self.contents(settings.files, folder)
+        let isOther = settings.certificate != live.current
+        let problem = isOther ? settings.certificate.problem(at: now()) : nil
+        state.withLock { state in
+            (state.settings, state.seen, state.isJudged) = (settings, found, problem != nil)
         }
-        if isOther { activate(settings) }
+        if let problem {
+            report(CertificateRefusal(problem, in: settings.files))
+        } else if isOther {
+            activate(settings)
+        }
     }
 
     /// Reads the files once, and serves them from now on if they have changed and can be used.
@@ -63,33 +67,42 @@ final class CertificateReload: Sendable {
         warnBeforeEnd()
         let files = state.withLock { $0.settings.files }
         let found = Self.contents(files, folder)
-        let isSame = state.withLock { state in
+        let isSame: Bool? = state.withLock { state in
+            // A changed configuration names other files.
+            guard state.settings.files == files else { return nil }
             defer { state.seen = found }
-            guard state.seen != found else { return true }
+            guard state.seen != found else { return state.isJudged ? nil : true }
             state.isJudged = false
             return false
         }
-        guard !state.withLock({ $0.isJudged }) else { return }
+        guard let isSame else { return }
         do throws(CertificateRefusal) {
             let settings = try TLSSettings(files) { name in
                 name == files.key ? found[1] : found[0]
             }
-            if let problem = settings.certificate.problem(at: now()) {
+            let isOther = settings.certificate != live.current
+            if isOther, let problem = settings.certificate.problem(at: now()) {
                 throw CertificateRefusal(problem, in: files)
             }
-            state.withLock { state in
+            let isJudged = state.withLock { state in
+                guard state.settings.files == files else { return false }
                 state.settings = settings
                 state.isJudged = true
+                return true
             }
-            activate(settings)
+            if isOther, isJudged { activate(settings) }
         } catch {
             // It may be half of a change.
             guard isSame else { return }
             state.withLock { $0.isJudged = true }
-            logger.error(
-                "the changed certificate is refused; the former one stays in force",
-                metadata: ["problem": .string(error.text)])
+            report(error)
         }
+    }
+
+    private func report(_ refusal: CertificateRefusal) {
+        logger.error(
+            "the changed certificate is refused; the former one stays in force",
+            metadata: ["problem": .string(refusal.text)])
     }
 
     private func activate(_ settings: TLSSettings) {

@@ -54,7 +54,11 @@ import Testing
     ) async throws {
         try await Self.run(behind: proxy) { server, curl in
             #expect(try await curl.status("/health") == 200)
-            #expect(try await curl.status("/metrics") == 404)
+            for path in ["/metrics", "/metrics/", "/metrics?format=text"] {
+                #expect(try await curl.status(path) == 404, "\(path)")
+            }
+            let slash = try await curl.answer("/v1/customers/a%2Fb", [Self.secret])
+            #expect(slash.status == 200, "an id with a slash: \(slash.text)")
 
             let wait = try await curl.answer("/v1/events?wait=60", [Self.secret])
             #expect(wait.status == 200, "the wait ends first: \(wait.text)")

@@ -169,6 +169,21 @@ import Testing
         }
     }
 
+    @Test func `a changed configuration that names an expired pair leaves the former in force`()
+        async throws
+    {
+        try await Self.withReload { folder, reload, log in
+            let former = reload.live.current
+            let path = folder + "/expired.yaml"
+            try Data(CertificateFiles.configuration("late.pem", "late.key").utf8)
+                .write(to: URL(filePath: path))
+            reload.replace(try #require(try ConfigurationFile(path: path).tls))
+            for _ in 1...3 { reload.reloadIfChanged() }
+            #expect(reload.live.current == former)
+            #expect(log.text.matches(of: /the changed certificate is refused/).count == 1)
+        }
+    }
+
     @Test(arguments: [
         ("cp second.key live.key", "live.key is not the key of the certificate."),
         ("cp late.pem live.pem; cp late.key live.key", "live.pem expired at"),
