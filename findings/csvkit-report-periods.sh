@@ -7,8 +7,8 @@
 #           0012345 becomes the number 12345.0. The option --no-inference keeps all but NA; with --blanks NA stays.
 # Output:   "Country": false, "Subscription Duration": "0001-02-01", "Subscriber ID": 123.0
 #           "Country": null,  "Subscription Duration": "0001-01-08", "Subscriber ID": 12345.0
-# Matters:  Apple's subscription reports have these columns. One who loads a report this way groups the sales of Norway
-#           under "false", loses Namibia, and cannot tell a trial's week from a month by the length of a period.
+# Matters:  Apple's subscription reports have these columns. One who loads a report this way loses Namibia. The country
+#           is "false" if Norway is the only other one, and the length of a period is a date in the year 1.
 # Runs outside CI: it installs packages.
 set -euo pipefail
 

@@ -96,7 +96,7 @@ extension AppStoreSimulator {
         }.0
     }
 
-    func performVerb(
+    private func performVerb(
         _ id: String,
         _ verb: (inout World, AppStoreDate) throws(SimulatorProblem) -> [NotificationDraft]
     ) async throws -> VerbOutcome {

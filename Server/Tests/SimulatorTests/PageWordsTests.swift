@@ -96,6 +96,13 @@ import Testing
         #expect(listed.sorted() == names(subject))
     }
 
+    @Test func `every verb of the world has a row in the table`() {
+        #expect(Set(names(.families)) == Set(FamilyVerb.allCases.map(\.rawValue)))
+        #expect(Set(names(.organizations)) == Set(OrganizationVerb.allCases.map(\.rawValue)))
+        #expect(
+            Set(names(.transactions)).isSuperset(of: PendingVerb.allCases.map(\.rawValue)))
+    }
+
     @Test func `no two verbs of one subject have the same name`() {
         let paths = Verb.all.map(\.route.path)
         #expect(Set(paths).count == paths.count)

@@ -108,7 +108,7 @@ check_rights() {
     process="$(process_of server)"
     grep -qx "Uid:$(printf '\t65532%.0s' 1 2 3 4)" "/proc/$process/status" || fail "it has another user"
     grep -qx "CapEff:$(printf '\t%016d' 0)" "/proc/$process/status" || fail "it has capabilities"
-    awk '$5 == "/" { exit $6 !~ /^ro/ }' "/proc/$process/mountinfo" || fail "its root is not read-only"
+    awk '$5 == "/" && $6 ~ /^ro/ { found = 1 } END { exit !found }' "/proc/$process/mountinfo" || fail "its root is not read-only"
     took
 }
 
@@ -124,6 +124,7 @@ print(*test[1:])' "$place/oci.json")"
     end server "$serving"
     # shellcheck disable=SC2086  # the same, without the name of the program
     ! once ${check#* } >"$place/health" 2>&1 || fail "an absent server is healthy"
+    grep -q "No server answers" "$place/health" || fail "the check failed otherwise: $(cat "$place/health")"
     took
 }
 

@@ -71,6 +71,7 @@ check_example_configuration() {
         >"$log" 2>&1 || fail "no key could be made with the example configuration"
     as_server /usr/bin/perennial check --config /etc/perennial/perennial.yaml >"$log" 2>&1 || true
     sed 's/^/    /' "$log"
+    grep -q "^ok    configuration" "$log" || fail "the example configuration cannot be read"
 }
 
 check_purchase() {

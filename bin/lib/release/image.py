@@ -27,12 +27,13 @@ SECOND = 1_000_000_000
 
 # Of these packages only data are needed. What they depend on, such as a shell, is not.
 DATA_ONLY = {
-    "base-files": r"usr/lib/os-release|etc/debian_version",
+    # Licences of libraries refer to the texts of these.
+    "base-files": r"usr/lib/os-release|etc/debian_version|usr/share/common-licenses/.*",
     "ca-certificates": r"usr/share/ca-certificates/.*",
     "tzdata": r"usr/share/zoneinfo/(?!right/|posix/).*",
 }
 # Documentation, and modules of the C library for other character sets than Unicode. Licences stay.
-UNUSED = re.compile(r"usr/share/(?!doc/[^/]+(/copyright)?$|zoneinfo/|ca-certificates/)"
+UNUSED = re.compile(r"usr/share/(?!doc/[^/]+(/copyright)?$|common-licenses/|zoneinfo/|ca-certificates/)"
                     r"|usr/lib/[^/]+/gconv/|etc/(?!debian_version)")
 # Where Debian has links since its folders were merged into /usr.
 MERGED = ["bin", "lib", "lib64", "sbin"]

@@ -54,7 +54,7 @@ struct HealthCommand: AsyncParsableCommand {
             throw StartFailure(
                 "No server answers at \(url): \(NetworkTrouble.text(of: error)).",
                 remedy: "Start it with `perennial serve`, or name its address with --host and "
-                    + "--port.")
+                    + "--port. A server with `tls:` is asked at PERENNIAL_LISTEN_METRICS.")
         }
         guard status == 200 else {
             throw StartFailure(

@@ -1,6 +1,7 @@
 import AppStoreFormats
 
-/// The table of verbs. To add one, add its row here and its function to `World`.
+/// The table of verbs. To add one, add its row here, its act to ``SubscriptionAct`` or
+/// ``TransactionAct``, and its function to ``World``.
 extension Verb {
     static let all = subscriptions + transactions + families + organizations
 

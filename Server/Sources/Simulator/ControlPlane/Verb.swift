@@ -5,7 +5,7 @@ import AppStoreFormats
 /// table with the lists in the docs.
 struct Verb: Sendable {
     /// Whose id is in the path before the verb.
-    enum Subject: String, Hashable, Sendable, CaseIterable {
+    enum Subject: String, Hashable, Sendable {
         case subscriptions, transactions, families, organizations
     }
 

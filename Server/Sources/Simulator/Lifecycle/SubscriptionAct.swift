@@ -3,7 +3,7 @@ import AppStoreFormats
 /// Something done to a subscription from outside, with its parameters: one change of the world.
 /// Simulated customers, scenarios and tests use the same acts as the routes.
 package struct SubscriptionAct: Sendable, CustomStringConvertible {
-    /// The verb and its chief parameter, for a person.
+    /// The verb, and the parameters that differ from their defaults, for a person.
     package let description: String
     fileprivate let change: Change
 
@@ -16,6 +16,22 @@ package struct SubscriptionAct: Sendable, CustomStringConvertible {
     init(_ description: String, _ change: @escaping Change) {
         self.description = description
         self.change = change
+    }
+}
+
+/// A parameter as the end of a description. Empty if it has its default.
+private func described(_ words: String, _ parameter: String?) -> String {
+    parameter.map { "\(words) \($0)" } ?? ""
+}
+
+extension RefundOrder {
+    /// The end of the description of a refund. Empty for all of the price.
+    var described: String {
+        switch share {
+        case .whole: ""
+        case .prorated(let share?): " \(share) thousandths of a percent"
+        case .prorated(nil): " prorated"
+        }
     }
 }
 
@@ -59,7 +75,8 @@ extension SubscriptionAct {
     ///   - offer: the code's reference name.
     ///   - productID: nil for the product that the subscription would renew as.
     package static func redeemCode(offer: String, productID: String? = nil) -> Self {
-        Self("redeem-code \(offer)") { world, id, now throws(SimulatorProblem) in
+        Self("redeem-code \(offer)" + described(", product", productID)) {
+            world, id, now throws(SimulatorProblem) in
             try world.redeemCode(id, offerID: offer, productID: productID, at: now)
         }
     }
@@ -70,7 +87,8 @@ extension SubscriptionAct {
     ///   - offer: nil for the first offer.
     ///   - productID: nil for the product that the subscription would renew as.
     package static func winBack(offer: String? = nil, productID: String? = nil) -> Self {
-        Self("win-back") { world, id, now throws(SimulatorProblem) in
+        Self("win-back" + described(" offer", offer) + described(", product", productID)) {
+            world, id, now throws(SimulatorProblem) in
             try world.winBack(id, offerID: offer, productID: productID, at: now)
         }
     }
@@ -96,7 +114,8 @@ extension SubscriptionAct {
     package static func refund(
         _ order: RefundOrder = RefundOrder(), of transactionID: String? = nil
     ) -> Self {
-        Self("refund") { world, id, now throws(SimulatorProblem) in
+        Self("refund" + order.described + described(" of", transactionID)) {
+            world, id, now throws(SimulatorProblem) in
             let chosen = try world.target(transactionID, of: id, isRefunded: false)
             return try world.refund(chosen, order, at: now)
         }
@@ -108,14 +127,16 @@ extension SubscriptionAct {
     package static func refundSeats(
         _ count: Int64, reason: RevocationReason = .other, of transactionID: String? = nil
     ) -> Self {
-        Self("refund of \(count) seats") { world, id, now throws(SimulatorProblem) in
+        Self("refund of \(count) seats" + described(" of", transactionID)) {
+            world, id, now throws(SimulatorProblem) in
             try world.refundSeats(id, count, reason: reason, of: transactionID, at: now)
         }
     }
 
     /// - Parameter transactionID: nil for the latest transaction that is refunded.
     package static func reverseRefund(of transactionID: String? = nil) -> Self {
-        Self("reverse-refund") { world, id, now throws(SimulatorProblem) in
+        Self("reverse-refund" + described(" of", transactionID)) {
+            world, id, now throws(SimulatorProblem) in
             try world.reverseRefund(
                 world.target(transactionID, of: id, isRefunded: true), at: now)
         }
@@ -128,8 +149,9 @@ extension SubscriptionAct {
         _ reason: ConsumptionRequestReason = .unintendedPurchase,
         _ decision: RefundRequest.Decision? = nil, of transactionID: String? = nil
     ) -> Self {
-        let text = decision.map { "request-refund, \($0.rawValue)" } ?? "request-refund"
-        return Self(text) { world, id, now throws(SimulatorProblem) in
+        let text = "request-refund" + described(",", decision?.rawValue)
+        return Self(text + described(" of", transactionID)) {
+            world, id, now throws(SimulatorProblem) in
             let chosen = try world.target(transactionID, of: id, isRefunded: false)
             return try world.requestRefund(chosen, reason: reason, decision: decision, at: now)
         }
@@ -152,14 +174,14 @@ extension World {
 
 extension SubscriptionAct {
     package static func raisePrice(_ order: PriceRise.Order) -> Self {
-        Self("raise-price to \(order.price) thousandths") {
+        Self("raise-price to \(order.price) thousandths\(order.needsConsent ? ", consent" : "")") {
             world, id, now throws(SimulatorProblem) in
             try world.raisePrice(id, order, at: now)
         }
     }
 
     package static func extend(_ order: ExtensionOrder) -> Self {
-        Self("extend") { world, id, now throws(SimulatorProblem) in
+        Self("extend by \(order.days) days") { world, id, now throws(SimulatorProblem) in
             try world.extend(id, by: order, at: now).notices
         }
     }
@@ -174,7 +196,8 @@ extension SubscriptionAct {
     }
 
     package static func advancedCommerce(_ change: AdvancedCommerceChange) -> Self {
-        Self("advanced-commerce") { world, id, now throws(SimulatorProblem) in
+        Self("advanced-commerce \(change.kind.rawValue)") {
+            world, id, now throws(SimulatorProblem) in
             [try world.changeAdvancedCommerce(id, change, at: now)]
         }
     }

@@ -2,7 +2,7 @@ import AppStoreFormats
 
 /// Something done to one transaction, of a subscription or not: one change of the world.
 package struct TransactionAct: Sendable, CustomStringConvertible {
-    /// The verb and its chief parameter, for a person.
+    /// The verb, and the parameters that differ from their defaults, for a person.
     package let description: String
     fileprivate let change: SubscriptionAct.Change
 
@@ -23,7 +23,7 @@ extension World {
 
 extension TransactionAct {
     package static func refund(_ order: RefundOrder = RefundOrder()) -> Self {
-        Self("refund") { world, id, now throws(SimulatorProblem) in
+        Self("refund" + order.described) { world, id, now throws(SimulatorProblem) in
             try world.refund(id, order, at: now)
         }
     }
@@ -38,7 +38,8 @@ extension TransactionAct {
         _ reason: ConsumptionRequestReason = .unintendedPurchase,
         _ decision: RefundRequest.Decision? = nil
     ) -> Self {
-        Self("request-refund") { world, id, now throws(SimulatorProblem) in
+        Self("request-refund" + (decision.map { ", \($0.rawValue)" } ?? "")) {
+            world, id, now throws(SimulatorProblem) in
             try world.requestRefund(id, reason: reason, decision: decision, at: now)
         }
     }

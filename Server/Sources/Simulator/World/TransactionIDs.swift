@@ -1,5 +1,3 @@
-import AppStoreFormats
-
 /// The subscription of each transaction, and the other ids under which transactions were reported.
 struct TransactionIDs: Sendable {
     /// Maximum number of digits of an id.

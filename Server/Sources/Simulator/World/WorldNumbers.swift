@@ -1,5 +1,3 @@
-import AppStoreFormats
-
 /// The ids and random numbers of a world. A seed and a district always give the same ones.
 struct WorldNumbers: Sendable {
     // Blocks of a thousand million numbers, one for each seed. Worlds of different seeds (below

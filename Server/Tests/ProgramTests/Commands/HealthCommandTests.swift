@@ -39,7 +39,8 @@ import Testing
             lines == [
                 "error: No server answers at http://127.0.0.1:PORT/health: the connection was "
                     + "refused.",
-                "  Start it with `perennial serve`, or name its address with --host and --port.",
+                "  Start it with `perennial serve`, or name its address with --host and --port. "
+                    + "A server with `tls:` is asked at PERENNIAL_LISTEN_METRICS.",
                 "exit code 1",
             ])
     }

@@ -178,7 +178,7 @@ import Testing
             // These acts always have a successor.
             switch life.plan(in: scene.world, at: scene.now)?.intent {
             case .look?, .move?, .act(.cancel)?, nil: continue
-            case .act(let act)? where act.description == "advanced-commerce": continue
+            case .act(let act)? where act.description.hasPrefix("advanced-commerce"): continue
             default: whims += 1
             }
             var copy = life
@@ -198,7 +198,7 @@ import Testing
             intent.map { String(describing: $0).contains(name) } ?? false
         }
         let whims: [(String, Double)] = [
-            ("act(refund)", 0.025), ("act(request-refund", 0.010),
+            ("act(refund", 0.025), ("act(request-refund", 0.010),
             ("changeProduct(isRepeated: false", 0.040), ("changeProduct(isRepeated: true", 0.020),
             ("act(cancel)", 0.015), ("act(raise-price", 0.010),
             ("redeemOffer", 0.006), ("refundPastPeriod", 0.020), ("buyOnce", 0.007),
@@ -213,7 +213,8 @@ import Testing
     }
 }
 
-// An act contains a function, so plans are compared by their descriptions.
+// An act contains a function, so plans are compared by their descriptions. Acts that differ only
+// in what is not described, such as the reason of a refund, are equal here.
 
 extension SubscriptionAct: Equatable {
     public static func == (one: Self, other: Self) -> Bool {
