@@ -113,7 +113,7 @@ final class LifePhone: Sendable {
     /// What the app has shown since the last call, including the first line after a launch.
     func shown() async throws -> [ShownSnapshot] {
         if let app = perennial {
-            try await eventually("what \(device.id) shows has arrived", within: 30) {
+            try await eventually("what \(device.id) shows has arrived") {
                 let now = app.snapshot
                 return state.withLock { $0.last?.isTheSameToAnApp(as: now) == true }
             }

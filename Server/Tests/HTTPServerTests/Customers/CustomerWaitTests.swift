@@ -27,7 +27,7 @@ import Testing
                     .get, Paths.customer("anna") + "?wait=\(wait)",
                     headers: [.ifNoneMatch: tag])
             }
-            try await eventually("the request waits for a change", within: 60) {
+            try await eventually("the request waits for a change") {
                 server.engine.customers.awaitedIDCount > 0
             }
             try await change()
@@ -148,7 +148,7 @@ import Testing
             fields += "if-none-match: \(tag.1)\r\n"
             async let answers = connection.answers(
                 to: RequestText.get(path, fields), count: 1)
-            try await eventually("the request waits for a change", within: 60) {
+            try await eventually("the request waits for a change") {
                 server.engine.customers.awaitedIDCount > 0
             }
             server.keys.replace(refused: [key])
@@ -164,12 +164,12 @@ import Testing
             let request = RequestText.get(
                 "/v1/customers/anna?wait=60", RequestText.key + "if-none-match: *\r\n")
             try connection.sendAll(request)
-            try await eventually("the request waits for a change", within: 60) {
+            try await eventually("the request waits for a change") {
                 server.engine.customers.awaitedIDCount > 0
             }
             let began = ContinuousClock.now
             await server.shutDown()
-            try await eventually("the request has stopped waiting", within: 60) {
+            try await eventually("the request has stopped waiting") {
                 server.engine.customers.awaitedIDCount == 0
             }
             #expect(ContinuousClock.now - began < .seconds(30))

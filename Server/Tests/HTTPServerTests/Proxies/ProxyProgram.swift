@@ -164,7 +164,7 @@ enum ProxyProgram: String, Sendable, CaseIterable {
         process.standardOutput = FileHandle.nullDevice
         try process.run()
         do {
-            try await eventually("\(rawValue) answers", within: 60) {
+            try await eventually("\(rawValue) answers") {
                 guard process.isRunning, let connection = try? Connection(to: port) else {
                     return false
                 }

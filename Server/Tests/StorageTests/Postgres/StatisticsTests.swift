@@ -32,7 +32,7 @@ import Testing
             try await store.fill(start..<start + 100)
         }
         // PostgreSQL updates its counts shortly after the changes.
-        try await eventually("the keys are used", within: 60) {
+        try await eventually("the keys are used") {
             _ = try await store.refreshStatistics()
             return try await Self.unused(driver).isEmpty
         }

@@ -132,7 +132,7 @@ import Testing
             #expect(made.status == 0, "\(made.output)")
             for number in 4...6 { try await log.addAlias("a-\(number)") }
             let lost = try await log.all()
-            try await eventually("the place of the log is recorded", within: 60) {
+            try await eventually("the place of the log is recorded") {
                 let text = try? String(contentsOfFile: path + ".log-place", encoding: .utf8)
                 return text?.contains("birds \(lost.ids.count)\n") ?? false
             }

@@ -80,7 +80,7 @@ import Testing
                 return await group.reduce(into: [[], [], []]) { $0[$1.server] += $1.found }
             }
             // No reader of the log is running.
-            try await eventually("each event has its number", within: 60) {
+            try await eventually("each event has its number") {
                 try await !program.hasPendingEvents()
             }
             for server in servers { server.kill() }
