@@ -20,22 +20,22 @@ public struct Timestamp: Hashable, Comparable, Sendable {
             let offset = rest.scanOffset(), rest.isEmpty,
             month >= 1, month <= 12, day >= 1, hour < 24, minute < 60, second < 60
         else { return nil }
-        let dayNumber = Self.dayNumber(year: year, month: month, day: day)
-        guard Self.date(dayNumber: dayNumber) == (year, month, day) else { return nil }
-        let minutes = dayNumber * 1440 + hour * 60 + minute - offset
+        let date = CivilDate(year: year, month: month, day: day)
+        guard CivilDate(dayNumber: date.dayNumber) == date else { return nil }
+        let minutes = date.dayNumber * 1440 + hour * 60 + minute - offset
         milliseconds = (minutes * 60 + second) * 1000 + fraction
     }
 }
 
 extension Timestamp: CustomStringConvertible {
     public var description: String {
-        let (dayNumber, millisecond) = Self.floorDivide(milliseconds, by: 86_400_000)
-        let (year, month, day) = Self.date(dayNumber: dayNumber)
+        let (dayNumber, millisecond) = CivilDate.dayAndRest(of: milliseconds)
+        let date = CivilDate(dayNumber: dayNumber)
         let second = millisecond / 1000
         return Digits.text { text in
-            text.add(year, 4)
-            text.add("-", month, 2)
-            text.add("-", day, 2)
+            text.add(date.year, 4)
+            text.add("-", date.month, 2)
+            text.add("-", date.day, 2)
             text.add("T", second / 3600, 2)
             text.add(":", second / 60 % 60, 2)
             text.add(":", second % 60, 2)
@@ -107,38 +107,6 @@ extension Timestamp: Codable {
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.singleValueContainer()
         try container.encode(description)
-    }
-}
-
-// MARK: - The Gregorian calendar
-
-// This code does not use Foundation, which would be a heavy dependency for eight lines. It does not
-// use Ledger, which has the same code, because modules that apps import must not contain server
-// code. The calculation uses years that begin in March, so that the leap day is the last day, and
-// eras of 400 years, which repeat exactly.
-extension Timestamp {
-    private static func floorDivide(_ value: Int64, by divisor: Int64) -> (Int64, Int64) {
-        let (quotient, rest) = value.quotientAndRemainder(dividingBy: divisor)
-        return rest < 0 ? (quotient - 1, rest + divisor) : (quotient, rest)
-    }
-
-    /// The number of days since 1970-01-01.
-    private static func dayNumber(year: Int64, month: Int64, day: Int64) -> Int64 {
-        let marchYear = month <= 2 ? year - 1 : year
-        let (era, yearOfEra) = floorDivide(marchYear, by: 400)
-        let dayOfYear = (153 * ((month + 9) % 12) + 2) / 5 + day - 1
-        return era * 146_097 + yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear
-            - 719_468
-    }
-
-    private static func date(dayNumber: Int64) -> (Int64, Int64, Int64) {
-        let (era, dayOfEra) = floorDivide(dayNumber + 719_468, by: 146_097)
-        let yearOfEra = (dayOfEra - dayOfEra / 1460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
-        let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
-        let marchMonth = (5 * dayOfYear + 2) / 153
-        let month = marchMonth < 10 ? marchMonth + 3 : marchMonth - 9
-        let year = yearOfEra + era * 400 + (month <= 2 ? 1 : 0)
-        return (year, month, dayOfYear - (153 * marchMonth + 2) / 5 + 1)
     }
 }
 

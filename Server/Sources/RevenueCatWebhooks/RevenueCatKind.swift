@@ -5,10 +5,10 @@ import PerennialContract
 package enum RevenueCatKind: Hashable, Sendable {
     case initialPurchase
     case renewal(isTrialConversion: Bool)
-    case cancellation(Reason)
+    case cancellation(RevenueCatReason)
     case uncancellation
     case nonRenewingPurchase
-    case expiration(Reason)
+    case expiration(RevenueCatReason)
     case billingIssue
     case productChange(to: String?)
     case subscriptionExtended
@@ -18,16 +18,6 @@ package enum RevenueCatKind: Hashable, Sendable {
     case priceIncreaseConsentRequired
     case priceIncreaseConsentApproved
     case test
-
-    /// `cancel_reason` and `expiration_reason`.
-    package enum Reason: String, Hashable, Sendable {
-        case unsubscribe = "UNSUBSCRIBE"
-        case billingError = "BILLING_ERROR"
-        case developerInitiated = "DEVELOPER_INITIATED"
-        case priceIncrease = "PRICE_INCREASE"
-        case customerSupport = "CUSTOMER_SUPPORT"
-        case unknown = "UNKNOWN"
-    }
 
     /// Whether the webhook is sent in addition to another one, which contains the money.
     var isBesideAnother: Bool {
@@ -101,7 +91,7 @@ extension RevenueCatKind {
         case .refunded: return refund(event, context)
         case .refundReversed: return [.refundReversed]
         case .extended: return [.subscriptionExtended]
-        case .renewalTurnedOff: return [.cancellation(refusal(context))]
+        case .renewalTurnedOff: return [.cancellation(RevenueCatReason(ofRefusalIn: context))]
         case .renewalTurnedOn: return [.uncancellation]
         case .productChangeScheduled: return [.productChange(to: event.nextProductID)]
         case .priceIncreaseAnnounced: return [.priceIncreaseConsentRequired]
@@ -109,7 +99,7 @@ extension RevenueCatKind {
         case .billingFailed:
             return [.billingIssue, .cancellation(.billingError)] + ending(event, .billingError)
         case .graceEnded, .retryBegan: return ending(event, .billingError)
-        case .expired: return ending(event, reason(event.why))
+        case .expired: return ending(event, RevenueCatReason(event.why))
         case .moved, .linked, .movedAway, .unlinked: return transfer(event, kind, context)
         case .granted: return [.nonRenewingPurchase]
         case .grantEnded:
@@ -204,25 +194,11 @@ extension RevenueCatKind {
     /// before, an earlier webhook reported that, because RevenueCat has no separate webhook for
     /// billing retry.
     private static func ending(
-        _ event: PerennialContract.Event, _ reason: Reason
+        _ event: PerennialContract.Event, _ reason: RevenueCatReason
     ) -> [RevenueCatKind] {
         let wasOpen = event.before?.active ?? true
         let isOpen = event.after?.active ?? false
         return wasOpen && !isOpen ? [.expiration(reason)] : []
-    }
-
-    private static func refusal(_ context: RevenueCatContext) -> Reason {
-        context.timeline?.renewal?.value.ending == .priceNotAgreed ? .priceIncrease : .unsubscribe
-    }
-
-    private static func reason(_ why: String?) -> Reason {
-        switch why.flatMap(Change.ExpirationReason.init(rawValue:)) {
-        case .cancelled: .unsubscribe
-        case .billing: .billingError
-        case .priceNotAgreed: .priceIncrease
-        case .productUnavailable: .developerInitiated
-        case .other, .neverConfirmed, nil: .unknown
-        }
     }
 }
 

@@ -38,7 +38,7 @@ extension Engine {
                 pause = Int64(error.retryAfter ?? 0) * 1000
             }
             if early > 0 {
-                pause = max(pause, min(Self.retryMin << min(early - 1, 12), Self.retryMax))
+                pause = max(pause, RetryPauses.longestWait(after: early))
             }
             pause = max(pause, budgetWait)
             guard pause > 0 else { continue }

@@ -70,7 +70,7 @@ extension Engine {
         case .setApart(let code):
             for id in ids { try? await outbox?.setApart(id, code: code, at: now) }
         case .postponed:
-            let wait = max(retryWait, Int64(error.retryAfter ?? 0) * 1000, Self.retryMin)
+            let wait = max(retryWait, Int64(error.retryAfter ?? 0) * 1000, RetryPauses.min)
             let next = Timestamp(milliseconds: now.milliseconds + wait)
             try? await outbox?.postpone(ids, until: next)
             return false
@@ -156,7 +156,7 @@ extension Engine {
     /// Handles an entry that the server has not recorded.
     private func leave(_ entry: OutboxEntry, _ outcome: DocumentOutcome?) async {
         guard outcome?.outcome == .refused else {
-            let wait = max(Self.retryWait(after: entry.attempts + 1), Self.retryMin)
+            let wait = max(RetryPauses.wait(after: entry.attempts + 1), RetryPauses.min)
             let next = Timestamp(milliseconds: now.milliseconds + wait)
             try? await outbox?.postpone([entry.id], until: next)
             return

@@ -5,10 +5,6 @@ internal import PerennialContract
 /// Synchronizes the state with the server and the App Store, and sends what the server needs. Every
 /// change of the state happens here, one after the other.
 actor Engine {
-    /// The shortest and the longest time between two attempts. Milliseconds.
-    static let retryMin: Int64 = 1_000
-    static let retryMax: Int64 = 3_600_000
-
     let configuration: Perennial.Configuration
     let store: any DeviceStore
     let clock: any DeviceClock
@@ -214,12 +210,12 @@ extension Engine {
         if let at = reader.secondLookAt { waits.append(at - monotonic) }
         let silence = max(session.silence(at: monotonic), budgetWait)
         if session.requires(.offerings) {
-            waits.append(max(silence, retryWait, Self.retryMin))
+            waits.append(max(silence, retryWait, RetryPauses.min))
         }
         if mayPost {
             if session.mustAskCustomer { waits.append(max(silence, retryWait)) }
             if let first = await firstDue() {
-                let wait = posting.isPosting ? max(retryWait, Self.retryMin) : 0
+                let wait = posting.isPosting ? max(retryWait, RetryPauses.min) : 0
                 waits.append(max(silence, first - now.milliseconds, wait))
             }
         }
@@ -260,15 +256,7 @@ extension Engine {
     var mayAsk: Bool { budgetWait == 0 }
 
     /// The wait after the latest failed requests. Milliseconds.
-    var retryWait: Int64 { Self.retryWait(after: session.failuresInARow) }
-
-    /// The wait after a number of failures in a row, with jitter. Milliseconds.
-    static func retryWait(after failures: Int) -> Int64 {
-        guard failures > 0 else { return 0 }
-        let doubled = retryMin << min(Int64(failures - 1), 12)
-        let limit = min(doubled, retryMax)
-        return Int64.random(in: limit / 2...limit)
-    }
+    var retryWait: Int64 { RetryPauses.wait(after: session.failuresInARow) }
 
     /// Whether there is a customer to post for, and a store whose documents the server accepts.
     var mayPost: Bool { state.device.customerID != nil && !state.isXcode && outbox != nil }

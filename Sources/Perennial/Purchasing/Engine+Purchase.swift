@@ -159,7 +159,7 @@ extension Engine {
         do {
             try await postDocuments(entries, within: configuration.patience)
         } catch {
-            let next = now.milliseconds + max(retryWait, Self.retryMin)
+            let next = now.milliseconds + max(retryWait, RetryPauses.min)
             try? await outbox?.postpone(
                 entries.map(\.id), until: Timestamp(milliseconds: next))
             return false

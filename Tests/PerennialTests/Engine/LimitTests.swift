@@ -27,9 +27,9 @@ import Testing
     }
 
     @Test func `an entry that the server does not record is posted less and less often`() {
-        let waits = (1...20).map { Engine.retryWait(after: $0) }
+        let waits = (1...20).map { RetryPauses.wait(after: $0) }
         for (failures, wait) in zip(1..., waits) {
-            let limit = min(Engine.retryMin << Int64(min(failures - 1, 12)), Engine.retryMax)
+            let limit = min(RetryPauses.min << Int64(min(failures - 1, 12)), RetryPauses.max)
             #expect((limit / 2...limit).contains(wait))
         }
     }

@@ -135,7 +135,7 @@ extension Stories {
                 await perennial.enterForeground()
                 let engine = try #require(perennial.engine)
                 let wait = await engine.nextWait()
-                #expect((wait ?? .max) >= Engine.retryMin / 2, "\(wait ?? -1) ms")
+                #expect((wait ?? .max) >= RetryPauses.min / 2, "\(wait ?? -1) ms")
             }
         }
 

@@ -67,7 +67,7 @@ extension Stories {
                 await world.serverIs(.up)
                 await widget.enterForeground()
                 let engine = try #require(widget.engine)
-                #expect(await (engine.nextWait() ?? .max) >= Engine.retryMin)
+                #expect(await (engine.nextWait() ?? .max) >= RetryPauses.min)
                 await app.stop()
                 await widget.enterForeground()
                 #expect(await engine.outbox?.isWriter == true)
@@ -113,7 +113,7 @@ extension Stories {
                 try await phone.letGo()
                 try await perennial.until { $0["guide"].isActive }
                 try #require(await !engine.posting.atOnce.isEmpty)
-                #expect(await (engine.nextWait() ?? .max) >= Engine.retryMin)
+                #expect(await (engine.nextWait() ?? .max) >= RetryPauses.min)
                 await world.serverIs(.up)
                 #expect(try await purchase.value.outcome == .bought)
             }

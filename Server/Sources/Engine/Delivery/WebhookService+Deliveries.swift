@@ -193,7 +193,7 @@ extension WebhookService {
         let attempt = DeliveryAttempt(
             answer, at: at,
             milliseconds: (ContinuousClock.now - start).wholeMilliseconds)
-        let verdict = WebhookSchedule.verdict(
+        let verdict = WebhookVerdict(
             on: answer, tries: lease.tries + 1, jitter: webhookTransport.jitter())
         try await record(verdict, attempt, of: lease, to: webhook)
         return !verdict.isGone && verdict.hold == nil
@@ -282,7 +282,7 @@ extension WebhookService {
     }
 
     private func record(
-        _ verdict: WebhookSchedule.Verdict, _ attempt: DeliveryAttempt, of lease: DeliveryLease,
+        _ verdict: WebhookVerdict, _ attempt: DeliveryAttempt, of lease: DeliveryLease,
         to webhook: WebhookEndpoint
     ) async throws(EngineFailure) {
         let (id, app, now) = (webhook.id, webhook.app, context.now())
@@ -309,7 +309,7 @@ extension WebhookService {
     }
 
     private func report(
-        _ verdict: WebhookSchedule.Verdict, _ lease: DeliveryLease, _ webhook: WebhookEndpoint,
+        _ verdict: WebhookVerdict, _ lease: DeliveryLease, _ webhook: WebhookEndpoint,
         wasReported: Bool
     ) {
         let metadata: Logger.Metadata = [

@@ -50,7 +50,7 @@ extension WebhookPages {
         }
         figures.triedUntil = figures.oldestWaiting.map {
             Timestamp(
-                milliseconds: $0.milliseconds + WebhookSchedule.triedFor.wholeMilliseconds)
+                milliseconds: $0.milliseconds + WebhookVerdict.triedFor.wholeMilliseconds)
         }
         return figures
     }

@@ -1,6 +1,6 @@
 /// A date of the Gregorian calendar, without a time zone.
 ///
-/// AppStoreFormats, and PerennialContract's `Timestamp`, contain the same algorithm, because none
+/// AppStoreFormats and PerennialContract contain the same algorithm, because none
 /// of these modules may import another. This module does not use Foundation's calendar.
 package struct CivilDate: Hashable, Sendable {
     package var year: Int64

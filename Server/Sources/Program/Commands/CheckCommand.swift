@@ -116,7 +116,7 @@ struct CheckReport {
     }
 
     private mutating func checkDatabase(
-        _ file: ConfigurationFile, _ settings: Settings
+        _ file: ConfigurationFile, _ settings: ProcessSettings
     ) async throws {
         let shown = DatabaseAddress.withoutPassword(settings.database)
         reportUnencrypted(to: settings.database)
@@ -146,7 +146,9 @@ struct CheckReport {
         }
     }
 
-    private mutating func checkKeys(_ file: ConfigurationFile, _ settings: Settings) async throws {
+    private mutating func checkKeys(_ file: ConfigurationFile, _ settings: ProcessSettings)
+        async throws
+    {
         var logger = Logger(label: "check")
         logger.logLevel = .critical
         let assembly = try await Assembly(

@@ -84,7 +84,7 @@ struct ConfigChange {
         Outcome.warn(of: new, at: newPath)
         // Validates the settings of the file alone, because flags and environment variables of this
         // process may not apply to a server.
-        _ = try Settings(flags: [:], environment: [:], file: new.settings)
+        _ = try ProcessSettings(flags: [:], environment: [:], file: new.settings)
         guard let text = FileManager.default.contents(atPath: newPath) else {
             throw StartFailure("\(newPath) cannot be read.", remedy: "Let this user read it.")
         }
@@ -203,7 +203,7 @@ struct ConfigChange {
 
     /// The differences in the settings of the process. A setting that is left out has its default.
     static func settingDifferences(_ old: [String: String], _ new: [String: String]) -> [String] {
-        let changed = Settings.fileKeys.filter { old[$0] != new[$0] }.sorted()
+        let changed = ProcessSettings.fileKeys.filter { old[$0] != new[$0] }.sorted()
         func lines(_ sign: String, _ settings: [String: String]) -> [String] {
             changed.compactMap { key in
                 settings[key].map { "  \(sign) \(key) \(DatabaseAddress.withoutPassword($0))" }
@@ -215,7 +215,7 @@ struct ConfigChange {
     /// Two addresses that differ only in the password mean the same database. In an address of key
     /// words the password cannot be recognised, so there any difference counts.
     static func isAnotherDatabase(_ old: [String: String], _ new: [String: String]) -> Bool {
-        let addresses = [old, new].map { $0["database"] ?? Settings.databaseDefault }
+        let addresses = [old, new].map { $0["database"] ?? ProcessSettings.databaseDefault }
         guard !addresses.contains(where: DatabaseAddress.isKeyValueForm) else {
             return addresses[0] != addresses[1]
         }

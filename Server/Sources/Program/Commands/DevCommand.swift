@@ -28,8 +28,8 @@ struct DevCommand: AsyncParsableCommand {
     func run() async throws {
         let logger = Log.start(logLevel)
         try await Outcome.reportingFailures {
-            try Settings.port(String(port), for: "--port")
-            try Settings.port(String(simulatorPort), for: "--simulator-port")
+            try ProcessSettings.port(String(port), for: "--port")
+            try ProcessSettings.port(String(simulatorPort), for: "--simulator-port")
             let shop = DevShop(folder: data)
             try DevShop.make(shop.folder)
             try requireOwnDatabaseToForget()
@@ -66,7 +66,7 @@ struct DevCommand: AsyncParsableCommand {
 
 extension DevCommand {
     private var listenHost: String {
-        host ?? ProcessInfo.processInfo.environment["PERENNIAL_HOST"] ?? Settings.hostDefault
+        host ?? ProcessInfo.processInfo.environment["PERENNIAL_HOST"] ?? ProcessSettings.hostDefault
     }
 
     private func warnIfOthersCanConnect(to settings: LocalStack.Settings) {

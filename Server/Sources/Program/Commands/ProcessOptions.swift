@@ -12,16 +12,16 @@ struct ProcessOptions: ParsableArguments {
     @Option(help: "The log level (PERENNIAL_LOG_LEVEL; info).") var logLevel: String?
 
     var configPath: String {
-        Settings.configPath(flag: config, environment: ProcessInfo.processInfo.environment)
+        ProcessSettings.configPath(flag: config, environment: ProcessInfo.processInfo.environment)
     }
 
     func settings(
         _ file: ConfigurationFile, flags: [String: String?] = [:]
-    ) throws(StartFailure) -> Settings {
+    ) throws(StartFailure) -> ProcessSettings {
         var given = flags.compactMapValues { $0 }
         given["database"] = database
         given["log_level"] = logLevel
-        return try Settings(
+        return try ProcessSettings(
             flags: given, environment: ProcessInfo.processInfo.environment, file: file.settings)
     }
 }

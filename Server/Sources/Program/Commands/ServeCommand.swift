@@ -46,7 +46,8 @@ struct ServeCommand: AsyncParsableCommand {
     }
 
     private func serve(
-        _ file: ConfigurationFile, _ settings: Settings, clock: ClockFollower?, _ logger: Logger
+        _ file: ConfigurationFile, _ settings: ProcessSettings, clock: ClockFollower?,
+        _ logger: Logger
     ) async throws {
         // If the signal were not trapped, it would end the process.
         let signals = await UnixSignalsSequence(trapping: .sighup)
@@ -136,7 +137,7 @@ struct ServeCommand: AsyncParsableCommand {
     }
 
     /// Reads the configuration that the process would have if it started now.
-    private func readAgain() throws -> (ConfigurationFile, Settings) {
+    private func readAgain() throws -> (ConfigurationFile, ProcessSettings) {
         let file = try ConfigurationFile(path: options.configPath)
         return (file, try options.settings(file, flags: ["host": host, "port": port]))
     }

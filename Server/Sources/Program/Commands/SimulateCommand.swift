@@ -41,7 +41,7 @@ struct SimulateCommand: AsyncParsableCommand {
         try await Outcome.reportingFailures {
             if let lint { return try report(on: lint) }
             try people.check()
-            try Settings.port(String(port), for: "--port")
+            try ProcessSettings.port(String(port), for: "--port")
             var settings = SimulatorSettings(
                 seed: seed, now: try beginning(), shop: try products(), bundleID: bundleID,
                 appAppleID: appAppleID)

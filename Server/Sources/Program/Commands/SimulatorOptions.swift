@@ -10,7 +10,7 @@ struct SimulatorOptions: ParsableArguments {
 
     /// Makes an engine for these apps and their database, at the simulator's time.
     func assembly(
-        of apps: [AppConfiguration], _ settings: Settings, for purpose: Assembly.Purpose
+        of apps: [AppConfiguration], _ settings: ProcessSettings, for purpose: Assembly.Purpose
     ) async throws -> Assembly {
         let logger = Log.start(settings.logLevel)
         let time = try await time(for: apps, logger)

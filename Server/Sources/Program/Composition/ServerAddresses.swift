@@ -23,7 +23,7 @@ struct ServerAddresses {
 
     private(set) var all: [Place]
 
-    init(_ settings: Settings) {
+    init(_ settings: ProcessSettings) {
         let hasMetrics = settings.metricsAddress == nil
         all = [
             Place(

@@ -21,7 +21,7 @@ extension [ConfigurationProblem] {
 package struct ConfigurationFailure: Error, Hashable, Sendable {
     package var complaints: [ConfigurationProblem]
     /// The file's path, as given by the user.
-    package var file = Settings.configDefault
+    package var file = ProcessSettings.configDefault
 }
 
 /// Why a command did not start, and what to do.

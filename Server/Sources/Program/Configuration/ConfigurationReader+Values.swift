@@ -141,7 +141,7 @@ extension ConfigurationReader {
     }
 
     mutating func settings(_ node: Node) -> [String: String] {
-        let members = members(of: node, known: Settings.fileKeys, in: "settings")
+        let members = members(of: node, known: ProcessSettings.fileKeys, in: "settings")
         return members.compactMapValues { text($0) }
     }
 

@@ -25,7 +25,7 @@ package struct ListenAddress: Hashable, Sendable {
                 remedy: "Write HOST:PORT, such as 127.0.0.1:9090.")
         }
         self.host = host
-        port = try Settings.port(String(text[text.index(after: colon)...]), for: setting)
+        port = try ProcessSettings.port(String(text[text.index(after: colon)...]), for: setting)
     }
 
     /// Throws ``StartFailure`` if two of the addresses are the same.

@@ -66,7 +66,7 @@ struct ConfigurationProposal {
         _ text: String, _ sources: ConfigurationSources
     ) throws -> [AppConfiguration] {
         let read = try ConfigurationFile(text, sources: sources)
-        _ = try Settings(flags: [:], environment: [:], file: read.settings)
+        _ = try ProcessSettings(flags: [:], environment: [:], file: read.settings)
         return read.apps
     }
 

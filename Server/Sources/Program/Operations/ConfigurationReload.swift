@@ -17,14 +17,14 @@ final class ConfigurationReload: Sendable {
 
     private let live: LiveServer
     /// The settings that the process was started with.
-    private let settings: Settings
+    private let settings: ProcessSettings
     private let dashboard: DashboardConfiguration?
     /// Nil if the process was started without a certificate.
     private let certificate: CertificateReload?
     private let clockFrom: String?
     private let roots: SimulatorRoots
     private let logger: Logger
-    private let read: @Sendable () throws -> (ConfigurationFile, Settings)
+    private let read: @Sendable () throws -> (ConfigurationFile, ProcessSettings)
     private let stores: Mutex<AppStores>
     private let latest: Mutex<[AppConfiguration]>
     private let line = KeyedLock()
@@ -34,11 +34,11 @@ final class ConfigurationReload: Sendable {
     ///   - roots: the roots that simulated apps trust in addition to the configured ones.
     ///   - read: reads the configuration again, with the settings that follow from it.
     init(
-        of live: LiveServer, apps: [AppConfiguration], settings: Settings,
+        of live: LiveServer, apps: [AppConfiguration], settings: ProcessSettings,
         dashboard: DashboardConfiguration? = nil, certificate: CertificateReload? = nil,
         stores: AppStores, clockFrom: String? = nil,
         roots: SimulatorRoots = SimulatorRoots(), logger: Logger,
-        read: @escaping @Sendable () throws -> (ConfigurationFile, Settings)
+        read: @escaping @Sendable () throws -> (ConfigurationFile, ProcessSettings)
     ) {
         self.live = live
         self.settings = settings

@@ -5,7 +5,7 @@ import Logging
 /// The log goes to standard error, so that standard output contains only a command's result.
 enum Log {
     static func level(_ text: String) throws -> Logger.Level {
-        do { return try Settings.logLevel(text) } catch {
+        do { return try ProcessSettings.logLevel(text) } catch {
             throw ValidationError("\(error.message) \(error.remedy)")
         }
     }

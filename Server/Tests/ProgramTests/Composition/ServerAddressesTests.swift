@@ -15,7 +15,7 @@ struct ServerAddressesTests {
         let port = place.port
         place.close()
         let addresses = ServerAddresses(
-            try Settings(flags: ["port": "\(port)"], environment: [:], file: [:]))
+            try ProcessSettings(flags: ["port": "\(port)"], environment: [:], file: [:]))
         let visitor = Visitor()
         try await withThrowingTaskGroup { group in
             group.addTask { await visitor.connectRepeatedly(to: port) }
@@ -31,7 +31,7 @@ struct ServerAddressesTests {
         defer { taker.close() }
         taker.listen()
         let addresses = ServerAddresses(
-            try Settings(flags: ["port": "\(taker.port)"], environment: [:], file: [:]))
+            try ProcessSettings(flags: ["port": "\(taker.port)"], environment: [:], file: [:]))
         await #expect(throws: StartFailure.self) { try await addresses.requireFree() }
     }
 
@@ -47,7 +47,7 @@ struct ServerAddressesTests {
         close(client)
         taker.close()
         let addresses = ServerAddresses(
-            try Settings(flags: ["port": "\(taker.port)"], environment: [:], file: [:]))
+            try ProcessSettings(flags: ["port": "\(taker.port)"], environment: [:], file: [:]))
         try await addresses.requireFree()
     }
 }

@@ -179,7 +179,7 @@ import Testing
             ("postgres://a@db/birds", "postgres://a@db2/birds", true),
             ("host=db dbname=birds", "host=db2 dbname=birds", true),
             ("host=db dbname=birds", "host=db dbname=birds", false),
-            (nil, Settings.databaseDefault, false), (nil, "other.sqlite", true),
+            (nil, ProcessSettings.databaseDefault, false), (nil, "other.sqlite", true),
         ] as [(String?, String?, Bool)])
     func `a new address means another database, but a new password does not`(
         old: String?, new: String?, isAnother: Bool

@@ -14,7 +14,7 @@ import Testing
         ("trust.", "configuration.md", ConfigurationReader.trustKeys),
         ("app_store.", "configuration.md", ConfigurationReader.appStoreKeys),
         ("app_store.reports.", "configuration.md", ConfigurationReader.reportsKeys),
-        ("settings.", "configuration.md", Settings.fileKeys),
+        ("settings.", "configuration.md", ProcessSettings.fileKeys),
         ("dashboard.", "configuration.md", ConfigurationReader.dashboardKeys.map(\.name)),
         ("dashboard.trusted_proxy.", "configuration.md", ConfigurationReader.proxyKeys),
         ("tls.", "configuration.md", ConfigurationReader.tlsKeys),

@@ -52,10 +52,10 @@ import Testing
             try Data(Self.first.utf8).write(to: URL(filePath: path))
             try FileManager.default.createDirectory(
                 atPath: folder + "/issues", withIntermediateDirectories: true)
-            let read: @Sendable () throws -> (ConfigurationFile, Settings) = {
+            let read: @Sendable () throws -> (ConfigurationFile, ProcessSettings) = {
                 let file = try ConfigurationFile(path: path)
                 return (
-                    file, try Settings(flags: [:], environment: [:], file: file.settings)
+                    file, try ProcessSettings(flags: [:], environment: [:], file: file.settings)
                 )
             }
             let (file, settings) = try read()

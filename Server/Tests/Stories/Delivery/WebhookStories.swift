@@ -183,9 +183,9 @@ import Testing
             try await shop.give("anna")
             for _ in 1...100 { try await shop.advance("PT1H") }
             let failed = try #require(try await shop.deliveries("?state=failed").first)
-            #expect(failed["attempts"]?.integer == Int64(WebhookSchedule.attemptsMax))
+            #expect(failed["attempts"]?.integer == Int64(WebhookVerdict.attemptsMax))
             #expect(failed["next_attempt_at"] == .null)
-            #expect(receiver.postings.count == WebhookSchedule.attemptsMax)
+            #expect(receiver.postings.count == WebhookVerdict.attemptsMax)
             receiver.reply(.status(200))
             try await shop.advance("P20D")
             let answer = try await shop.support.post("/v1/webhooks/crm/replay", [:])

@@ -9,7 +9,7 @@ private struct Receiver {
 
     struct Course: Equatable {
         var attempts: [Duration] = []
-        var end: WebhookSchedule.Outcome?
+        var end: WebhookVerdict.Outcome?
         var isPaused = false
         var holds: [Duration] = []
     }
@@ -18,7 +18,7 @@ private struct Receiver {
         var (course, time) = (Course(), Duration.zero)
         while course.end == nil, !course.isPaused, course.attempts.count < 100 {
             course.attempts.append(time)
-            let verdict = WebhookSchedule.verdict(
+            let verdict = WebhookVerdict(
                 on: answer(time), tries: course.attempts.count, jitter: jitter)
             if let hold = verdict.hold { course.holds.append(hold) }
             course.isPaused = verdict.isGone
@@ -31,11 +31,11 @@ private struct Receiver {
     }
 }
 
-@Suite struct WebhookScheduleTests {
-    private static let pauses = WebhookSchedule.pauses
+@Suite struct WebhookVerdictTests {
+    private static let pauses = WebhookVerdict.pauses
 
     private func check(
-        _ course: Receiver.Course, attempts: Int, end: WebhookSchedule.Outcome?,
+        _ course: Receiver.Course, attempts: Int, end: WebhookVerdict.Outcome?,
         isPaused: Bool = false, sourceLocation: SourceLocation = #_sourceLocation
     ) {
         #expect(course.attempts.count == attempts, sourceLocation: sourceLocation)
@@ -52,7 +52,7 @@ private struct Receiver {
     @Test(arguments: [0, 1])
     func `the last attempt comes between three and four days after the first`(jitter: Double) {
         let course = Receiver { _ in .answer(status: 500) }.course(jitter: jitter)
-        check(course, attempts: WebhookSchedule.attemptsMax, end: .failed)
+        check(course, attempts: WebhookVerdict.attemptsMax, end: .failed)
         let last = course.attempts.last ?? .zero
         #expect(last >= .hours(72) && last <= .hours(96))
     }
@@ -74,7 +74,7 @@ private struct Receiver {
 
     @Test func `a receiver that never answers is retried like one that fails`() {
         let course = Receiver { _ in .failure("no response within 15 seconds") }.course()
-        check(course, attempts: WebhookSchedule.attemptsMax, end: .failed)
+        check(course, attempts: WebhookVerdict.attemptsMax, end: .failed)
     }
 
     @Test func `410 pauses the webhook, and the delivery stays due`() {
@@ -86,7 +86,7 @@ private struct Receiver {
     @Test(arguments: [100, 199, 300, 301, 302, 304, 307, 308, 400, 401, 404, 422, 500, 599])
     func `nothing but 2xx counts as delivered`(status: Int) {
         let course = Receiver { _ in .answer(status: status) }.course()
-        check(course, attempts: WebhookSchedule.attemptsMax, end: .failed)
+        check(course, attempts: WebhookVerdict.attemptsMax, end: .failed)
     }
 
     @Test(arguments: [200, 201, 202, 204, 299])
@@ -101,7 +101,7 @@ private struct Receiver {
         }
         #expect(first(0) == .seconds(5))
         #expect(first(600) == .seconds(600))
-        #expect(first(1_000_000) == WebhookSchedule.retryAfterMax)
+        #expect(first(1_000_000) == WebhookVerdict.retryAfterMax)
     }
 
     @Test func `429 and 503 hold up the whole webhook if they have Retry-After`() {
@@ -112,7 +112,7 @@ private struct Receiver {
             }.course().holds
         }
         #expect(holds(429, 60) == [.seconds(60)])
-        #expect(holds(503, 1_000_000) == [WebhookSchedule.holdMax])
+        #expect(holds(503, 1_000_000) == [WebhookVerdict.holdMax])
         #expect(holds(503, nil) == [] && holds(500, 60) == [])
     }
 }

@@ -13,7 +13,7 @@ struct DatabaseLocation: ParsableArguments {
     /// The address that a server with the same options would use.
     func address() throws -> String {
         let environment = ProcessInfo.processInfo.environment
-        let path = Settings.configPath(flag: config, environment: environment)
+        let path = ProcessSettings.configPath(flag: config, environment: environment)
         var file: [String: String] = [:]
         // If the database is named, a configuration that cannot be used must not prevent a backup.
         let isNamed = database != nil || environment["PERENNIAL_DATABASE"] != nil
@@ -21,7 +21,7 @@ struct DatabaseLocation: ParsableArguments {
             file = try Outcome.configuration(at: path).settings
         }
         let flags = database.map { ["database": $0] } ?? [:]
-        return try Settings(flags: flags, environment: environment, file: file).database
+        return try ProcessSettings(flags: flags, environment: environment, file: file).database
     }
 }
 

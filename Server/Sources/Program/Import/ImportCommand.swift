@@ -47,7 +47,7 @@ struct ImportCommand: AsyncParsableCommand {
     }
 
     private func runImport(
-        _ file: ConfigurationFile, _ settings: Settings, _ http: HTTPClient, _ logger: Logger
+        _ file: ConfigurationFile, _ settings: ProcessSettings, _ http: HTTPClient, _ logger: Logger
     ) async throws {
         var clock: ClockFollower?
         if let clockFrom {

@@ -27,7 +27,7 @@ struct HealthCommand: AsyncParsableCommand {
     func run() async throws {
         try await Outcome.reportingFailures {
             let flags = ["host": host, "port": port].compactMapValues { $0 }
-            let settings = try Settings(
+            let settings = try ProcessSettings(
                 flags: flags, environment: ProcessInfo.processInfo.environment, file: [:])
             // The address of the metrics never has TLS.
             let address =

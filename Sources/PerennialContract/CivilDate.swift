@@ -1,26 +1,26 @@
 /// A date of the Gregorian calendar, without a time zone.
 ///
-/// `Timestamp` and the server contain the same algorithm. It is repeated here because the contract
-/// does not export it, and modules that apps import must not contain server code. The calculation
-/// uses years that begin in March, so that the leap day is the last day, and eras of 400 years,
-/// which repeat exactly.
-struct CivilDate: Hashable {
-    var year: Int64
+/// The server's Ledger contains the same algorithm: Ledger imports nothing, and modules that apps
+/// import must not contain server code. Foundation would be a heavy dependency for a few lines. The
+/// calculation uses years that begin in March, so that the leap day is the last day, and eras of
+/// 400 years, which repeat exactly.
+package struct CivilDate: Hashable {
+    package var year: Int64
     /// From 1.
-    var month: Int64
+    package var month: Int64
     /// From 1.
-    var day: Int64
+    package var day: Int64
 
-    static let dayMilliseconds: Int64 = 86_400_000
+    package static let dayMilliseconds: Int64 = 86_400_000
 
-    init(year: Int64, month: Int64, day: Int64) {
+    package init(year: Int64, month: Int64, day: Int64) {
         self.year = year
         self.month = month
         self.day = day
     }
 
     /// The date of a day counted from 1970-01-01.
-    init(dayNumber: Int64) {
+    package init(dayNumber: Int64) {
         let (era, dayOfEra) = Self.floorDivide(dayNumber + 719_468, by: 146_097)
         let yearOfEra = (dayOfEra - dayOfEra / 1460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
         let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
@@ -31,7 +31,7 @@ struct CivilDate: Hashable {
     }
 
     /// Days since 1970-01-01: the inverse calculation.
-    var dayNumber: Int64 {
+    package var dayNumber: Int64 {
         let (era, yearOfEra) = Self.floorDivide(month <= 2 ? year - 1 : year, by: 400)
         let marchMonth = month > 2 ? month - 3 : month + 9
         let dayOfYear = (153 * marchMonth + 2) / 5 + day - 1
@@ -41,7 +41,7 @@ struct CivilDate: Hashable {
 
     /// The same day of the month, a number of months later. If that month has no such day, the last
     /// day of that month.
-    func adding(months: Int) -> CivilDate {
+    package func adding(months: Int) -> CivilDate {
         let (years, monthIndex) = Self.floorDivide(year * 12 + month - 1 + Int64(months), by: 12)
         let first = CivilDate(year: years, month: monthIndex + 1, day: 1)
         let next = CivilDate(
@@ -51,7 +51,7 @@ struct CivilDate: Hashable {
     }
 
     /// The day and the milliseconds into that day, for a moment in milliseconds since 1970-01-01.
-    static func dayAndRest(of milliseconds: Int64) -> (day: Int64, rest: Int64) {
+    package static func dayAndRest(of milliseconds: Int64) -> (day: Int64, rest: Int64) {
         floorDivide(milliseconds, by: dayMilliseconds)
     }
 

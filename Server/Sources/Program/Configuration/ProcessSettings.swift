@@ -4,7 +4,7 @@ import Logging
 
 /// The settings of this process. Each comes from a flag, or else from an environment variable
 /// (`PERENNIAL_…`), or else from `settings:` in the file.
-package struct Settings: Hashable, Sendable {
+package struct ProcessSettings: Hashable, Sendable {
     package var database: String
     package var host: String
     package var port: Int
@@ -58,7 +58,7 @@ package struct Settings: Hashable, Sendable {
     private var address: ListenAddress { ListenAddress(host: host, port: port) }
 
     /// The names of the settings that differ.
-    func names(differingFrom other: Settings) -> [String] {
+    func names(differingFrom other: ProcessSettings) -> [String] {
         let pairs: [(String, Bool)] = [
             ("database", database == other.database), ("host", host == other.host),
             ("port", port == other.port),

@@ -1,11 +1,12 @@
 import Ledger
 
-/// Decides when a delivery is attempted again, and what an answer means. Pure.
+/// What the answer of a webhook's receiver means for a delivery, and when the delivery is attempted
+/// again. Pure.
 ///
 /// The first attempt is made at once, and nine more after these pauses: in total about 76 hours,
 /// and never less than three days. Each pause is lengthened at random by up to a fifth, so that
 /// deliveries that failed together are not retried together.
-package enum WebhookSchedule {
+package struct WebhookVerdict: Hashable, Sendable {
     package static let pauses: [Duration] = [
         .seconds(5), .seconds(300), .seconds(1_800), .hours(2), .hours(5), .hours(10), .hours(14),
         .hours(20), .hours(24),
@@ -19,13 +20,11 @@ package enum WebhookSchedule {
     /// The maximum time for which `Retry-After` of 429 and 503 can delay the whole webhook.
     package static let holdMax = Duration.hours(1)
 
-    package struct Verdict: Hashable, Sendable {
-        package var outcome: Outcome
-        /// Whether the webhook is paused, because its receiver has answered 410.
-        package var isGone = false
-        /// For how long nothing is posted to the webhook.
-        package var hold: Duration?
-    }
+    package var outcome: Outcome
+    /// Whether the webhook is paused, because its receiver has answered 410.
+    package var isGone = false
+    /// For how long nothing is posted to the webhook.
+    package var hold: Duration?
 
     package enum Outcome: Hashable, Sendable {
         case delivered
@@ -36,25 +35,25 @@ package enum WebhookSchedule {
     /// - Parameters:
     ///   - tries: the number of attempts so far, including this one.
     ///   - jitter: from 0 to 1.
-    package static func verdict(
-        on answer: WebhookAnswer, tries: Int, jitter: Double
-    ) -> Verdict {
-        if answer.isAccepted { return Verdict(outcome: .delivered) }
+    package init(on answer: WebhookAnswer, tries: Int, jitter: Double) {
+        outcome = .delivered
+        if answer.isAccepted { return }
         var (status, asked): (Int?, Duration?)
         if case .answer(let code, _, let retryAfter) = answer {
-            (status, asked) = (code, retryAfter.map { min($0, retryAfterMax) })
+            (status, asked) = (code, retryAfter.map { min($0, Self.retryAfterMax) })
         }
-        var verdict = Verdict(outcome: .failed, isGone: status == 410)
-        if tries < attemptsMax {
-            let pause = pauses[max(tries, 1) - 1]
-            let longer =
-                pause
-                + .milliseconds(
-                    Int64(Double(pause.wholeMilliseconds) * jitterShare * min(max(jitter, 0), 1)))
-            verdict.outcome = .retry(after: max(longer, asked ?? .zero))
-        }
+        isGone = status == 410
+        outcome =
+            tries < Self.attemptsMax
+            ? .retry(after: max(Self.pause(after: tries, jitter: jitter), asked ?? .zero))
+            : .failed
         // These statuses are about the receiver as a whole, not about one delivery.
-        if status == 429 || status == 503 { verdict.hold = asked.map { min($0, holdMax) } }
-        return verdict
+        if status == 429 || status == 503 { hold = asked.map { min($0, Self.holdMax) } }
+    }
+
+    private static func pause(after tries: Int, jitter: Double) -> Duration {
+        let pause = pauses[max(tries, 1) - 1]
+        let share = jitterShare * min(max(jitter, 0), 1)
+        return pause + .milliseconds(Int64(Double(pause.wholeMilliseconds) * share))
     }
 }

@@ -2,11 +2,12 @@ import Testing
 
 @testable import Program
 
-@Suite struct SettingsTests {
+@Suite struct ProcessSettingsTests {
     @Test func `a flag takes precedence over a variable, and a variable over the file`() throws {
         let environment = ["PERENNIAL_PORT": "2", "PERENNIAL_DATABASE": "b", "PORT": "9"]
         let file = ["port": "3", "database": "c", "host": "0.0.0.0", "log_level": "debug"]
-        let settings = try Settings(flags: ["port": "1"], environment: environment, file: file)
+        let settings = try ProcessSettings(
+            flags: ["port": "1"], environment: environment, file: file)
         #expect(settings.port == 1)
         #expect(settings.database == "b")
         #expect(settings.host == "0.0.0.0")
@@ -14,16 +15,16 @@ import Testing
     }
 
     @Test func `the log level can be set by a variable`() throws {
-        let settings = try Settings(
+        let settings = try ProcessSettings(
             flags: [:], environment: ["PERENNIAL_LOG_LEVEL": "error"], file: [:])
         #expect(settings.logLevel == .error)
     }
 
     @Test func `the lease of checks can be set by a variable or in the file`() throws {
-        let variable = try Settings(
+        let variable = try ProcessSettings(
             flags: [:], environment: ["PERENNIAL_CHECK_LEASE_SECONDS": "60"], file: [:])
         #expect(variable.checkLease == .seconds(60))
-        let file = try Settings(
+        let file = try ProcessSettings(
             flags: [:], environment: [:], file: ["check_lease_seconds": "90"])
         #expect(file.checkLease == .seconds(90))
     }
@@ -32,7 +33,7 @@ import Testing
     func `a variable or the file can set own addresses for metrics and secret keys`()
         throws
     {
-        let settings = try Settings(
+        let settings = try ProcessSettings(
             flags: [:], environment: ["PERENNIAL_LISTEN_METRICS": "10.0.0.5:9090"],
             file: ["listen_secret": "[::1]:8081"])
         #expect(settings.metricsAddress == ListenAddress(host: "10.0.0.5", port: 9090))
@@ -40,7 +41,7 @@ import Testing
     }
 
     @Test func `by default, the server listens only on this machine`() throws {
-        let settings = try Settings(flags: [:], environment: [:], file: [:])
+        let settings = try ProcessSettings(flags: [:], environment: [:], file: [:])
         #expect(settings.host == "127.0.0.1")
         #expect(settings.port == 8080)
         #expect(settings.database == ".perennial/perennial.sqlite")
@@ -57,7 +58,7 @@ import Testing
     ])
     func `an invalid setting is refused, not ignored`(flags: [String: String]) {
         #expect(throws: StartFailure.self) {
-            try Settings(flags: flags, environment: [:], file: [:])
+            try ProcessSettings(flags: flags, environment: [:], file: [:])
         }
     }
 }

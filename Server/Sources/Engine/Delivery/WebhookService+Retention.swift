@@ -1,0 +1,25 @@
+import Ledger
+import Storage
+
+/// How long deliveries stay after they have ended.
+extension WebhookService {
+    private static let deliveredRetention = Duration.days(8)
+    private static let failedRetention = Duration.days(30)
+    private static let deletionBatch = 500
+    /// The maximum number of deletion batches in one refresh.
+    private static let deletionBatchesMax = 20
+
+    /// Deletes deliveries that have ended long ago, in batches.
+    func deleteOldDeliveries(
+        of app: AppID, at now: Instant
+    ) async throws(EngineFailure) {
+        for _ in 0..<Self.deletionBatchesMax {
+            let count = try await context.transaction { tx in
+                try tx.deliveries.delete(
+                    of: app, deliveredBefore: now - Self.deliveredRetention,
+                    failedBefore: now - Self.failedRetention, limit: Self.deletionBatch)
+            }
+            if count < Self.deletionBatch { return }
+        }
+    }
+}
