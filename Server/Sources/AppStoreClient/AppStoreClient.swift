@@ -1,11 +1,12 @@
 import AppStoreFormats
 
-/// Calls of the App Store Server API, for one app; with a team key, of the App Store Connect API.
+/// Makes calls of the App Store Server API for one app or, with a team key, of the App Store
+/// Connect API.
 ///
-/// The client decides and parses; only `send` uses the network. The client waits only if its pacing
-/// waits, and repeats a call only once, if its token expired on the way. If a call is not allowed
-/// yet, or was refused temporarily, it throws an error that says when to try again. The caller, who
-/// knows what else is due, then repeats it. All queries are idempotent.
+/// Only `send` uses the network. A call waits only if `pacing` waits. The client repeats a call
+/// only once, and only if its token expired on the way. If a call is not allowed yet, or was
+/// refused temporarily, the client throws an error that says when to try again. The caller knows
+/// what else is due, and repeats the call. All queries are idempotent.
 package struct AppStoreClient: Sendable {
     /// The maximum length of an id. Apple's have up to 20 characters; the token of a test
     /// notification has 50.
@@ -35,10 +36,11 @@ package struct AppStoreClient: Sendable {
         tokens = BearerTokens(credentials)
     }
 
-    /// The body of a successful response; empty if the call has no result.
+    /// Makes a call. Returns the body of the successful response, which is empty if the call has no
+    /// result.
     ///
-    /// The steps of every call: the rate limit, the token, the request, and interpreting the
-    /// response.
+    /// The steps of every call: check the rate limit, add the token, send the request, and
+    /// interpret the response.
     func perform(
         _ endpoint: Endpoint, _ path: String, query: [(String, String)] = [], body: JSON? = nil,
         in environment: StoreEnvironment
@@ -46,9 +48,12 @@ package struct AppStoreClient: Sendable {
         try await exchange(endpoint, path, query: query, body: body, in: environment).body
     }
 
+    /// Makes a call, as ``perform(_:_:query:body:in:)`` does, and returns the whole response.
+    ///
     /// - Parameters:
     ///   - accept: the media type of the response.
-    ///   - returned: statuses of failures that the caller interprets.
+    ///   - returned: HTTP statuses that are returned instead of thrown, because the caller
+    ///     interprets them.
     func exchange(
         _ endpoint: Endpoint, _ path: String, query: [(String, String)], body: JSON? = nil,
         in environment: StoreEnvironment, accept: String? = nil, returned: Set<Int> = []
@@ -63,8 +68,8 @@ package struct AppStoreClient: Sendable {
             return (request, try await self.response(to: request))
         }
         var (request, response) = try await call()
-        // If the process was suspended in between, the token may have expired on the way. That does
-        // not mean that the key is invalid.
+        // If the process was suspended before the request arrived, the token may have expired. That
+        // does not mean that the key is invalid.
         if response.status == 401, !tokens.isCurrent(request.authorization, at: now()) {
             (request, response) = try await call()
         }
@@ -80,7 +85,7 @@ package struct AppStoreClient: Sendable {
         throw failure
     }
 
-    /// The body of a successful response, parsed as JSON.
+    /// Makes a call, and parses the body of the successful response as JSON.
     func json(
         _ endpoint: Endpoint, _ path: String, query: [(String, String)] = [], body: JSON? = nil,
         in environment: StoreEnvironment

@@ -1,15 +1,15 @@
 import AppStoreFormats
 import Crypto
 
-/// An in-app purchase key of App Store Connect, or a team key for its reports, and the ids it
-/// belongs to. Its text representation never contains the private key.
+/// A private key of App Store Connect (an In-App Purchase key, or a team key for reports) with its
+/// ids. The text representation never contains the private key.
 package struct AppStoreCredentials: Sendable, CustomStringConvertible, CustomReflectable {
     /// The maximum length of a private key in PEM; Apple's have 257 characters.
     private static let pemLengthMax = 4096
 
     package let keyID: String
     package let issuerID: String
-    /// Nil for a team key.
+    /// The bundle id of the key's app. Nil for a team key, which belongs to no single app.
     package let bundleID: String?
     private let sign: @Sendable ([UInt8]) throws -> P256.Signing.ECDSASignature
 
@@ -57,6 +57,8 @@ extension AppStoreCredentials {
         }
     }
 
+    /// Signs bytes with the key (P-256 and SHA-256).
+    ///
     /// - Throws: if signing fails.
     func signature(
         for bytes: [UInt8]

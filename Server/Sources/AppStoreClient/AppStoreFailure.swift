@@ -2,11 +2,11 @@ import AppStoreFormats
 
 /// Why a call has no result. None of these means that a customer is not entitled.
 package enum AppStoreFailure: Error, Hashable, Sendable {
-    /// This environment does not know the id, at least not now: occasionally the App Store responds
-    /// with 404 for an id that exists. So this means "unknown", never "not entitled".
+    /// This environment does not know the id now. Occasionally the App Store responds with 404 for
+    /// an id that exists, so this means "unknown", never "not entitled".
     case unknownID
-    /// 401: the App Store did not accept the token, and does not say why. For verifyReceipt: it did
-    /// not accept the shared secret.
+    /// 401: the App Store did not accept the token, and does not say why. For verifyReceipt: the
+    /// App Store did not accept the shared secret.
     case unauthorized(String, remedy: String = keyRemedy)
     /// No call may be made before this time, because Apple or our own rate limit says so.
     case rateLimited(until: AppStoreDate)
@@ -31,7 +31,7 @@ extension AppStoreFailure {
     /// The maximum number of response characters quoted in a message.
     private static let quotedLengthMax = 200
 
-    /// Interprets a response. Returns nil if it is a successful one.
+    /// Interprets a response. Returns nil if the response is successful.
     ///
     /// Error codes take precedence over HTTP statuses: the same 404 can be an unknown id, a failure
     /// to retry, or a setting missing in App Store Connect.
@@ -69,9 +69,10 @@ extension AppStoreFailure {
         return "status \(response.status)\(body.isEmpty ? "" : ": \(body)")"
     }
 
-    /// `Retry-After` is Unix time in milliseconds ("Identifying rate limits"). A proxy may send
-    /// other values. A number that is far too small for a time means seconds from now. A date
-    /// counts from the date of the response (RFC 9110 §10.2.3).
+    /// Returns when to try again, according to `Retry-After`: Unix time in milliseconds
+    /// ("Identifying rate limits"). A proxy may send other values: a number too small to be a Unix
+    /// time counts seconds from now, and a date counts from the date of the response (RFC 9110
+    /// §10.2.3).
     static func moment(_ response: AppStoreResponse, now: AppStoreDate) -> AppStoreDate {
         let text = response.retryAfter
         let number = text.flatMap { Int64($0) }.flatMap { $0 > 0 ? $0 : nil }
@@ -96,7 +97,7 @@ extension AppStoreFailure: CustomStringConvertible {
         case .unknownID: "The App Store does not know this id."
         case .unauthorized(let reason, _): reason
         case .rateLimited(let until):
-            "The rate limit of Apple, or our own, is used up until "
+            "Apple's rate limit, or our own, allows no call until "
                 + "\(until.milliseconds) ms since 1970."
         case .unavailable(let reason): "The App Store is unavailable: \(reason)."
         case .refused(let code, let message): "The App Store refused with \(code): \(message)"

@@ -31,8 +31,8 @@ package enum Endpoint: String, CaseIterable, Hashable, Sendable, CustomStringCon
         }
     }
 
-    /// Requests per second that Apple allows an app in production ("Identifying rate limits"). The
-    /// sandbox allows a tenth.
+    /// The number of requests per second that Apple allows an app in production ("Identifying rate
+    /// limits"). The sandbox allows a tenth of it.
     var allowedPerSecond: Int64 {
         switch self {
         case .transaction, .statuses, .history, .notificationHistory, .consumption: 50
@@ -45,8 +45,8 @@ package enum Endpoint: String, CaseIterable, Hashable, Sendable, CustomStringCon
         }
     }
 
-    /// Four fifths of what Apple allows, which leaves room for others that use the same app: a
-    /// second server, or a script.
+    /// The budget of this call: four fifths of what Apple allows. This leaves room for others that
+    /// use the same app, such as a second server or a script.
     package func budget(in environment: StoreEnvironment) -> CallBudget {
         let tenth: Int64 = environment == .production ? 1 : 10
         return CallBudget(

@@ -1,6 +1,6 @@
 import AppStoreFormats
 
-/// A number of Apple's page "Error codes". Only those that are handled specially have names.
+/// A number of Apple's page "Error codes". Only the codes that need special treatment have names.
 struct ErrorCode: OpenEnumeration {
     let rawValue: Int64
     init(rawValue: Int64) { self.rawValue = rawValue }
@@ -25,24 +25,24 @@ struct ErrorCode: OpenEnumeration {
     static let testNotificationNotFound = Self(rawValue: 4_040_008)
     static let transactionIDNotFound = Self(rawValue: 4_040_010)
 
-    /// Whether Apple says to retry the request. Code 5000001 is recognized by its HTTP status
-    /// already.
+    /// The codes for which Apple says to retry the request. Code 5000001 is missing because its
+    /// HTTP status already says so.
     static let retryable: Set = [
         accountNotFoundRetryable, appNotFoundRetryable, originalTransactionIDNotFoundRetryable,
     ]
 
-    /// The App Store does not know the given id.
+    /// The codes which mean that the App Store does not know the given id.
     static let unknownIDs: Set = [
         accountNotFound, originalTransactionIDNotFound, transactionIDNotFound,
     ]
 
-    /// A list must be read again from its beginning, because Apple no longer knows the position in
-    /// it.
+    /// The codes which mean that a list must be read again from its beginning, because Apple no
+    /// longer knows the position in it.
     static let invalidCursors: Set = [
         invalidRequestRevision, invalidPaginationToken, paginationTokenExpired,
     ]
 
-    /// What an operator can do, if there is specific advice.
+    /// What an operator can do about this code; nil if there is no specific advice.
     var remedy: String? {
         switch self {
         case .invalidAppIdentifier, .appNotFound: "Compare bundle_id with App Store Connect."

@@ -2,8 +2,8 @@ import AppStoreFormats
 
 /// The pages of a list that Apple returns in parts.
 ///
-/// The caller stores each page before requesting the next one. So a failure in between loses
-/// nothing: `next()` continues where it stopped.
+/// The caller stores each page before it requests the next one. After a failure, `next()` continues
+/// where it stopped, so no page is lost.
 package struct Pages<Page: ListPage>: Sendable {
     typealias Fetch = @Sendable (_ place: String?) async throws(AppStoreFailure) -> Page
 
@@ -21,8 +21,8 @@ package struct Pages<Page: ListPage>: Sendable {
         isAtEnd = isEmpty
     }
 
-    /// The next page; nil after the last one. If Apple no longer knows the position, the list
-    /// restarts from the beginning, once.
+    /// Requests the next page. Returns nil after the last one. If Apple no longer knows the
+    /// position, the list restarts from its beginning, once.
     package mutating func next() async throws(AppStoreFailure) -> Page? {
         guard !isAtEnd else { return nil }
         guard pagesRead < Page.pagesMax else {
@@ -50,28 +50,28 @@ package protocol ListPage: Sendable {
     static var pagesMax: Int { get }
     /// The name of the list, for failures.
     static var list: String { get }
-    /// The position of the next page.
+    /// The position of the next page; nil if the page names none.
     var next: String? { get }
     var hasMore: Bool { get }
 }
 
 extension HistoryPage: ListPage {
-    /// Ten thousand transactions.
+    /// Enough for ten thousand transactions: a page has twenty.
     package static let pagesMax = 500
     package static let list = "a history"
     package var next: String? { revision }
 }
 
 extension NotificationPage: ListPage {
-    /// Forty thousand notifications.
+    /// Enough for forty thousand notifications: a page has twenty.
     package static let pagesMax = 2000
     package static let list = "the notifications of this time"
     package var next: String? { token }
 }
 
 extension AppStoreClient {
-    /// The pages of the transactions of a transaction's account that changed after a revision, or
-    /// of all of them.
+    /// The transactions of the account that made a transaction, in pages: those that changed after
+    /// a revision, or all of them.
     package func historyPages(
         of id: String, in environment: StoreEnvironment, after revision: String? = nil
     ) -> Pages<HistoryPage> {
@@ -80,8 +80,8 @@ extension AppStoreClient {
         }
     }
 
-    /// The pages of the notifications of a time range. Apple stores the last 180 days, or 30 days
-    /// in the sandbox: an earlier start is moved to that limit.
+    /// The notifications of a time range, in pages. Apple stores the last 180 days, or 30 days in
+    /// the sandbox. An earlier start is moved to that limit.
     package func notificationPages(
         from start: AppStoreDate, to end: AppStoreDate, onlyFailures: Bool,
         in environment: StoreEnvironment

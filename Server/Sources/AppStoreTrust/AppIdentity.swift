@@ -1,10 +1,10 @@
 import AppStoreFormats
 
-/// The app that a document is expected to be for. Chosen by our configuration, never by the sender
-/// of the document.
+/// The app that a document is expected to be for. Our configuration chooses it, never the sender of
+/// the document.
 package struct AppIdentity: Hashable, Sendable {
     package var bundleID: String
-    /// Apple's number for the app. Nil if it is not checked.
+    /// Apple's number for the app. Nil if documents are not checked for it.
     package var appAppleID: Int64?
     /// The environments from which documents are accepted. Environments other than production and
     /// sandbox are refused, even if they are listed here.
@@ -48,8 +48,8 @@ extension AppIdentity {
         return found
     }
 
-    /// The environment of a document that names none: production if it is accepted, else the
-    /// sandbox.
+    /// The environment that is assumed for a document that names none: production if it is
+    /// accepted, otherwise the sandbox.
     func usualEnvironment() throws(Refusal) -> StoreEnvironment {
         try requireEnvironment(environments.contains(.production) ? .production : .sandbox)
     }

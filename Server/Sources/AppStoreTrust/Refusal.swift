@@ -16,7 +16,7 @@ package struct Refusal: Error, Hashable, Sendable, CustomStringConvertible {
         case wrongKeyUsage
         case badSignature
         case payloadUnreadable
-        /// Not a receipt, or not in Apple's form.
+        /// The document is not a receipt, or not in Apple's form.
         case receiptUnreadable
         case notValidAtSigning
         case fieldMissing
@@ -24,14 +24,14 @@ package struct Refusal: Error, Hashable, Sendable, CustomStringConvertible {
         case wrongAppAppleID
         /// The receipt is for another device than the one that claims to have sent it.
         case wrongDevice
-        /// A version 1 notification without the app's shared secret.
+        /// A version 1 notification does not contain the app's shared secret.
         case wrongSecret
         case wrongEnvironment
-        /// Signed by Xcode or in a local test, where anybody can sign.
+        /// The document was signed by Xcode or in a local test, where anybody can sign.
         case environmentNeverTrusted
     }
 
-    /// Which document: the received one, or one inside a notification.
+    /// The document that was refused: the received one, or one inside a notification.
     package enum Subject: String, Hashable, Sendable {
         case document = "The document"
         case receipt = "The receipt"
@@ -78,8 +78,8 @@ package struct Refusal: Error, Hashable, Sendable, CustomStringConvertible {
             found.contains(Self.simulatorName)
                 ? "\(subject.rawValue) was signed by another simulator. This server trusts "
                     + "\(expected)."
-                : "\(subject.rawValue) was not signed by Apple: it leads to \(found). This server "
-                    + "trusts \(expected)."
+                : "\(subject.rawValue) was not signed by Apple: its certificates lead to \(found). "
+                    + "This server trusts \(expected)."
         default: "\(subject.rawValue) \(reason.verb) \(found), expected \(expected)."
         }
     }
@@ -89,8 +89,8 @@ package struct Refusal: Error, Hashable, Sendable, CustomStringConvertible {
 
     package var description: String { sentence }
 
-    // The found value comes from an untrusted sender: it may be very long, or try to forge lines of
-    // our log.
+    // The found value comes from an untrusted sender. It may be very long, or contain line breaks
+    // that look like lines of our log.
     private static func printable(_ text: String) -> String {
         let scalars = text.unicodeScalars.prefix(foundCharactersMax).map { scalar in
             scalar.properties.generalCategory == .control ? "\u{FFFD}" : Character(scalar)

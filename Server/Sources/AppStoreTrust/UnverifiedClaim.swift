@@ -1,10 +1,10 @@
 import AppStoreFormats
 
-/// What a signed document claims about itself before its signature is verified. Use it only to
-/// choose the app whose identity the document is then verified against: anybody can write any
-/// claim.
+/// What a signed document claims about itself before its signature is verified. Anybody can write
+/// any claim. So use it only to choose the app whose identity the document is then verified
+/// against.
 package struct UnverifiedClaim: Hashable, Sendable {
-    /// Nil for renewal info, which names no bundle.
+    /// The bundle id. Nil for renewal info, which names no bundle.
     package var bundleID: String?
     package var environment: StoreEnvironment?
 }

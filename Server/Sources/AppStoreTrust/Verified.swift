@@ -1,26 +1,27 @@
 import AppStoreFormats
 
-/// A verified document of Apple's: its signature, its certificates and their validity, and that it
-/// is for one of our apps. Only this module can create one, so its recipients need not check again.
+/// A verified document of Apple's. Its signature, its certificates and their validity were checked,
+/// and that it is for one of our apps. Only this module can create one, so its recipients need not
+/// check again.
 package struct Verified<Payload: Hashable & Sendable>: Hashable, Sendable {
     // The synthesized initializer is internal: no other module can create a value.
     package let payload: Payload
-    /// Production or sandbox, nothing else.
+    /// The environment of the document: production or sandbox, nothing else.
     package let environment: StoreEnvironment
-    /// When Apple signed it: `signedDate`, or the creation date for app transactions and receipts.
-    /// A document without a date inside a notification has the notification's date. A transaction
-    /// receipt has none: then it is the date of the purchase.
+    /// When Apple signed the document: `signedDate`, or the creation date for app transactions and
+    /// receipts. A document without a date inside a notification has the notification's date. A
+    /// transaction receipt has no such date, and counts as signed at the date of the purchase.
     package let signedAt: AppStoreDate
-    /// For a document within a notification, the digest of the notification.
+    /// The digest of the document, or of the notification that contains it.
     package let digest: DocumentDigest
 }
 
 /// The result of verifying a document.
 package enum VerificationOutcome<Payload: Hashable & Sendable>: Hashable, Sendable {
     case verified(Verified<Payload>)
-    /// Can never be trusted: verifying again gives the same result.
+    /// The document can never be trusted: verifying again gives the same result.
     case refused(Refusal)
-    /// Properly signed, but dated later than our clock: verify again later.
+    /// The document is properly signed, but dated later than our clock: verify it again later.
     case clockMismatch(ClockMismatch)
 }
 

@@ -6,11 +6,12 @@ import Synchronization
 /// Verifies documents that Apple signed as JWS (RFC 7515) against given roots, without network
 /// access and without a clock.
 ///
-/// The order of the steps ensures that only signed content is read: the header's certificates must
+/// The order of the steps ensures that only signed content is read. The header's certificates must
 /// lead to a root, the signature must match the leaf's key, and only then is the payload read. The
-/// certificates must have been valid when it was signed, and it must be for the expected app and
-/// from an accepted environment. The third certificate in a header is neither trusted nor compared:
-/// two of Apple's own examples contain a root that differs from the published one.
+/// certificates must have been valid when the payload was signed. The payload must be for the
+/// expected app and from an accepted environment. The third certificate in a header is neither
+/// trusted nor compared: two of Apple's own examples contain a root that differs from the published
+/// one.
 package final class Verifier: Sendable {
     /// The maximum size of a JWS in bytes. A notification with its documents has about 13 000.
     package static let jwsBytesMax = 262_144
@@ -32,8 +33,8 @@ package final class Verifier: Sendable {
     /// are accepted.
     let xcode: TrustRoots?
 
-    /// - Parameter xcode: for development only: certificates exported from Xcode. Receipts signed
-    ///   with them count as sandbox receipts. Anybody can sign those.
+    /// - Parameter xcode: certificates exported from Xcode, for development only. Receipts signed
+    ///   with them count as sandbox receipts, and anybody can sign such receipts.
     /// - Parameter documentsKept: the minimum number of verified documents to cache.
     package init(
         roots: TrustRoots, xcode: TrustRoots? = nil,
@@ -70,8 +71,9 @@ package final class Verifier: Sendable {
         await outcome(of: jws, for: app, at: now)
     }
 
-    /// Verifies a version 2 notification (its `signedPayload`) with the documents inside it. It is
-    /// refused as a whole if one of them is for another app or from another environment.
+    /// Verifies a version 2 notification (its `signedPayload`) with the documents inside it.
+    /// Refuses the notification as a whole if one of its documents is for another app or from
+    /// another environment.
     package func notification(
         _ jws: [UInt8], for app: AppIdentity, at now: AppStoreDate
     ) async -> NotificationOutcome {
@@ -95,7 +97,8 @@ package final class Verifier: Sendable {
 }
 
 extension Verifier {
-    /// Checked last, because only a genuine document may be worth another attempt.
+    /// Compares the date of signing with our clock. This check is the last one, because only a
+    /// genuine document may be worth another attempt.
     static func outcome<Payload>(
         _ verified: Verified<Payload>, at now: AppStoreDate
     ) -> VerificationOutcome<Payload> {
@@ -154,8 +157,8 @@ extension Verifier {
             payload: payload, environment: environment, signedAt: signedAt, digest: digest)
     }
 
-    /// The payload, after verifying its signature with a chain's leaf key (nil if it is not
-    /// base64url), and the digest of the document.
+    /// Verifies the signature with the key of a chain's leaf, and returns the payload with the
+    /// digest of the document. The payload is nil if it is not base64url.
     private func signedPayload(
         of parts: CompactJWS, by chain: TrustedChain
     ) throws(Refusal) -> (payload: [UInt8]?, digest: DocumentDigest) {
@@ -175,7 +178,7 @@ extension Verifier {
             chain.leafKey.isValidSignature(signature, for: digest)
         else {
             throw Refusal(
-                .badSignature, expected: "one of its leaf certificate's key",
+                .badSignature, expected: "a signature by its leaf certificate's key",
                 found: "a signature that does not match")
         }
     }

@@ -12,9 +12,9 @@ package struct Courier: Sendable {
     /// The maximum size of the part of an answer that is read, in bytes. It is larger than the
     /// stored part, so that the end of a short answer can be seen.
     private static let readBytesMax = 65_536
-    /// The time spent on the answer's body after its head.
+    /// The maximum time for reading the answer's body, after the head has arrived.
     package static let bodyTimeout = Duration.seconds(2)
-    /// The maximum number of an endpoint's secrets that sign at the same time.
+    /// The maximum number of secrets of one endpoint that sign a message.
     package static let secretsMax = 4
 
     let rules: HostRules
@@ -45,7 +45,7 @@ package struct Courier: Sendable {
         /// The value of `webhook-id`, the same for each attempt.
         package var id: String
         package var body: [UInt8]
-        /// The secrets, each of which makes a signature.
+        /// The endpoint's secrets. Each of them makes a signature.
         package var secrets: [WebhookSecret]
         /// The value of the header `Authorization`.
         package var authorization: String?
@@ -62,16 +62,16 @@ package struct Courier: Sendable {
         }
     }
 
-    /// The result of an attempt.
+    /// The result of an attempt to post a message.
     package enum Outcome: Hashable, Sendable {
         /// - Parameters:
         ///   - body: the first ``answerBytesMax`` bytes of the answer, without the endpoint's
         ///     secrets.
         ///   - retryAfter: the time in the header `Retry-After`.
         case answer(status: Int, body: String, retryAfter: Duration?)
-        /// There was no answer, for this reason.
+        /// No answer arrived, for this reason.
         case failure(String)
-        /// There was no attempt: the lookup of the host waited behind those of other hosts.
+        /// Nothing was sent: the lookup of the host did not begin. See ``HostLookups/NotBegun``.
         case notAttempted
     }
 
@@ -184,8 +184,9 @@ package struct Courier: Sendable {
         return request
     }
 
-    /// The status counts even if the rest of the answer fails, is too long, or never ends. If the
-    /// task is cancelled, this returns the bytes received so far.
+    /// Reads the beginning of the answer's body. Never throws, because the answer's status counts
+    /// even if the body fails, is too long, or never ends. If the task is cancelled, returns the
+    /// bytes received so far.
     private static func beginning(of body: HTTPClientResponse.Body) async -> String {
         var bytes: [UInt8] = []
         var count = 0
@@ -199,10 +200,11 @@ package struct Courier: Sendable {
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    /// Parses `Retry-After` (RFC 9110 §10.2.3): a number of seconds, or a date, which counts from
-    /// the receiver's own `Date`, because its clock may be wrong. Nil for anything else.
+    /// Parses `Retry-After` (RFC 9110 §10.2.3): a number of seconds, or a date. A date counts from
+    /// the receiver's own `Date`, because the receiver's clock may be wrong. Returns nil for
+    /// anything else.
     ///
-    /// - Parameter now: seconds since 1970, for a receiver that sends no `Date`.
+    /// - Parameter now: seconds since 1970; used if the receiver sends no `Date`.
     static func retryAfter(_ text: String, at date: String?, now: Int64) -> Duration? {
         let text = text.trimmingCharacters(in: .whitespaces)
         if let seconds = Int64(text) {
@@ -213,8 +215,8 @@ package struct Courier: Sendable {
         }
     }
 
-    /// The receiver's text without the endpoint's secrets, and without characters that a database
-    /// cannot store.
+    /// Returns the receiver's text without the endpoint's secrets, and without characters that a
+    /// database cannot store.
     static func scrubbed(_ text: String, of parcel: Parcel) -> String {
         var text = text.replacing("\0", with: "")
         let secrets =

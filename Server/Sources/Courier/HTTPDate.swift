@@ -2,12 +2,12 @@ import Foundation
 
 /// Parses the HTTP dates of RFC 9110 §5.6.7.
 enum HTTPDate {
-    /// The present form, `Sun, 06 Nov 1994 08:49:37 GMT`, and the two obsolete ones.
+    /// The current format of a date, `Sun, 06 Nov 1994 08:49:37 GMT`, and the two obsolete formats.
     private static let forms = [
         "EEE, dd MMM yyyy HH:mm:ss zzz", "EEEE, dd-MMM-yy HH:mm:ss zzz", "EEE MMM d HH:mm:ss yyyy",
     ]
 
-    /// Seconds since 1970. Returns nil for anything else.
+    /// Parses a date as seconds since 1970. Returns nil if the text has none of the three formats.
     static func seconds(_ text: String) -> Int64? {
         let formatter = DateFormatter()
         formatter.locale = Locale(identifier: "en_US_POSIX")

@@ -25,7 +25,7 @@ package final class HostLookups: Sendable {
         var waiters: [String: [Int: Waiter]] = [:]
         /// The hosts that are being looked up.
         var running: Set<String> = []
-        /// The hosts that wait for a thread, in order.
+        /// The hosts that wait for a thread, in order of arrival.
         var queue: [String] = []
         var waiterCount = 0
         var lastID = 0
@@ -36,7 +36,7 @@ package final class HostLookups: Sendable {
     private let resolve: @Sendable (String) throws -> [IPAddress]
     private let state = Mutex(State())
 
-    /// - Parameter resolve: all addresses of a host. May block its thread.
+    /// - Parameter resolve: returns all addresses of a host. May block its thread.
     package init(
         threadsMax: Int = threadsMax, waitersMax: Int = waitersMax,
         resolve: @escaping @Sendable (String) throws -> [IPAddress] = { try HostRules.resolve($0) }
@@ -46,11 +46,11 @@ package final class HostLookups: Sendable {
         self.resolve = resolve
     }
 
-    /// The number of callers that wait.
+    /// The number of callers that wait for a lookup.
     var waiterCount: Int { state.withLock { $0.waiterCount } }
 
-    /// All addresses of a host. An address needs no lookup. Returns at once if the task is
-    /// cancelled.
+    /// Returns all addresses of a host. If `host` is an IP address, nothing is looked up. Returns
+    /// at once if the task is cancelled.
     ///
     /// - Throws: ``NotBegun``, `CancellationError` if the task is cancelled while the lookup is
     ///   under way, or what the resolver throws.

@@ -2,9 +2,9 @@ import Foundation
 
 /// Decides which hosts may be connected to, and at which address.
 ///
-/// A name is resolved once. Each of its addresses must be permitted, and the connection goes to a
-/// checked address. So an attacker gains nothing from a name that resolves to another address a
-/// moment later.
+/// A name is resolved once. Each of its addresses must be permitted, and the connection goes to one
+/// of the checked addresses. So an attacker gains nothing from a name that resolves to another
+/// address a moment later.
 package struct HostRules: Hashable, Sendable {
     /// Names of hosts, in lower case, whose addresses need not be public.
     package var privateHosts: Set<String>

@@ -43,8 +43,8 @@ package struct IPAddress: Hashable, Sendable, CustomStringConvertible {
         return Self.global6.contains(bytes) && !Self.special6.contains { $0.contains(bytes) }
     }
 
-    /// This address if it is IPv4, or the IPv4 address in it: mapped (RFC 4291), translated
-    /// (RFC 6052), or that of a 6to4 router (RFC 3056).
+    /// This address if it is IPv4; otherwise the IPv4 address that it contains: mapped (RFC 4291),
+    /// translated (RFC 6052), or that of a 6to4 router (RFC 3056). Nil if it contains none.
     private var embedded: IPAddress? {
         if bytes.count == 4 { return self }
         if Self.mapped.contains(bytes) || Self.translated.contains(bytes) {

@@ -13,7 +13,7 @@ package struct WebhookSecret: Hashable, Sendable, CustomStringConvertible {
     package let text: String
     private let key: [UInt8]
 
-    /// Returns nil unless the text has the form above.
+    /// Returns nil unless the text is `whsec_` and the base64 of 24 to 64 bytes.
     package init?(_ text: String) {
         guard text.hasPrefix(Self.prefix),
             let key = Data(base64Encoded: String(text.dropFirst(Self.prefix.count))),

@@ -2,9 +2,10 @@
 /// the body, joined by points (Standard Webhooks 1.0.0).
 package enum WebhookSignature {
     package static let idHeader = "webhook-id"
-    /// Unix seconds.
+    /// The name of the header with the time of the attempt, in Unix seconds.
     package static let timeHeader = "webhook-timestamp"
-    /// One or more signatures, separated by spaces: several while a secret is replaced.
+    /// The name of the header with one or more signatures, separated by spaces. While a secret is
+    /// being replaced, there are several.
     package static let signatureHeader = "webhook-signature"
 
     /// The value of ``signatureHeader``, with a signature by each secret.

@@ -1,11 +1,11 @@
 import AppStoreFormats
 
 /// What the app reports about a purchase whose customer requests a refund ("ConsumptionRequest").
-/// May be sent only for customers who have consented.
+/// It may be sent only for customers who have consented.
 package struct Consumption: Hashable, Sendable {
     package enum Delivery: Hashable, Sendable {
-        /// How much was used, in thousandths of a percent; nil for a subscription, which has no
-        /// such figure.
+        /// How much of the purchase was used, in thousandths of a percent; nil for a subscription,
+        /// which has no such number.
         case delivered(consumedMilliunits: Int64?)
         case undelivered(Reason)
 

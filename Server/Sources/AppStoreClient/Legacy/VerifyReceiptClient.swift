@@ -1,10 +1,10 @@
 import AppStoreFormats
 
-/// Requests to verifyReceipt, for one app: the legacy way to query the App Store, which needs a
-/// receipt and the app's shared secret, but no key.
+/// Makes requests to verifyReceipt, for one app: the legacy way to query the App Store, which needs
+/// a receipt and the app's shared secret, but no key.
 ///
-/// It never waits or retries; but it continues with the other environment if the first one says
-/// that the receipt belongs there.
+/// The client never waits or retries. But if the first environment says that the receipt belongs to
+/// the other one, the client asks the other one.
 package struct VerifyReceiptClient: Sendable {
     private let secret: AppSecret
     private let now: @Sendable () -> AppStoreDate
@@ -30,13 +30,13 @@ package struct VerifyReceiptClient: Sendable {
         package var environment: StoreEnvironment
     }
 
-    /// The current state of a receipt's account.
+    /// Requests the current state of the account that a receipt belongs to.
     ///
     /// - Parameters:
     ///   - receipt: an app receipt or a transaction receipt, in Base64.
-    ///   - excludesOldTransactions: omits the history.
-    ///   - environment: the environment to ask first. Apple recommends production if it is not
-    ///     known.
+    ///   - excludesOldTransactions: whether to omit the history.
+    ///   - environment: the environment to ask first. If the receipt's environment is not known,
+    ///     Apple recommends production.
     package func response(
         about receipt: String, excludesOldTransactions: Bool = false,
         first environment: StoreEnvironment = .production
@@ -50,8 +50,8 @@ package struct VerifyReceiptClient: Sendable {
         guard let other = first.verdict.otherStore else {
             return try validated(first, in: environment)
         }
-        // Each environment may say that the receipt belongs to the other one. Then neither is asked
-        // again.
+        // Each environment may say that the receipt belongs to the other one. Then the first one is
+        // not asked again.
         return try validated(try await post(body, in: other), in: other)
     }
 
@@ -102,7 +102,7 @@ struct ReceiptVerdict: Hashable, Sendable {
         isRetryable = VerifyReceiptResponse(json: json)?.isRetryable
     }
 
-    /// The environment that the receipt belongs to, if it is not the one that was asked.
+    /// The environment that the receipt belongs to, if that is not the one that was asked.
     var otherStore: StoreEnvironment? {
         switch status {
         case .sandboxReceipt: .sandbox
@@ -111,7 +111,7 @@ struct ReceiptVerdict: Hashable, Sendable {
         }
     }
 
-    /// Nil if the response is usable.
+    /// The failure that the status means. Nil if the response is usable.
     var failure: AppStoreFailure? {
         switch status {
         case .valid, .expired: nil
@@ -125,8 +125,8 @@ struct ReceiptVerdict: Hashable, Sendable {
         case let other where VerifyReceiptStatus.internalRange.contains(other.rawValue):
             isRetryable == true
                 ? .unavailable("verifyReceipt says \(status)") : refusal("internal error")
-        // Apple also returns this status for temporary trouble, so the caller retries for a while,
-        // less and less often.
+        // Apple also returns this status for temporary trouble. So the caller retries for a while,
+        // with growing pauses.
         case .malformed: refusal("the receipt is malformed, or there is temporary trouble")
         case .notAuthentic: refusal("the receipt is not authentic")
         case .unreadable: refusal("the request could not be read")

@@ -7,13 +7,13 @@ import AppStoreFormats
 package enum ReportDownload: Hashable, Sendable {
     /// The file, compressed with gzip.
     case file([UInt8])
-    /// Nothing was sold: there is no file, and there will be none.
+    /// Nothing was sold: there is no file, and Apple will not make one.
     case noSales
-    /// The file is not made yet.
+    /// Apple has not made the file yet.
     case notYet
-    /// Apple no longer has it.
+    /// Apple no longer has the file.
     case noLonger
-    /// Apple does not serve such a report with these parameters, for any day.
+    /// Apple does not serve this kind of report with these parameters, whatever the day.
     case refused(ReportRefusal)
 }
 
@@ -26,7 +26,7 @@ package struct ReportRefusal: Hashable, Sendable {
 
 extension AppStoreClient {
     private static let accepted = "application/a-gzip, application/json"
-    /// Statuses whose meaning for reports is in the text of the error.
+    /// HTTP statuses whose meaning for reports is in the text of the error.
     private static let explained: Set<Int> = [400, 403, 404, 410]
 
     private static let teamKeyRemedy =
@@ -75,7 +75,8 @@ extension AppStoreClient {
         return error.detail.contains("not available yet") ? .notYet : .noSales
     }
 
-    /// Names of query parameters have brackets, which RFC 3986 does not allow there.
+    /// Percent-encodes the name of a query parameter: it has brackets, which RFC 3986 does not
+    /// allow there.
     private static func encodedName(_ name: String) -> String {
         name.reduce(into: "") { text, character in
             switch character {
@@ -108,7 +109,8 @@ private struct ConnectProblem: CustomStringConvertible {
         detail = String((error["detail"]?.string ?? "").prefix(Self.quotedMax))
     }
 
-    /// The last version that the text names: "The latest version for this report is 1_4."
+    /// The last version that the error's text names, as in "The latest version for this report is
+    /// 1_4."
     var latestVersion: SalesReportVersion? {
         guard code.hasPrefix("PARAMETER_ERROR"), detail.lowercased().contains("version") else {
             return nil

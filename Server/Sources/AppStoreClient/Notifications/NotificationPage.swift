@@ -1,6 +1,6 @@
 import AppStoreFormats
 
-/// Up to twenty notifications, as they were first sent.
+/// Up to twenty notifications, with the contents that Apple first sent.
 package struct NotificationPage: Hashable, Sendable {
     package var signedPayloads: [String]
     /// The token of the next page, valid for a while; nil on the last page.
@@ -9,21 +9,23 @@ package struct NotificationPage: Hashable, Sendable {
 }
 
 extension AppStoreClient {
-    /// The earliest moment that may be queried. Apple stores 180 days, or 30 days in the sandbox;
-    /// this is an hour later, because Apple's clock may be ahead of ours.
+    /// The earliest time for which notifications may be queried. Apple stores 180 days, or 30 days
+    /// in the sandbox. The result is an hour later, because Apple's clock may be ahead of ours.
     package func earliestNotification(in environment: StoreEnvironment) -> AppStoreDate {
         let days: Int64 = environment == .production ? 180 : 30
         return AppStoreDate(milliseconds: now().milliseconds - days * 86_400_000 + 3_600_000)
     }
 
-    /// What Apple sent, or tried to send: "Get Notification History".
+    /// Requests notifications that Apple has sent, or has tried to send: "Get Notification
+    /// History".
     ///
     /// - Parameters:
-    ///   - start: not before ``earliestNotification(in:)``.
-    ///   - onlyFailures: only those that have not reached us.
-    ///   - transactionID: only those about this transaction's customer; nil for all.
-    ///   - token: the token of the page before. All other parameters must then be the same as
-    ///     before.
+    ///   - start: the beginning of the time range; not before ``earliestNotification(in:)``.
+    ///   - onlyFailures: whether to return only notifications that have not reached us.
+    ///   - transactionID: returns only notifications about this transaction's customer; nil for
+    ///     all.
+    ///   - token: the token of the previous page; nil for the first page. With a token, all other
+    ///     parameters must be the same as for the previous page.
     package func notificationHistory(
         from start: AppStoreDate, to end: AppStoreDate, onlyFailures: Bool,
         transactionID: String? = nil, token: String? = nil, in environment: StoreEnvironment
@@ -60,10 +62,10 @@ extension AppStoreClient {
 }
 
 extension NotificationPage {
-    /// Every page says whether there are more pages. If a page does not say so, a new token means
-    /// that there are, because Apple provides one only then.
+    /// Parses a page. It should say whether more pages follow. If it does not, a new token means
+    /// that more follow, because Apple provides one only then.
     ///
-    /// - Parameter former: the token of the page before.
+    /// - Parameter former: the token of the previous page.
     fileprivate init(_ answer: JSON, after former: String?) throws(AppStoreFailure) {
         var payloads: [String] = []
         for sent in try answer.requiredArray("notificationHistory") {

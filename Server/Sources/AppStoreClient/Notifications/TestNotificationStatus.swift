@@ -3,7 +3,7 @@ import AppStoreFormats
 /// The result of a test notification.
 package struct TestNotificationStatus: Hashable, Sendable {
     package var signedPayload: String
-    /// Apple's word for each attempt, oldest first: `SUCCESS`, `TIMED_OUT` and so on.
+    /// Apple's word for the result of each attempt, oldest first: `SUCCESS`, `TIMED_OUT` and so on.
     package var results: [String]
 }
 
@@ -11,7 +11,7 @@ extension AppStoreClient {
     /// Asks Apple to send a notification of type TEST: "Request a Test Notification". Each call
     /// sends one.
     ///
-    /// - Returns: the token to query its status with.
+    /// - Returns: the token with which to query the delivery status.
     package func sendTestNotification(
         in environment: StoreEnvironment
     ) async throws(AppStoreFailure) -> String {
@@ -19,8 +19,8 @@ extension AppStoreClient {
             .required("testNotificationToken")
     }
 
-    /// The delivery status of the notification with this token, available for six months: "Get Test
-    /// Notification Status". Before the first attempt there are no results.
+    /// Returns the delivery status of the test notification with this token: "Get Test Notification
+    /// Status". Apple keeps it for six months. Before the first attempt, `results` is empty.
     package func testNotificationStatus(
         _ token: String, in environment: StoreEnvironment
     ) async throws(AppStoreFailure) -> TestNotificationStatus {

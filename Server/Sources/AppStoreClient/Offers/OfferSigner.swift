@@ -13,7 +13,7 @@ package struct OfferSigner: Sendable, CustomStringConvertible, CustomReflectable
 
     package var customMirror: Mirror { Mirror(self, children: ["keyID": keyID]) }
 
-    /// Separates the words of Apple's first format.
+    /// Separates the values of the text that is signed in Apple's first format.
     static let separator = "\u{2063}"
 
     /// The signature of a promotional offer in the first format: "Generating a signature for
@@ -22,7 +22,7 @@ package struct OfferSigner: Sendable, CustomStringConvertible, CustomReflectable
     /// - Parameters:
     ///   - token: the account token that the app uses for the purchase; empty for none.
     ///   - nonce: a UUID that was never used before.
-    /// - Returns: DER in Base64.
+    /// - Returns: the signature in DER, as Base64.
     package func promotionalSignature(
         product: String, offer: String, token: String, nonce: String, at now: AppStoreDate
     ) throws(AppStoreFailure) -> String {
@@ -31,7 +31,7 @@ package struct OfferSigner: Sendable, CustomStringConvertible, CustomReflectable
         return String(decoding: Base64.standard.encode([UInt8](signature)), as: UTF8.self)
     }
 
-    /// The text that the first format signs.
+    /// The text that is signed in the first format.
     func signedText(
         product: String, offer: String, token: String, nonce: String, at now: AppStoreDate
     ) -> [UInt8] {
@@ -45,8 +45,8 @@ package struct OfferSigner: Sendable, CustomStringConvertible, CustomReflectable
     /// The token of a promotional offer in the second format: "Generating JWS to sign App Store
     /// requests".
     ///
-    /// - Parameter transaction: any of the customer's, so that the App Store knows the account; nil
-    ///   if there is none.
+    /// - Parameter transaction: the id of any transaction of the customer, so that the App Store
+    ///   knows the account; nil if there is none.
     package func promotionalToken(
         product: String, offer: String, transaction: String?, nonce: String, at now: AppStoreDate
     ) throws(AppStoreFailure) -> String {
@@ -59,7 +59,8 @@ package struct OfferSigner: Sendable, CustomStringConvertible, CustomReflectable
 
     /// The token that decides whether a customer is eligible for the introductory offer.
     ///
-    /// - Parameter transaction: any of the customer's, or the app transaction's id.
+    /// - Parameter transaction: the id of any transaction of the customer, or the id of the app
+    ///   transaction.
     package func introductoryToken(
         product: String, isAllowed: Bool, transaction: String, nonce: String, at now: AppStoreDate
     ) throws(AppStoreFailure) -> String {

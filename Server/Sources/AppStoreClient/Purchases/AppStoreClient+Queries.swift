@@ -2,7 +2,8 @@ import AppStoreFormats
 
 // Calls that query the state of a transaction, a chain of renewals, or an account.
 
-/// The state of one chain of renewals. Nothing in it is trusted before its signatures are verified.
+/// The state of one chain of renewals. Its documents are not trusted before their signatures are
+/// verified.
 package struct SubscriptionChainStatus: Hashable, Sendable {
     package var originalTransactionId: String
     package var status: SubscriptionStatus
@@ -13,8 +14,8 @@ package struct SubscriptionChainStatus: Hashable, Sendable {
 /// Up to twenty transactions of an account, sorted by their last change.
 package struct HistoryPage: Hashable, Sendable {
     package var signedTransactions: [String]
-    /// The position of the next page. If it is stored after the last page, it later leads to new
-    /// transactions.
+    /// The position of the next page. If the caller stores the position after the last page, a
+    /// later request with it returns the transactions that are new since then.
     package var revision: String
     package var hasMore: Bool
 }
@@ -48,8 +49,8 @@ extension AppStoreClient {
     /// The transactions of a transaction's account that changed after a revision, or all of them,
     /// up to twenty per page: "Get Transaction History". Revoked transactions are included.
     ///
-    /// Every page says whether there are more pages. If a page does not say so, more are assumed as
-    /// long as it has transactions and a new revision. So nothing is lost, and the list ends.
+    /// A page should say whether more pages follow. If it does not, more are assumed if it has
+    /// transactions and a new revision. So no page is lost, and the list ends.
     package func history(
         of id: String, in environment: StoreEnvironment, revision: String?
     ) async throws(AppStoreFailure) -> HistoryPage {

@@ -9,12 +9,12 @@ package struct RenewalExtension: Hashable, Sendable {
         case outage = 3
     }
 
-    /// The days that Apple allows in one extension.
+    /// The number of days that one extension may have, according to Apple.
     package static let daysRange = 1...90
 
     package var days: Int
     package var reason: Reason
-    /// A UUID chosen by us.
+    /// A UUID that the caller chooses.
     package var requestID: String
 
     package init(days: Int, reason: Reason, requestID: String) {
@@ -32,8 +32,8 @@ package struct RenewalExtension: Hashable, Sendable {
 }
 
 extension AppStoreClient {
-    /// Extends a subscription's renewal date: "Extend a Subscription Renewal Date". A repeat with
-    /// another `requestID` is another extension, of which Apple allows two in 365 days.
+    /// Extends a subscription's renewal date: "Extend a Subscription Renewal Date". A call with
+    /// another `requestID` extends the date again. Apple allows two extensions in 365 days.
     ///
     /// - Returns: the new renewal date.
     package func extend(

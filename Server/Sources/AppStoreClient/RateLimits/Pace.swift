@@ -10,11 +10,11 @@ import AppStoreFormats
 package struct Pace: Hashable, Sendable {
     package private(set) var fullAt: AppStoreDate
 
-    /// - Parameter fullAt: the stored number. By default, the bucket is full.
+    /// - Parameter fullAt: the moment at which the bucket is full. By default, it is already full.
     package init(fullAt: AppStoreDate = AppStoreDate(milliseconds: 0)) { self.fullAt = fullAt }
 
-    /// Takes one call from the bucket and returns nil, or takes nothing and returns when to try
-    /// again.
+    /// Takes one call from the bucket and returns nil. If the bucket is empty, takes nothing, and
+    /// returns when to try again.
     package mutating func consumeCall(_ budget: CallBudget, at now: AppStoreDate) -> AppStoreDate? {
         let before = fullAt
         let next = reserve(budget, at: now)
@@ -23,7 +23,7 @@ package struct Pace: Hashable, Sendable {
         return next
     }
 
-    /// Reserves the next available call. Returns when it may be made.
+    /// Reserves the next available call, and returns when the call may be made.
     package mutating func reserve(_ budget: CallBudget, at now: AppStoreDate) -> AppStoreDate {
         let start = max(plausibleFullAt(budget, at: now), now.milliseconds)
         fullAt = AppStoreDate(milliseconds: start + budget.millisecondsPerCall)
@@ -37,8 +37,8 @@ package struct Pace: Hashable, Sendable {
         fullAt = AppStoreDate(milliseconds: max(fullAt.milliseconds, emptyUntil))
     }
 
-    /// The stored moment, if it is plausible. A moment further ahead than any pause was stored
-    /// before the clock was set back, and is ignored.
+    /// The stored moment, or `now` if the stored moment is not plausible: a moment further ahead
+    /// than any pause was stored before the clock was set back.
     private func plausibleFullAt(_ budget: CallBudget, at now: AppStoreDate) -> Int64 {
         let bucket = budget.burst * budget.millisecondsPerCall
         let furthest = now.milliseconds + AppStoreFailure.pauseMillisecondsMax + bucket

@@ -1,14 +1,15 @@
 import AppStoreFormats
 import Synchronization
 
-/// Limits the calls of an app: consulted before each call, and notified of each refusal.
+/// Limits the calls of an app. The client asks it before each call, and reports to it that Apple
+/// refused a call.
 package struct RateLimiter: Sendable {
-    /// Takes one call from a budget and returns nil, or takes nothing and returns when to try
-    /// again.
+    /// Takes one call from a budget and returns nil. If the budget is used up, takes nothing, and
+    /// returns when to try again.
     package let turn:
         @Sendable (Endpoint, StoreEnvironment, AppStoreDate) async throws
             -> AppStoreDate?
-    /// Records that Apple refuses this call until a moment.
+    /// Records that Apple refuses calls of this kind until a moment.
     package let rest: @Sendable (Endpoint, StoreEnvironment, AppStoreDate) async throws -> Void
 
     package init(
@@ -21,7 +22,7 @@ package struct RateLimiter: Sendable {
         self.rest = rest
     }
 
-    /// No limits, for a simulated app: its clock may stand still, and then no budget would ever
+    /// Limits nothing. For a simulated app, whose clock may stand still: then no budget would ever
     /// refill.
     package static let unlimited = Self(turn: { _, _, _ in nil }, rest: { _, _, _ in })
 
@@ -54,7 +55,7 @@ package struct RateLimiter: Sendable {
             }, rest: paces.pause)
     }
 
-    /// The number of pauses that one call waits for. After them it is refused.
+    /// The number of pauses that one call waits for. After them, the call is refused.
     private static let restsMax = 20
 }
 

@@ -4,7 +4,7 @@ import AppStoreFormats
 /// ("GetSeatInfoResponse").
 package struct SeatInventory: Hashable, Sendable {
     package var total: Int
-    /// How many more claims Apple accepts.
+    /// How many more claims of seats Apple accepts.
     package var available: Int
     /// The ids of the open claims, in lower case. After a renewal with fewer seats there can be
     /// more claims than seats.
@@ -20,7 +20,7 @@ extension AppStoreClient {
     /// answer.
     ///
     /// - Parameters:
-    ///   - originalTransactionID: of the purchaser's subscription.
+    ///   - originalTransactionID: the original transaction id of the purchaser's subscription.
     ///   - requestID: a UUID, which must be stored before the call.
     /// - Returns: Apple's id of the claim, in lower case.
     package func claimSeat(
@@ -89,15 +89,15 @@ package enum SeatError: String, Hashable, Sendable, CaseIterable {
     /// invitations.
     case notManagedByApp = "TransactionNotDevManagedGroupError"
 
-    /// The letters of the name without “Error”, because a message may write the name as several
-    /// words.
+    /// The letters of the error's name without “Error”. They are compared because a message may
+    /// write the name as several words.
     fileprivate var letters: String {
         rawValue.dropLast("Error".count).lowercased()
     }
 }
 
 extension AppStoreFailure {
-    /// The error about seats that a failure's message names. Nil for any other failure.
+    /// The error about seats that the message of a failure names. Nil if the message names none.
     package var seatError: SeatError? {
         guard case .refused(_, let message) = self else { return nil }
         let letters = message.lowercased().filter(\.isLetter)

@@ -3,16 +3,17 @@ import AppStoreFormats
 /// A request to the App Store, independent of the transport.
 package struct AppStoreRequest: Sendable {
     package var method: String
-    /// Relative to the environment's address: `/inApps/v1/…`. Only characters that need no encoding
-    /// in a path.
+    /// The path, relative to the environment's address: `/inApps/v1/…`. It has only characters that
+    /// need no encoding in a path.
     package var path: String
-    /// In the order of sending; not yet percent-encoded.
+    /// The query parameters in the order of sending, not yet percent-encoded.
     package var query: [(String, String)]
-    /// `Bearer …`; nil for verifyReceipt, whose secret is in the body. Never logged.
+    /// The header `Authorization`, `Bearer …`; nil for verifyReceipt, whose secret is in the body.
+    /// Never logged.
     package var authorization: String?
-    /// JSON; nil for a request without a body.
+    /// The body, as JSON; nil for a request without a body.
     package var body: [UInt8]?
-    /// Which of the two environments it is for.
+    /// The environment to which the request is sent.
     package var environment: StoreEnvironment
     /// The media type of the response.
     package var accept = "application/json"

@@ -1,25 +1,27 @@
 import AppStoreFormats
 import Synchronization
 
-/// The token of the `Authorization` header, according to the page "Generating JSON Web Tokens for
-/// API requests". One token is used for many calls, and replaced before it expires.
+/// Makes the tokens for the `Authorization` header, according to the page "Generating JSON Web
+/// Tokens for API requests". A token is used for many calls, and replaced before it expires.
 ///
-/// It is also replaced if the clock was set back, because a token from the future is not valid.
+/// A token is also replaced if the clock was set back, because a token from the future is not
+/// valid.
 final class BearerTokens: Sendable {
-    /// From `iat` to `exp`. Apple allows an hour, and 20 minutes for App Store Connect.
+    /// The time from `iat` to `exp`. Apple allows an hour, and 20 minutes for App Store Connect.
     static let lifetimeSeconds: Int64 = 1800
     static let connectLifetimeSeconds: Int64 = 1140
-    /// `iat` is this far in the past, because Apple's clock may be behind ours.
+    /// How far `iat` is in the past, because Apple's clock may be behind ours.
     static let backdatedSeconds: Int64 = 60
-    /// A token with less remaining lifetime is not used: it must still be valid on arrival.
+    /// The least remaining lifetime of a token that is used: the token must still be valid on
+    /// arrival.
     static let remainingSecondsMin: Int64 = 300
-    /// A refused token is used again until it is this old, because a new one would also be refused.
+    /// The age from which a refused token is replaced. A token made earlier would also be refused.
     static let reissueSecondsMin: Int64 = 60
     static let audience = "appstoreconnect-v1"
 
     private struct Token: Sendable {
         let authorization: String
-        /// The times at which it may be used, in seconds since 1970.
+        /// The times at which the token may be used, in seconds since 1970.
         let usable: Range<Int64>
 
         var issuedAt: Int64 { usable.lowerBound + backdatedSeconds }
@@ -30,7 +32,7 @@ final class BearerTokens: Sendable {
 
     init(_ credentials: AppStoreCredentials) { self.credentials = credentials }
 
-    /// The header's value.
+    /// The value of the header `Authorization`.
     func authorization(at now: AppStoreDate) throws(AppStoreFailure) -> String {
         let seconds = now.milliseconds / 1000
         let result: Result<String, AppStoreFailure> = latest.withLock { latest in
@@ -44,7 +46,7 @@ final class BearerTokens: Sendable {
         return try result.get()
     }
 
-    /// Whether this is still the token that calls are made with.
+    /// Whether calls are still made with this token.
     func isCurrent(_ authorization: String?, at now: AppStoreDate) -> Bool {
         latest.withLock { latest in
             latest?.authorization == authorization
@@ -52,8 +54,8 @@ final class BearerTokens: Sendable {
         }
     }
 
-    /// Discards a refused token, so that the next call gets a new one, unless it was created just
-    /// now.
+    /// Discards a refused token, so that the next call gets a new one. Keeps the token if it was
+    /// created just now.
     func discard(_ authorization: String?, at now: AppStoreDate) {
         latest.withLock { latest in
             guard let token = latest, token.authorization == authorization,

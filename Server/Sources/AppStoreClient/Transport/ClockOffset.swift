@@ -4,9 +4,9 @@ import Synchronization
 /// Measures how far our clock is from the App Store's, using the `Date` header of its last
 /// response, successful or not.
 ///
-/// That date is truncated to seconds, some servers update it only once a second, and it was written
-/// at any moment between request and response. Only a difference beyond these inaccuracies is
-/// reported, so the true difference is at least as large.
+/// That date is truncated to seconds, and some servers update it only once a second. The response
+/// was written at an unknown moment between the request and its arrival. Only a difference beyond
+/// these inaccuracies is reported, so the true difference is at least as large.
 package final class ClockOffset: Sendable {
     /// How much later than its `Date` a response may be written, in milliseconds.
     private static let dateAgeMax: Int64 = 2_000
@@ -15,13 +15,13 @@ package final class ClockOffset: Sendable {
 
     package init() {}
 
-    /// The least by which our clock is ahead; negative if it is behind. Nil if no response has had
-    /// a `Date` yet.
+    /// How far our clock is ahead of the App Store's, at least; negative if it is behind. Nil if no
+    /// response has had a `Date` yet.
     package var ahead: Duration? { latest.withLock { $0 } }
 
     /// Wraps a sender and observes its responses.
     ///
-    /// - Parameter now: the clock to compare.
+    /// - Parameter now: our clock, which is compared.
     package func observing(
         now: @escaping @Sendable () -> AppStoreDate,
         _ send: @escaping @Sendable (AppStoreRequest) async throws -> AppStoreResponse

@@ -7,8 +7,8 @@ enum HTTPDate {
     ]
     private static let millisecondsPerDay: Int64 = 86_400_000
 
-    /// Returns nil for anything else, including the two obsolete formats. The weekday is not
-    /// checked.
+    /// Parses a date. Returns nil for anything else, including the two obsolete formats. The
+    /// weekday is not checked.
     static func moment(_ text: String) -> AppStoreDate? {
         let parts = text.split(separator: " ", omittingEmptySubsequences: false)
         guard parts.count == 6, parts[0].utf8.count == 4, parts[0].hasSuffix(","),
@@ -22,7 +22,7 @@ enum HTTPDate {
         return AppStoreDate(milliseconds: days * millisecondsPerDay + Int64(seconds) * 1000)
     }
 
-    /// A leap second counts as the first second of the next minute.
+    /// The seconds since midnight. A leap second counts as the first second of the next minute.
     private static func secondOfDay(_ text: Substring) -> Int? {
         let parts = text.split(separator: ":", omittingEmptySubsequences: false)
         guard parts.count == 3, let hour = number(parts[0], digits: 2), hour < 24,

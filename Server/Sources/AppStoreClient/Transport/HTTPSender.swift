@@ -9,8 +9,9 @@ package let appStoreTimeoutSeconds: Int64 = 20
 /// Sends requests to the App Store over HTTP.
 ///
 /// - Parameters:
-///   - client: for Apple, with the configuration `.appStore`. Its creator shuts it down.
-///   - timeout: from connecting to the last byte.
+///   - client: the HTTP client; for Apple, with the configuration `.appStore`. Its creator shuts it
+///     down.
+///   - timeout: the time from connecting to the last byte.
 package func httpSender(
     _ client: HTTPClient, hosts: AppStoreHosts,
     timeout: Duration = .seconds(appStoreTimeoutSeconds)
@@ -30,8 +31,8 @@ package func httpSender(
 }
 
 extension HTTPClient.Configuration {
-    /// The configuration for requests to the App Store. It fails quickly if nothing responds, and
-    /// follows no redirects, because a redirect would forward the token.
+    /// The configuration for requests to the App Store. It gives up quickly if nothing responds,
+    /// and follows no redirects, because a redirect would forward the token.
     package static var appStore: Self {
         var configuration = Self(redirectConfiguration: .disallow)
         configuration.timeout.connect = .seconds(5)
@@ -49,8 +50,7 @@ private func bytes(of answer: HTTPClientResponse) async throws -> [UInt8] {
     }
 }
 
-/// Applies the timeout to the whole response. The library's own deadline covers only the head of
-/// the response.
+/// Applies the timeout to the whole response. The library's own deadline covers only the head.
 private func withTimeout(
     _ timeout: Duration, _ body: @escaping @Sendable () async throws -> AppStoreResponse
 ) async throws -> AppStoreResponse {

@@ -5,7 +5,7 @@ import X509
 /// The time in which all certificates of a chain are valid.
 struct CertificateValidity: Hashable, Sendable {
     private let from: AppStoreDate
-    /// The last valid moment.
+    /// The last moment at which all certificates are valid.
     private let until: AppStoreDate
 
     init(of certificates: [Certificate]) {

@@ -8,15 +8,14 @@ import Synchronization
 /// cache. Building the chain of a JWS costs two P-384 verifications, about fifteen times the
 /// verification of the document itself; the chain of a receipt costs parsing three certificates and
 /// two RSA verifications.
-///
 /// Entries do not expire. We ask no server about revocation, so only a chain's validity in time can
 /// change, and that is compared with the signing time at every use. A chain is added only after its
-/// leaf's key has verified a document. So an attacker, who can copy Apple's certificates but not
-/// sign, cannot displace other chains. A receipt's chain is added only if the receipt contained no
-/// other certificates, because no signature covers them.
+/// leaf's key has verified a document. An attacker can copy Apple's certificates but cannot sign,
+/// and so cannot displace other chains. A receipt's chain is added only if the receipt contained no
+/// other certificates, because no signature covers the certificates.
 final class ChainCache<Chain: Sendable>: Sendable {
-    // Oldest first. An array instead of a dictionary: hashing the bytes costs more than comparing
-    // them with the few entries, which differ early.
+    // Oldest first. This is an array, because hashing the bytes for a dictionary costs more than
+    // comparing them with the few entries, which differ early.
     private typealias Entries = [(bytes: ArraySlice<UInt8>, chain: Chain)]
 
     private let entries = Mutex<Entries>([])

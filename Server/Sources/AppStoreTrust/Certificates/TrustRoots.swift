@@ -20,7 +20,7 @@ package struct TrustRoots: Hashable, Sendable {
         fingerprints = der.map(Self.fingerprint)
     }
 
-    /// Returns the union of both.
+    /// Returns the union of these roots and the given ones.
     package func adding(_ other: TrustRoots) -> TrustRoots {
         TrustRoots(
             certificates: certificates + other.certificates,

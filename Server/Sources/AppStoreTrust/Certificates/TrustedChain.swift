@@ -35,9 +35,9 @@ package struct ChainVerifier: Sendable {
         rootCertificates = roots.certificates
     }
 
-    /// The chain of leaf, intermediate, and one of our roots. Throws if there is none, if a marker
-    /// extension is missing, or if the leaf's key is not a P-256 key. Does not check the time: use
-    /// ``TrustedChain/requireValid(at:)`` at each use, so that the same check serves new chains and
+    /// Returns the chain of leaf, intermediate, and one of our roots. Throws if there is no such
+    /// chain, if a marker extension is missing, or if the leaf's key is not a P-256 key. Does not
+    /// check the time: call ``TrustedChain/requireValid(at:)`` at each use, for new chains and for
     /// cached ones.
     package func chain(
         leaf: [UInt8], intermediate: [UInt8]
@@ -79,7 +79,8 @@ package struct ChainVerifier: Sendable {
             .untrustedChain, expected: Self.names(of: rootCertificates), found: found)
     }
 
-    /// Such as `Apple's roots and CN=Perennial Simulator Root CA`.
+    /// The names of roots for a message, such as
+    /// `Apple's roots and CN=Perennial Simulator Root CA`.
     private static func names(of roots: [Certificate]) -> String {
         let names = roots.map { "\($0.subject)" }
         let others = names.filter { !$0.contains("O=Apple Inc.") }
@@ -89,7 +90,8 @@ package struct ChainVerifier: Sendable {
 }
 
 extension Certificate {
-    /// Apple defines only the presence of a marker: its value is NULL.
+    /// Checks that a certificate has a marker. Apple defines only the marker's presence: its value
+    /// is NULL.
     func requireMarker(
         _ marker: ASN1ObjectIdentifier, named name: String
     ) throws(Refusal) {

@@ -1,10 +1,10 @@
 import AppStoreFormats
 
 extension CompactJWS {
-    /// How many certificates Apple puts in a header: leaf, intermediate, and root.
+    /// The number of certificates that Apple puts in a header: leaf, intermediate, and root.
     static let certificateCount = 3
-    /// The key id in documents that Xcode signs, each with a certificate that Xcode generates
-    /// itself.
+    /// The key id in documents that Xcode signs. Each such document has a certificate that Xcode
+    /// generates itself.
     static let xcodeKeyID = "Apple_Xcode_Key"
 
     /// Splits a document into its segments. Throws if it is too long or does not have three
@@ -26,7 +26,8 @@ extension CompactJWS {
         self = parts
     }
 
-    /// Such as `1 part`. Empty parts are no parts of a JWS, so the count of dots would mislead.
+    /// The number of parts for a message, such as `1 part`. Empty parts are not counted, so the
+    /// number can differ from the number of dots plus one.
     private static func partsText(of jws: [UInt8]) -> String {
         let count = jws.split(separator: UInt8(ascii: ".")).count
         return count == 1 ? "1 part" : "\(count) parts"

@@ -8,8 +8,9 @@ import Crypto
 /// document is identified by its signed part and by the signer's key: all its variants have the
 /// same digest.
 package struct DocumentDigest: Hashable, Sendable {
-    /// The digest of the signed part, together with the signer's name. For a JWS, the bytes before
-    /// its last dot. For documents that are not signed, equal to `whole`.
+    /// The digest of the signed part, together with the signer's name. For a JWS, this is the
+    /// digest of the bytes before the last dot. For a document that is not signed, it equals
+    /// `whole`.
     package let signed: [UInt8]
     /// The digest of the document as received.
     package let whole: [UInt8]
@@ -33,7 +34,8 @@ package struct DocumentDigest: Hashable, Sendable {
 
     /// The digest of a JWS, and the hash that its signature is verified against.
     static func digests(of jws: CompactJWS) -> (document: Self, signed: SHA256.Digest) {
-        // Hashed once: the digest of the whole continues where that of the signed bytes ends.
+        // Each byte is hashed once: the digest of the whole document continues where that of the
+        // signed bytes ends.
         var hash = SHA256()
         hash.update(data: jws.signedBytes)
         let signed = hash.finalize()
@@ -63,8 +65,8 @@ package struct DocumentDigest: Hashable, Sendable {
         self.init(parts, by: signer, file)
     }
 
-    /// The issuer and the serial number identify the key. The certificates themselves are left out,
-    /// because parts of them are not signed.
+    /// Makes the digest of a receipt. The issuer and the serial number identify the key. The
+    /// certificates themselves are left out, because parts of them are not signed.
     init(_ envelope: ReceiptEnvelope, _ file: [UInt8]) {
         self.init(signed: [envelope.issuer, envelope.serialNumber, envelope.content], file)
     }
@@ -73,8 +75,8 @@ package struct DocumentDigest: Hashable, Sendable {
         self.init(signed: [receipt.certificate, receipt.content[...]], file)
     }
 
-    /// The environment is outside of the signed part, but decides what the receipt is valid for, so
-    /// it is included.
+    /// Makes the digest of a transaction receipt. The environment is included: it is outside of the
+    /// signed part, but decides what the receipt is valid for.
     init(_ parts: TransactionReceiptParts, by signer: RSACertificate, _ file: [UInt8]) {
         let environment = parts.storeEnvironment.rawValue + "\n"
         self.init(

@@ -4,20 +4,21 @@ import AppStoreFormats
 package struct NotificationContents: Hashable, Sendable {
     package let notification: Verified<NotificationPayload>
     package let transaction: Verified<TransactionPayload>?
-    /// Nil if there is none, or if it describes another chain of renewals than the transaction
-    /// beside it. Renewal info names no bundle, so only the chain shows which app it is for. If
-    /// Apple contradicts itself here, the rest of the notification must remain usable.
+    /// The renewal info. Nil if the notification has none, or if it describes another chain of
+    /// renewals than the notification's transaction. Renewal info names no bundle, so only the
+    /// chain shows which app it is for. If Apple contradicts itself here, the rest of the
+    /// notification must remain usable.
     package let renewal: Verified<RenewalPayload>?
     package let appTransaction: Verified<AppTransactionPayload>?
-    /// The documents inside that this version cannot read, and what was expected of each. They are
-    /// genuine, because the notification is.
+    /// Why this version cannot read some of the documents inside, and what was expected of each.
+    /// These documents are genuine, because the notification is.
     package let unread: [Refusal]
 }
 
 extension NotificationContents {
-    /// The documents inside are also signed. Their signatures are not verified again: the documents
-    /// are text within the notification's payload, so its signature covers every byte of them. The
-    /// bundle and environment that they name are compared nevertheless.
+    /// The documents inside are also signed, but their signatures are not verified again: the
+    /// documents are text within the notification's payload, so its signature covers every byte of
+    /// them. The bundle and environment that they name are still compared.
     init(
         of notification: Verified<NotificationPayload>, for app: AppIdentity
     ) throws(Refusal) {
@@ -48,8 +49,8 @@ extension Verified<RenewalPayload> {
 }
 
 extension Verified<NotificationPayload> {
-    /// Returns nil, and adds to the list, if the document is not in a form that this version knows.
-    /// Throws if it is for another app, or from another environment.
+    /// Returns nil, and adds a refusal to the list, if the document is not in a form that this
+    /// version knows. Throws if the document is for another app, or from another environment.
     fileprivate func verifiedInner<Inner: SignedPayload>(
         _ text: String?, for app: AppIdentity, as subject: Refusal.Subject,
         _ unread: inout [Refusal]

@@ -5,8 +5,8 @@ struct NotificationPart {
     var bundleID: String?
     var appAppleID: Int64?
     var environment: StoreEnvironment?
-    /// Whether all fields are required. They are if Apple documents them. For other parts only the
-    /// fields that exist are compared.
+    /// Whether all fields are required. They are required if Apple documents the part. For other
+    /// parts, only the fields that exist are compared.
     var isDocumented = true
 }
 
@@ -34,7 +34,7 @@ extension NotificationPart {
     static let names = known.map(\.name).joined(separator: ", ")
 
     /// The parts of a notification that this version knows. If no documented part names the app,
-    /// these are all other parts that do, including the payload itself.
+    /// the result is every other part that names one, including the payload itself.
     static func all(of payload: NotificationPayload) -> [Self] {
         let parts = known.compactMap { $0.read(payload) }
         guard !parts.contains(where: \.isDocumented) else { return parts }

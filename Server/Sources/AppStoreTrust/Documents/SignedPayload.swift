@@ -6,8 +6,8 @@ protocol SignedPayload: WireObject {
     static var signatureDateKey: String { get }
     var signatureDate: AppStoreDate? { get }
 
-    /// Returns its environment. Throws if it is for another app, or from an environment that is not
-    /// accepted.
+    /// Returns the payload's environment. Throws if the payload is for another app, or from an
+    /// environment that is not accepted.
     func requireBinding(to app: AppIdentity) throws(Refusal) -> StoreEnvironment
 }
 
@@ -55,9 +55,10 @@ extension AppTransactionPayload: SignedPayload {
 extension NotificationPayload: SignedPayload {
     var signatureDate: AppStoreDate? { signedDate }
 
-    /// Apple sends one part. If there are ever two, each must be for this app and from the same
-    /// environment. If no part names an environment, the app's usual one counts: the notification
-    /// is genuine, and a later version that knows its parts will read it again.
+    /// Returns the environment of the notification's parts. Apple sends one part. If there are ever
+    /// two, each must be for this app and from the same environment. If no part names an
+    /// environment, the app's usual one counts: the notification is genuine, and a later version
+    /// that knows its parts will read it again.
     func requireBinding(to app: AppIdentity) throws(Refusal) -> StoreEnvironment {
         var bound: StoreEnvironment?
         let parts = NotificationPart.all(of: self)

@@ -32,7 +32,7 @@ struct ReceiptChain: Sendable {
     ) throws(Refusal) {
         guard key.hasSigned(Array(bytes), as: Array(signature), digest) else {
             throw Refusal(
-                .badSignature, expected: "one of its signer's key",
+                .badSignature, expected: "a signature by its signer's key",
                 found: "a signature that does not match", of: .receipt)
         }
     }
@@ -52,9 +52,9 @@ extension _RSA.Signing.PublicKey {
 }
 
 extension ChainVerifier {
-    /// Finds a path over one of the other certificates. Tries one certificate at a time, and only
-    /// those that can be between the leaf and a root. If the library got all of them at once, it
-    /// would try every order.
+    /// Finds a path from the leaf through one of the other certificates to a root. Tries one
+    /// certificate at a time, and only those that can be between the leaf and a root: if the
+    /// library got all of them at once, it would try every order.
     private func path(
         from leaf: Certificate, overOneOf others: [Certificate]
     ) async throws(Refusal) -> [Certificate] {
@@ -72,7 +72,7 @@ extension ChainVerifier {
         return try await path(from: leaf, over: [])
     }
 
-    /// The chain of an app receipt: the certificate of the named signer, one of the other
+    /// Returns the chain of an app receipt: the certificate of the named signer, one of the other
     /// certificates, and one of our roots. A root within the file is never trusted.
     ///
     /// Apple's marker extensions are required, because otherwise anybody with a developer

@@ -4,10 +4,10 @@ import SwiftASN1
 /// The file of an app receipt: PKCS #7 SignedData (RFC 2315), parsed but not trusted.
 ///
 /// Parsed strictly as DER, and only in the form that Apple writes: one signer and no signed
-/// attributes, so that the signature covers the content bytes themselves. Only the elements on the
-/// way to the parts are visited, so a file of a million small elements costs no more time than any
-/// file of its size. The certificates are a SET that Apple does not sort as DER requires. That is
-/// the only deviation that is accepted.
+/// attributes, so that the signature covers the content bytes themselves. Only the elements that
+/// lead to the needed parts are visited, so a file of a million small elements takes no longer than
+/// any file of its size. There is one accepted deviation: the certificates are a SET, which Apple
+/// does not sort as DER requires.
 struct ReceiptEnvelope: Hashable, Sendable {
     /// The maximum size of a file in bytes: see ``Verifier/receiptBytesMax``.
     static let bytesMax = Verifier.receiptBytesMax
@@ -17,9 +17,9 @@ struct ReceiptEnvelope: Hashable, Sendable {
     let digest: ReceiptDigest
     /// The receipt's payload.
     let content: ArraySlice<UInt8>
-    /// In DER, in the order of the file.
+    /// The certificates in DER, in the order of the file.
     let certificates: [[UInt8]]
-    /// The name of the signer's issuer and the serial number, both as whole elements.
+    /// The name of the signer's issuer. Like `serialNumber`, it is a whole element.
     let issuer: ArraySlice<UInt8>
     let serialNumber: ArraySlice<UInt8>
     let signature: ArraySlice<UInt8>

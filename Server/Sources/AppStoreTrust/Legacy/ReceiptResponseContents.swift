@@ -1,9 +1,9 @@
 import AppStoreFormats
 
-/// The response of verifyReceipt to our own request, in the style of the receipt that was sent.
+/// The response of verifyReceipt to our own request, by the style of the receipt that was sent. Its
 /// `signedAt` is the time of the request.
 package enum ReceiptResponseContents: Hashable, Sendable {
-    /// With the new receipt that it contained, if any.
+    /// A response for an app receipt, with the new receipt that it contained, if any.
     case app(Verified<VerifyReceiptResponse>, receipt: Verified<AppReceipt>?)
     case transaction(Verified<VerifyReceiptTransactionResponse>)
 }
@@ -16,8 +16,8 @@ package enum ReceiptResponseOutcome: Hashable, Sendable {
 
 extension Verifier {
     /// Checks a response of verifyReceipt. Responses are not signed: only the connection shows that
-    /// one comes from Apple, so pass only responses to our own requests. The app and environment
-    /// that the response names are compared nevertheless.
+    /// a response comes from Apple. So pass only responses to our own requests. The app and
+    /// environment that the response names are still compared.
     ///
     /// - Parameter environment: the environment that was asked.
     package func receiptResponse(

@@ -2,14 +2,17 @@ import AppStoreFormats
 
 /// A version 1 notification that came with the app's secret, and the receipt within it.
 package struct V1NotificationContents: Hashable, Sendable {
-    /// Not signed: `signedAt` is when its content was true.
+    /// The notification. It is not signed; its `signedAt` is the time at which its content was
+    /// true.
     package let notification: Verified<V1Notification>
-    /// The latest moment that it names, which is the same in every copy.
+    /// The latest moment that the notification names. It is the same in every copy of the
+    /// notification.
     package let latestMoment: AppStoreDate
-    /// Nil if there is none that can be verified. It only repeats the notification's content.
+    /// The app receipt in the notification; nil if it has none that can be verified. The receipt
+    /// only repeats the notification's content.
     package let appReceipt: Verified<AppReceipt>?
-    /// The transaction receipt within notifications from before 2021. Nil if there is none that can
-    /// be verified.
+    /// The transaction receipt in a notification from before 2021; nil if it has none that can be
+    /// verified.
     package let transactionReceipt: Verified<TransactionReceipt>?
 }
 
@@ -22,13 +25,13 @@ package enum V1NotificationOutcome: Hashable, Sendable {
 extension Verifier {
     /// How a version 1 notification is recognized as one from Apple.
     package enum V1Proof: Sendable {
-        /// It must contain this secret. Nil if the app has no secret configured.
+        /// The notification must contain this secret. Nil if the app has no secret configured.
         case secret(AppSecret?)
-        /// It was verified when it was stored. The secret may have changed since.
+        /// The notification was verified when it was stored. The secret may have changed since.
         case previouslyVerified
     }
 
-    /// Checks a version 1 notification. It is refused if it lacks the app's secret, or if it names
+    /// Checks a version 1 notification. Refuses it if it lacks the app's secret, or if it names
     /// another app. Signed documents within it are verified as if they had been received
     /// separately.
     package func notification(
@@ -119,8 +122,8 @@ extension Verifier.V1Proof {
 }
 
 extension AppIdentity {
-    /// Returns itself, unless the notification is for another bundle. Notifications of 2019 and
-    /// 2020 name no bundle: then only the secret decides.
+    /// Returns this identity, and throws if the notification is for another bundle. Notifications
+    /// of 2019 and 2020 name no bundle: then only the secret decides.
     fileprivate func bound(to notification: V1Notification) throws(Refusal) -> AppIdentity {
         if let found = notification.claimedBundleID { try requireBundle(found) }
         return self
@@ -128,12 +131,14 @@ extension AppIdentity {
 }
 
 extension V1Notification {
-    /// The bundle that it names, at the top level or in the transaction (before 2021).
+    /// The bundle that the notification names, at the top level or in the transaction (before
+    /// 2021).
     package var claimedBundleID: String? {
         bundleID ?? latest?.bundleID ?? latestExpired?.bundleID
     }
 
-    /// The environment is spelled one way at the top level and another way in the unified receipt.
+    /// The environment, which is spelled one way at the top level and another way in the unified
+    /// receipt.
     fileprivate var storeEnvironment: StoreEnvironment? {
         switch environment {
         case .production?: .production

@@ -50,8 +50,8 @@ extension Verifier {
         }
     }
 
-    /// For receipts signed by Xcode there is a separate error, so that the sender knows what is
-    /// wrong.
+    /// Parses the file of a receipt. A receipt that Xcode signed has its own error, so that the
+    /// sender knows what is wrong.
     private static func envelope(of file: [UInt8]) throws(Refusal) -> ReceiptEnvelope {
         do throws(Refusal) { return try ReceiptEnvelope(parsing: file) } catch {
             guard XcodeReceipt.isXcodeReceipt(file) else { throw error }
@@ -119,7 +119,8 @@ extension AppReceipt {
         }
     }
 
-    /// The device hash is SHA-1 even if the signature uses SHA-256 (TN3138).
+    /// Checks that the receipt is for a device. The hash of the device is SHA-1 even if the
+    /// signature uses SHA-256 (TN3138).
     fileprivate func requireDevice(_ guid: [UInt8]) throws(Refusal) {
         guard let hashed = hashedBytes(guid: guid), let hash = self[.deviceHash]?.value else {
             throw .missing("hash of a device")

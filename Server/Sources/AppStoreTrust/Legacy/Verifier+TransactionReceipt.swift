@@ -25,7 +25,7 @@ extension Verifier {
             guard signer.key.hasSigned(parts.signedBytes, as: parts.signature.signature, .sha1)
             else {
                 throw Refusal(
-                    .badSignature, expected: "one of its signer's key",
+                    .badSignature, expected: "a signature by its signer's key",
                     found: "a signature that does not match")
             }
             if remembered == nil {
@@ -55,8 +55,9 @@ extension Verifier {
 }
 
 extension TransactionReceipt {
-    /// The file names its environment outside of the signed part, so anybody could remove the word
-    /// Sandbox from it. Only production receipts contain the app's Apple id in the signed part.
+    /// Requires that a production receipt contains the app's Apple id, which only production
+    /// receipts have in their signed part. The environment is outside of the signed part, so
+    /// anybody could remove the word Sandbox from a file.
     fileprivate func requireSignedApp(
         _ app: AppIdentity, in environment: StoreEnvironment
     ) throws(Refusal) {

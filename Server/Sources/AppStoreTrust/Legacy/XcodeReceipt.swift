@@ -8,7 +8,7 @@ struct XcodeReceipt {
     private static let bytesMax = 65_536
 
     let content: [UInt8]
-    /// In DER.
+    /// The certificate in DER.
     let certificate: ArraySlice<UInt8>
     let signature: ArraySlice<UInt8>
 

@@ -178,7 +178,8 @@ import Testing
     @Test(arguments: [
         ("unauthorized", "The App Store does not accept the key SIMULATOR1."),
         ("not_found", "The App Store does not know this id."),
-        ("rate_limit", "is used up until"), ("error", "5000000"), ("retryable_error", "5000001"),
+        ("rate_limit", "allows no call until"), ("error", "5000000"),
+        ("retryable_error", "5000001"),
     ])
     func `each failure of the App Store is named, and the next call succeeds`(
         fault: String, says: String
