@@ -10,7 +10,7 @@ enum Indentation {
 }
 
 extension Request {
-    /// Whether the parameter has any value except `false` and `0`.
+    /// Whether the query contains `pretty` with any value except `false` and `0`.
     var asksForIndentation: Bool {
         guard uri.query != nil, let value = uri.queryParameters[Indentation.parameter[...]] else {
             return false
@@ -20,7 +20,7 @@ extension Request {
 }
 
 extension Response {
-    /// The same answer, with JSON indented by two spaces for each level.
+    /// Returns the response with its JSON indented by two spaces for each level.
     func indented() async throws -> Response {
         guard headers[.contentType] == "application/json" else { return self }
         let written = WrittenBody()

@@ -4,7 +4,7 @@ import Logging
 
 /// The HTTP API of an engine: decodes a request, calls one engine function, encodes the response.
 package struct PerennialServer: Sendable {
-    /// How many seconds without a request or a response a connection stays open.
+    /// The number of seconds after which a connection without a request or a response is closed.
     package static let idleSeconds: Int64 = 60
     /// The maximum number of open connections. Further connections wait until others close.
     package static let connectionsMax = 4096
@@ -118,8 +118,8 @@ package struct PerennialServer: Sendable {
         return server
     }
 
-    /// Records when keys were used, at most once an hour for each key. Requests do not wait for
-    /// this, so it must be called regularly.
+    /// Stores when keys were used, at most once an hour for each key. Requests only note the use in
+    /// memory, so this must be called regularly.
     package func recordKeyUses() async throws { try await engine.keys.record(keys.drainUses()) }
 
     private func add(_ route: Route, to router: Router<ServerContext>) {
@@ -136,7 +136,7 @@ package struct PerennialServer: Sendable {
         than allowed: [HTTPRequest.Method], at path: String, of router: Router<ServerContext>
     ) {
         var others = [.get, .post, .put, .patch, .delete, .options, HTTPRequest.Method.other]
-        // A path that answers GET also answers HEAD.
+        // A path that responds to GET also responds to HEAD.
         if !allowed.contains(.get) { others.append(.head) }
         for method in others where !allowed.contains(method) {
             router.on(RouterPath(path), method: method) { _, context -> Response in

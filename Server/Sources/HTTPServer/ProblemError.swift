@@ -10,8 +10,8 @@ struct ProblemError: Error {
     var operatorDetail: String?
     var headers: HTTPFields
 
-    /// - Parameter detail: what exactly is wrong with this request; nil to send the entry's own
-    ///   detail.
+    /// - Parameter detail: what exactly is wrong with this request; nil to send the detail of the
+    ///   catalogue's entry.
     init(
         _ entry: ProblemCatalogue.Entry, detail: String? = nil, operatorDetail: String? = nil
     ) {
@@ -72,7 +72,8 @@ struct ProblemError: Error {
         problem.requestID = requestID
         problem.serverTime = now
         do { return try JSONResponse.json(problem, isIndented: isIndented) } catch {
-            // This cannot happen with strings and one number. The status alone says enough.
+            // Encoding strings and one number cannot fail. If it failed, the status alone would say
+            // enough.
             logger.error(
                 "encoding a problem failed",
                 metadata: ["error": "\(error)", "request_id": .string(requestID)])

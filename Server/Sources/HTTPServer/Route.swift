@@ -51,8 +51,8 @@ extension PerennialServer {
 
     /// A route that requires a key. The key is checked before anything else of the request is read.
     /// With a secret key, the query may contain only the operation's parameters. With an app key,
-    /// the query must not misspell them. Engine failures are reported as problems about a customer,
-    /// unless the route itself maps them.
+    /// the query may have further parameters, but must not misspell one of the operation's. Engine
+    /// failures are reported as problems about a customer, unless the route itself maps them.
     ///
     /// - Parameter scope: the scope that a secret key needs.
     func keyed(
@@ -81,8 +81,8 @@ extension PerennialServer {
         }
     }
 
-    /// A route for servers, which requires a secret key, because anybody could extract a key from
-    /// an app. The body is ``Strict``.
+    /// A route for servers. It requires a secret key, because anybody could extract a key from an
+    /// app. The body is ``Strict``.
     ///
     /// - Parameter scope: the scope that the key needs.
     func secret(
@@ -96,8 +96,8 @@ extension PerennialServer {
         return route
     }
 
-    /// A route for servers with a secret key, and for an app's own customer with an app key and a
-    /// proof of identity: see ``RequestAuthorization/requireProvenIdentity(of:_:_:)``.
+    /// A route for servers with a secret key, and for an app with an app key and a proof that the
+    /// customer is its own: see ``RequestAuthorization/requireProvenIdentity(of:_:_:)``.
     ///
     /// - Parameter scope: the scope that a secret key needs.
     func proven(
@@ -116,7 +116,7 @@ extension PerennialServer {
 }
 
 extension RequestAuthorization {
-    /// The holder of the key in a request.
+    /// Returns the holder of the key in a request.
     ///
     /// - Throws: ``ProblemError`` if there is no key, if the key is unknown or has expired, or if
     ///   it is a secret key without the scope.

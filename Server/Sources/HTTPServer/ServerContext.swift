@@ -4,7 +4,7 @@ import NIOCore
 /// The context of a request while it is processed.
 package struct ServerContext: RequestContext {
     package var coreContext: CoreRequestContextStorage
-    /// Identifies the request in the response, in problems, and in logs.
+    /// The id of the request in the response, in problems, and in logs.
     var requestID = ""
     package let channel: any Channel
     /// The part of the body budget that the body uses; nil if there is no body.

@@ -135,13 +135,13 @@ def test_a_wallet_is_credited_and_debited_manually(world, any_page, say):
     expect(page.locator("main")).to_contain_text("Nothing has been added yet.")
     expect(page.locator("main dl")).to_contain_text("50 seeds")
     page.get_by_role("button", name="Add 50 seeds to the wallet").click()
-    done(page, "It was added to the wallet.")
+    done(page, "The amount was added to the wallet.")
     assert world.api(f"/v1/customers/{customer}")["wallets"]["seeds"]["balance"] == 50
     dialog = open_dialog(page, "Take out")
     dialog.get_by_label("How many").fill("20")
     dialog.get_by_label("Why").fill("too many")
     dialog.get_by_role("button", name="Take seeds out").click()
-    done(page, "It was taken out of the wallet.")
+    done(page, "The amount was taken out of the wallet.")
     assert world.api(f"/v1/customers/{customer}")["wallets"]["seeds"]["balance"] == 30
     say(f"{customer} has 30 seeds")
 
@@ -155,7 +155,7 @@ def test_an_answer_about_a_refund_is_sent_to_apple(world, any_page, say):
     dialog.get_by_label("consented").select_option("yes")
     dialog.get_by_label("Used, in per cent").fill("80")
     dialog.get_by_role("button", name="Answer Apple").click()
-    done(page, "It was recorded.")
+    done(page, "The report was recorded.")
     world.advance("PT1M")
     told = [
         entry

@@ -73,7 +73,7 @@ import Testing
             let ended = try await server.send(.get, Paths.events, key: "sk_ended")
             #expect(ended.status == 401)
             #expect(try ended.problem.code == .keyExpired)
-            #expect(try ended.problem.detail == "It ended at \(TestServer.now.minute).")
+            #expect(try ended.problem.detail == "It expired at \(TestServer.now.minute).")
             let ending = try await server.send(.get, Paths.events, key: "sk_ending")
             #expect(ending.status == 200)
         }

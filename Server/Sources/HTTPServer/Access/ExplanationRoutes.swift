@@ -14,9 +14,9 @@ struct ExplanationRoutes: RouteGroup {
                 for: .read,
                 OpenAPIOperation(
                     .get, "/v1/customers/{id}/explain", "explain",
-                    "Why a customer has what they have, in lines for a person",
+                    "Why a customer has access or none, in lines for a person",
                     description: """
-                        With an app key it names no other customer, no anonymous id, and no \
+                        With an app key, the lines name no other customer, no anonymous id, and no \
                         decision of support.
                         """, parameters: [.environment, .proof],
                     output: .json(Explanation.self)), explain)

@@ -45,8 +45,8 @@ package final class KeyCache: Sendable {
         return holder
     }
 
-    /// Keeps a use until ``drainUses()``. A key in use is looked up every ``lifeSeconds``, so a use
-    /// that is dropped here, or is not written later, is soon recorded again.
+    /// Stores a use until ``drainUses()``. The use may be dropped, or not be written later, because
+    /// a key in use is looked up again every ``lifeSeconds``, and then stored again.
     private func add(_ use: KeyUse) {
         uses.withLock { uses in
             guard uses.count < Self.keysMax else { return }
@@ -54,7 +54,7 @@ package final class KeyCache: Sendable {
         }
     }
 
-    /// Removes and returns the uses that have to be recorded.
+    /// Removes and returns the stored uses of keys, which the caller writes to the database.
     func drainUses() -> [KeyUse] {
         uses.withLock { uses in
             defer { uses.removeAll() }
@@ -62,8 +62,8 @@ package final class KeyCache: Sendable {
         }
     }
 
-    /// Returns nil if the cache has no current entry for the key. The key may be valid
-    /// nevertheless.
+    /// The cached holder of a key. Returns nil if the cache has no current entry for the key, which
+    /// may still be valid.
     private func cachedHolder(_ key: String) -> StoredKey? {
         guard let entry = entries.withLock({ $0[key] }), ContinuousClock.now < entry.until else {
             return nil

@@ -14,8 +14,8 @@ struct TokenRoutes: RouteGroup {
                     .get, Paths.publishedKeys, "publishedKeys",
                     "The keys for verifying customers' tokens (RFC 7517)",
                     description: """
-                        Fetch them again if a token names another key. A program that trusts an \
-                        old key follows the chain to the new one.
+                        Fetch the keys again if a token names another one. A program that trusts \
+                        an old key follows the chain to the new one.
                         """,
                     output: .json(TokenKeySet.self)), publishedKeys)
         ]

@@ -1,8 +1,8 @@
 import Engine
 import Synchronization
 
-/// The details of an act for its entry in the audit. They must not contain secrets. Ids of
-/// customers may be only in the members that an erasure replaces: see
+/// The details of an act for its entry in the audit. They must not contain secrets. Only the
+/// members that an erasure replaces may contain ids of customers: see
 /// ``RecordedAct/customerMembers``.
 final class AuditDraft: Sendable {
     struct Content: Sendable {
@@ -34,6 +34,6 @@ final class AuditDraft: Sendable {
         stored.withLock { $0.act?.leaveOut() }
     }
 
-    /// Sets the act to which the details belong.
+    /// Sets the act to which the details belong, or nil.
     func pending(_ act: PendingAct?) { stored.withLock { $0.act = act } }
 }

@@ -39,7 +39,8 @@ struct AuditRoutes: RouteGroup {
                 of: holder.app, after: cursor.flatMap { $0.isEmpty ? nil : $0 }, limit: limit))
     }
 
-    /// A page of the audit entries of an app, or of the server, the newest first.
+    /// Returns a page of the audit entries of an app, or of the whole server if `app` is nil, the
+    /// newest first.
     func list(of app: AppID?, after cursor: String?, limit: Int) async throws -> AuditList {
         let position = try cursor.map { text in
             guard let position = RecordedAct.Position(text) else {

@@ -10,7 +10,8 @@ package struct CanonicalAddress: Hashable, Sendable, CustomStringConvertible {
     private static let mapped = Array(repeating: UInt8(0), count: 10) + [0xFF, 0xFF]
 
     package let description: String
-    /// What counts as one address: the address itself, or the network of an IPv6 address.
+    /// The text by which connections of one client are counted: an IPv4 address, or the network of
+    /// an IPv6 address.
     package let network: String
 
     /// Parses an address as proxies write it, possibly with a port. Returns nil for any other text.
@@ -28,7 +29,7 @@ package struct CanonicalAddress: Hashable, Sendable, CustomStringConvertible {
         self.init(address)
     }
 
-    /// The address of a socket. Returns nil if the socket is a file.
+    /// The address of a socket. Nil if the socket is a file.
     package init?(_ address: SocketAddress) {
         switch address {
         case .v6(let six):
@@ -51,10 +52,11 @@ package struct CanonicalAddress: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// Whether it is a loopback address, which no other machine can use.
+    /// Whether this is a loopback address, which no other machine can use.
     var isLoopback: Bool { description == "::1" || description.hasPrefix("127.") }
 
-    /// A text with several colons and no bracket is an IPv6 address without a port.
+    /// Removes the port. A text with several colons and no bracket is an IPv6 address without a
+    /// port.
     private static func withoutPort(_ text: String) -> String {
         if text.hasPrefix("["), let end = text.firstIndex(of: "]") { return String(text[...end]) }
         guard let colon = text.firstIndex(of: ":"), colon == text.lastIndex(of: ":") else {

@@ -121,12 +121,12 @@ extension OperatorPages {
     /// The role that a form names, for one app or for all.
     private func roles(_ form: FormFields) throws -> OperatorRoles {
         guard let role = form["role"].flatMap(OperatorRole.init(rawValue:)) else {
-            throw ProblemError(.operatorNotValid, detail: "role is viewer, support or admin.")
+            throw ProblemError(.operatorNotValid, detail: "role must be viewer, support or admin.")
         }
         guard let app = form["for"] else {
             throw ProblemError(
                 .operatorNotValid,
-                detail: "for is an app, or \(OperatorsPage.everyApp) for every app.")
+                detail: "for must be an app, or \(OperatorsPage.everyApp) for every app.")
         }
         return app == OperatorsPage.everyApp
             ? OperatorRoles(everywhere: role) : OperatorRoles(byApp: [AppID(rawValue: app): role])
@@ -172,7 +172,7 @@ extension OperatorPages {
         } catch EngineFailure.invalidOperator(let sentence) {
             return .page(try await account(page, trouble: sentence))
         } catch EngineFailure.busy {
-            let trouble = "The server is busy. Send it again in a few seconds."
+            let trouble = "The server is busy. Send the form again in a few seconds."
             return .page(try await account(page, trouble: trouble))
         }
     }

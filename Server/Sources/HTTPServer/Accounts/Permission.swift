@@ -64,8 +64,8 @@ extension DashboardRoutes {
             customer: customer ? try page.customer : nil, subject: subject)
     }
 
-    /// Completes the entry of an act that is done. A failure is only logged: a page that reported
-    /// it would deny an act that happened.
+    /// Completes the entry of an act that is done. A failure is only logged: if the page reported
+    /// it, the operator would think that the act did not happen.
     func complete(_ act: PendingAct, _ page: PageRequest) async {
         let draft = page.audit.content
         do {
@@ -73,7 +73,7 @@ extension DashboardRoutes {
                 act, subject: draft.subject, before: draft.before, after: draft.after)
         } catch {
             page.context.logger.error(
-                "what an operator's act has changed is not in the audit",
+                "the audit entry of an operator's act could not be completed",
                 metadata: [
                     "act": .string(act.name),
                     "operator": .string(page.visit.viewer.name),

@@ -28,10 +28,10 @@ package struct TrustedProxy: Hashable, Sendable {
 }
 
 extension DashboardAccess {
-    /// The address of the browser. Without a trusted proxy, that is the address that connects.
-    /// Behind one, it is the last address that the proxy has added to `X-Forwarded-For`: the
-    /// browser may have made up the earlier ones. If that is not an address, returns the proxy's
-    /// own address.
+    /// The address of the browser. Without a trusted proxy, this is the address that connects.
+    /// Behind a trusted proxy, it is the last address in `X-Forwarded-For`, which the proxy has
+    /// added: the browser may have made up the earlier ones. If the last entry is not an address,
+    /// returns the proxy's own address.
     func address(of request: Request, _ context: ServerContext) -> String {
         let peer = context.peerAddress
         guard let proxy, proxy.addresses.contains(peer) else { return peer }

@@ -25,7 +25,7 @@ package struct BodyBudgetLimits: Hashable, Sendable {
 
 /// The limit that a request's body is counted against.
 enum BodyPool: Hashable, Sendable {
-    /// The request has shown a valid key.
+    /// The request has a valid key.
     case withKey
     /// Any other request, until its route chooses another pool.
     case withoutKey
@@ -47,8 +47,8 @@ final class BodyBudget: Sendable {
         var refusedWithKey: Int { refused[.withKey, default: 0] }
         var refusedWithoutKey: Int { refused.values.reduce(0, +) - refusedWithKey }
 
-        /// Small notifications use the reserve first; only the rest counts against the other
-        /// limits.
+        /// Whether the counted bytes are within the limits. Small notifications use the reserve
+        /// first; only the rest of their bytes counts against the other limits.
         fileprivate func isWithin(_ limits: BodyBudgetLimits) -> Bool {
             let receipts = bytes[.receipts, default: 0]
             let small = bytes[.smallNotifications, default: 0]
@@ -94,7 +94,7 @@ final class BodyShare: Sendable {
     }
 
     private let budget: BodyBudget
-    /// The length in the header; nil if there is none.
+    /// The length of the body according to the header; nil if the header has none.
     private let length: Int?
     private let state = Mutex(State())
 
@@ -103,8 +103,8 @@ final class BodyShare: Sendable {
         self.length = length
     }
 
-    /// From now on the limits of this pool apply. Call this before the body is read; afterwards it
-    /// has no effect.
+    /// Applies the limits of another pool from now on. Call this before the body is read;
+    /// afterwards it has no effect.
     func use(_ pool: BodyPool) {
         state.withLock { state in if state.bytes == 0 { state.pool = pool } }
     }
@@ -115,6 +115,8 @@ final class BodyShare: Sendable {
         use(.smallNotifications)
     }
 
+    /// Counts bytes that have arrived.
+    ///
     /// - Throws: ``ProblemError`` if too many bytes are in memory already.
     func add(_ bytes: Int) throws {
         let isWithin = state.withLock { state in
@@ -146,7 +148,7 @@ struct MeteredBody: AsyncSequence, Sendable {
     struct Iterator: AsyncIteratorProtocol {
         var parts: RequestBody.AsyncIterator
         let share: BodyShare
-        /// Nil once the body has been requested.
+        /// The channel on which the body is requested. Nil once it has been requested.
         var channel: (any Channel)?
 
         @concurrent mutating func next() async throws -> ByteBuffer? {
@@ -172,7 +174,7 @@ extension Request {
     /// Meters the body, if there is one.
     mutating func meterBody(by budget: BodyBudget, from channel: any Channel) -> BodyShare? {
         guard announcesBody else { return nil }
-        // A body in chunks announces nothing, whatever else the header says.
+        // A body in chunks announces no length, whatever else the header says.
         let isChunked = headers[.transferEncoding] != nil
         let length = isChunked ? nil : headers[.contentLength].flatMap(Int.init)
         let share = BodyShare(of: budget, length: length)

@@ -66,7 +66,7 @@ struct ConnectionChannel: ServerChildChannel {
 }
 
 extension PerennialServer {
-    /// The response to a request that no route gets to see.
+    /// The response to a request that is not passed on to a route.
     typealias Refusal = (head: HTTPResponse, body: ByteBuffer)
 
     /// Counts a connection. Returns false if it must be closed at once: see ``ConnectionCounts``.
@@ -74,8 +74,8 @@ extension PerennialServer {
         connections.admit(channel, exempt: dashboard?.proxy?.addresses ?? [], logger)
     }
 
-    /// The response to bytes that are not an HTTP request, and to one that is not passed on. It is
-    /// counted and logged like any other.
+    /// Returns the response to bytes that are not an HTTP request, or to a request that is not
+    /// passed on to a route. Counts and logs it like any other response.
     func refusal(of error: any Error) -> Refusal {
         let began = ContinuousClock.now
         let refused = ProblemError.notParsed(error)

@@ -5,8 +5,8 @@ import Synchronization
 /// The limits of connections from one address.
 package struct ConnectionLimits: Hashable, Sendable {
     /// The maximum number of open connections from one address, or from one network of IPv6
-    /// addresses. It is half of all connections, more than the number of requests that may wait: a
-    /// proxy that is not configured has one connection for each of them.
+    /// addresses. It is half of all connections, which is more than the number of requests that may
+    /// wait: a proxy that is not configured as trusted has one connection for each waiting request.
     package var connectionsOfAddressMax = PerennialServer.connectionsMax / 2
 
     package init() {}
@@ -14,7 +14,7 @@ package struct ConnectionLimits: Hashable, Sendable {
 
 /// Counts the open connections by the address that they come from, so that one address cannot hold
 /// all of them. Connections from this machine and from trusted proxies are not limited, because
-/// they carry the requests of many.
+/// they carry the requests of many clients.
 final class ConnectionCounts: Sendable {
     /// The minimum time between two warnings in the log.
     private static let warningPause = Duration.seconds(60)
@@ -33,8 +33,8 @@ final class ConnectionCounts: Sendable {
     /// The number of connections closed at once since the start.
     var refusedCount: Int { state.withLock { $0.refused } }
 
-    /// Counts a connection until it is closed. Returns false if it must be closed at once, because
-    /// its address has too many.
+    /// Counts a connection until it is closed. Returns false if the connection must be closed at
+    /// once, because its address has too many.
     ///
     /// - Parameter exempt: addresses that are not limited, in their canonical form.
     func admit(_ channel: any Channel, exempt: Set<String>, _ logger: Logger) -> Bool {
@@ -49,7 +49,7 @@ final class ConnectionCounts: Sendable {
         return true
     }
 
-    /// Counts a connection from a network. Returns false if it has too many.
+    /// Counts a connection from a network. Returns false if the network has too many.
     func admit(_ network: String) -> Bool {
         state.withLock { state in
             guard state.byNetwork[network, default: 0] < limits.connectionsOfAddressMax else {

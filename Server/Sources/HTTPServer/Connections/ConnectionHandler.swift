@@ -5,9 +5,9 @@ import NIOHTTP1
 struct BodyWanted: Sendable {}
 
 /// An event sent down a connection's pipeline while the current request waits for something. The
-/// closure is called once when the client no longer waits for the response: it has closed the
-/// connection, or its half of it, or has sent another request behind this one. It is called at once
-/// if that has happened already, and never if the response ends before.
+/// closure is called once when the client no longer waits for the response: the client has closed
+/// the connection, or its half of it, or has sent another request behind this one. If that has
+/// happened already, the closure is called at once. If the response ends first, it is never called.
 struct DepartureWatch: Sendable {
     var onDeparture: @Sendable () -> Void
 }
@@ -20,7 +20,7 @@ extension Channel {
     }
 }
 
-/// Sent up a connection's pipeline in place of the missing rest of a body.
+/// The error that is sent up a connection's pipeline in place of the missing rest of a body.
 struct BodyTooSlow: Error {
     var secondsMax: Int64
 }
@@ -50,8 +50,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
     typealias OutboundOut = HTTPServerResponsePart
 
     /// The time for the client to read the last response before the connection is closed
-    /// completely. Closing it while it has unread input would take the response away from the
-    /// client.
+    /// completely. If a connection with unread input is closed, the client loses the response.
     static let lingerMax = TimeAmount.seconds(2)
 
     /// The response to a request that cannot be parsed.
@@ -66,9 +65,9 @@ final class ConnectionHandler: ChannelDuplexHandler {
         /// Whether the client does not support chunks.
         let isOld: Bool
         var awaitsContinue: Bool
-        /// Part of the body has arrived.
+        /// Whether a part of the body has arrived.
         var hasBody = false
-        /// The body is being read or discarded.
+        /// Whether the body is being read or discarded.
         var isBodyWanted = false
 
         init(_ head: HTTPRequestHead) {
@@ -82,19 +81,19 @@ final class ConnectionHandler: ChannelDuplexHandler {
     private let bodySecondsMax: Int64
     private let refusal: (any Error) -> Refusal
     private var exchanges = CircularBuffer<Exchange>()
-    /// The newest request has not ended yet.
+    /// Whether the newest request has not ended yet.
     private var isReading = false
-    /// No further request is accepted.
+    /// Whether no further request is accepted.
     private var ignoresInput = false
-    /// The last response has been written.
+    /// Whether the last response has been written.
     private var isClosing = false
     private var isReadHeld = false
-    /// Runs while the handler waits for the end of a body.
+    /// The timer that runs while the handler waits for the end of a body.
     private var bodyTimer: Scheduled<Void>?
     private var failure: (any Error)?
-    /// The closure to call when the client leaves while the first exchange waits.
+    /// The closures to call when the client leaves while the first exchange waits.
     private var watches: [@Sendable () -> Void] = []
-    /// Whether the client sends nothing more.
+    /// Whether the client has closed its half of the connection.
     private var isInputClosed = false
 
     /// - Parameter bodySecondsMax: how long to wait for the end of a body.
@@ -133,8 +132,9 @@ final class ConnectionHandler: ChannelDuplexHandler {
         if isFull { isReadHeld = true } else { context.read() }
     }
 
-    /// Whether enough input of this connection waits in memory. A single request with no other
-    /// behind it does not count, because stopping and resuming reads costs system calls.
+    /// Whether enough input of this connection waits in memory, so that reading stops. A single
+    /// request with no other behind it does not count, because stopping and resuming reads costs
+    /// system calls.
     private var isFull: Bool {
         guard !ignoresInput, let newest = exchanges.last else { return false }
         return isReading ? newest.hasBody && !newest.isBodyWanted : exchanges.count > 1
@@ -155,14 +155,14 @@ final class ConnectionHandler: ChannelDuplexHandler {
         context.fireErrorCaught(error)
     }
 
-    /// Ends the connection by the response to a head that is parsed but not valid.
+    /// Responds to a head that is parsed but not valid, and ends the connection.
     private func refuseHead(_ context: ChannelHandlerContext, _ wrong: WrongHost) {
         failure = wrong
         closeInput(context)
         context.fireErrorCaught(HTTPParserError.unknown)
     }
 
-    /// Accepts no further input. Within a request, its response is the last.
+    /// Accepts no further input. If a request is in progress, its response is the last one.
     private func closeInput(_ context: ChannelHandlerContext) {
         ignoresInput = true
         stopBodyTimer()
@@ -208,7 +208,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
     /// Records that the body of the first exchange is being read or discarded.
     private func wantBody(_ context: ChannelHandlerContext) {
         exchanges[exchanges.startIndex].isBodyWanted = true
-        // If other requests wait behind it, the body has already ended.
+        // If other requests wait behind the first one, its body has already ended.
         guard isReading, exchanges.count == 1, bodyTimer == nil, !ignoresInput else { return }
         bodyTimer = context.eventLoop.assumeIsolated().scheduleTask(in: .seconds(bodySecondsMax)) {
             [self] in
@@ -284,7 +284,7 @@ final class ConnectionHandler: ChannelDuplexHandler {
         }
     }
 
-    /// Replaces the framework's empty response.
+    /// Replaces the framework's empty response to a request that cannot be parsed.
     private func refuse(_ context: ChannelHandlerContext, _ promise: EventLoopPromise<Void>?) {
         var answer = refusal(failure ?? HTTPParserError.unknown)
         answer.head.headers.replaceOrAdd(name: "connection", value: "close")

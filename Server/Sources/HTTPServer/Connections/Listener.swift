@@ -5,16 +5,16 @@ import Storage
 
 /// What one of the server's addresses serves.
 package struct Listener: Hashable, Sendable {
-    /// Whether it serves `/metrics`.
+    /// Whether the address serves `/metrics`.
     let answersMetrics: Bool
-    /// Whether it accepts secret keys, and serves the routes that need one.
+    /// Whether the address accepts secret keys, and serves the routes that need one.
     let acceptsSecretKeys: Bool
-    /// Whether it serves routes other than those for operators.
+    /// Whether the address serves routes other than those for operators.
     let answersCallers: Bool
-    /// Whether it serves the dashboard, if the server has one.
+    /// Whether the address serves the dashboard, if the server has one.
     var servesDashboard = true
 
-    /// The only address.
+    /// The address of a server that has only one: it serves everything.
     package static let only = main(hasMetrics: true, hasSecretKeys: true)
 
     /// The address that apps and the App Store use.
@@ -40,12 +40,12 @@ package struct Listener: Hashable, Sendable {
             servesDashboard: false)
     }
 
-    /// The address for operators alone.
+    /// The address for operators that serves `/metrics`, and no dashboard.
     package static let metrics = Self(
         answersMetrics: true, acceptsSecretKeys: false, answersCallers: false,
         servesDashboard: false)
 
-    /// The address for operators alone.
+    /// The address for operators that serves the dashboard, and no `/metrics`.
     package static let dashboard = Self(
         answersMetrics: false, acceptsSecretKeys: false, answersCallers: false)
 }
@@ -56,8 +56,8 @@ extension PerennialServer {
         Paths.health, Paths.ready, Paths.metrics, Paths.openAPI,
     ]
 
-    /// The handler of a route at an address: the route's own, or one that responds with a problem
-    /// which names the right address.
+    /// The handler of a route at an address: the route's own handler, or one that responds with a
+    /// problem which names the right address.
     func handler(of route: Route) -> Route.Handler {
         guard let elsewhere = elsewhere(route) else { return route.answer }
         return { _, _ in throw ProblemError(elsewhere) }
@@ -77,8 +77,10 @@ extension PerennialServer {
 }
 
 extension RequestAuthorization {
-    /// - Throws: ``ProblemError`` if the key is a secret one and this address accepts none. The key
-    ///   is not looked up, so that keys cannot be guessed here.
+    /// Checks that this address accepts a key before the key is looked up, so that keys cannot be
+    /// guessed here.
+    ///
+    /// - Throws: ``ProblemError`` if the key is a secret one and this address accepts none.
     func requireAccepted(_ key: String) throws {
         guard !server.listener.acceptsSecretKeys, key.hasPrefix(KeyKind.secret.prefix + "_") else {
             return
@@ -86,6 +88,8 @@ extension RequestAuthorization {
         throw ProblemError(.secretKeyAtWrongAddress)
     }
 
+    /// Checks that this address accepts the key of a holder.
+    ///
     /// - Throws: ``ProblemError`` if the holder's key is a secret one and this address accepts
     ///   none.
     func requireAccepted(_ holder: StoredKey) throws {

@@ -1,7 +1,7 @@
 import Synchronization
 
-/// The certificate in force. Each new connection is encrypted with it; open connections keep the
-/// one that they began with.
+/// The certificate in force. Each new connection is encrypted with it. Open connections keep the
+/// certificate with which they began.
 package final class LiveCertificate: Sendable {
     private let inForce: Mutex<ServerCertificate>
 

@@ -8,7 +8,8 @@ import NIOTLS
 struct SecureChannel: ServerChildChannel {
     /// The protocols that are offered.
     static let protocols = ["http/1.1"]
-    /// The maximum time for a handshake, in seconds. It is short, because nobody types meanwhile.
+    /// The maximum time for a handshake, in seconds. A short time suffices, because no person types
+    /// during a handshake.
     static let handshakeSecondsMax: Int64 = 10
 
     struct Value: ServerChildChannelValue {
@@ -40,7 +41,7 @@ struct SecureChannel: ServerChildChannel {
     }
 
     func handle(value: Value, logger: Logger) async {
-        // It fails if the client leaves before the handshake has ended, or speaks no TLS.
+        // This fails if the client leaves before the handshake has ended, or does not use TLS.
         if let connection = try? await value.negotiated.get() {
             return await http1.handle(value: connection, logger: logger)
         }
@@ -49,8 +50,8 @@ struct SecureChannel: ServerChildChannel {
     }
 }
 
-/// Closes a connection whose handshake takes too long, and one that is still in its handshake when
-/// the server shuts down. It is removed after the handshake.
+/// Closes a connection whose handshake takes too long, or that is still in its handshake when the
+/// server shuts down. The handler is removed after the handshake.
 final class OpeningHandler: ChannelInboundHandler, RemovableChannelHandler {
     typealias InboundIn = ByteBuffer
 

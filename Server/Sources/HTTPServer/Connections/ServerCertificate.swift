@@ -12,11 +12,11 @@ package struct ServerCertificate: Sendable {
     /// The maximum number of certificates in a file. Public chains have two to four.
     package static let chainMax = 10
 
-    /// The names and addresses that it is valid for.
+    /// The host names and addresses for which the certificate is valid.
     package let names: [String]
-    /// It is valid from here.
+    /// The moment from which the certificate is valid.
     package let start: Instant
-    /// It is not valid after this.
+    /// The moment after which the certificate is no longer valid.
     package let end: Instant
     /// Whether the file has no certificate of the authority that issued it.
     package let lacksIssuer: Bool
@@ -48,7 +48,7 @@ package struct ServerCertificate: Sendable {
         } catch {
             throw Problem(
                 .certificate, "cannot be used: \(error).",
-                "Have it issued again, with an RSA key of 2048 bits or an EC key on P-256.")
+                "Have it issued again with an RSA key of 2048 bits or an EC key on P-256.")
         }
     }
 
@@ -63,7 +63,7 @@ package struct ServerCertificate: Sendable {
         return try NIOSSLContext(configuration: configuration)
     }
 
-    /// Why clients refuse the certificate at a moment. Nil if it is valid then.
+    /// Why clients would refuse the certificate at a moment. Nil if the certificate is valid then.
     package func problem(at now: Instant) -> Problem? {
         if now > end {
             return Problem(
@@ -140,7 +140,7 @@ extension ServerCertificate {
         guard (1...chainMax).contains(chain.count) else {
             throw Problem(
                 .certificate, "contains \(chain.count) certificates.",
-                "Leave the server's own and its issuers': at most \(chainMax).")
+                "Leave only the server's own and its issuers': at most \(chainMax).")
         }
         return chain
     }
@@ -150,7 +150,7 @@ extension ServerCertificate {
         guard !text.contains("ENCRYPTED") else {
             throw Problem(
                 .key, "is protected by a password.",
-                "Write it without one, readable only by the server's user: "
+                "Write it without a password, readable only by the server's user: "
                     + "(umask 077; openssl pkey -in FILE -out FILE.plain.pem)")
         }
         do {
@@ -190,6 +190,8 @@ extension ServerCertificate {
         }
     }
 
+    /// The problem that certificates are in the wrong order.
+    ///
     /// - Parameter index: the first certificate that is not in its place, counted from 0.
     private static func wrongOrder(at index: Int) -> Problem {
         Problem(
@@ -201,7 +203,7 @@ extension ServerCertificate {
 }
 
 extension Certificate {
-    /// The host names and addresses that it is valid for.
+    /// The host names and addresses for which the certificate is valid.
     fileprivate var names: [String] {
         let alternatives = (try? extensions.subjectAlternativeNames) ?? nil
         return (alternatives ?? SubjectAlternativeNames()).compactMap { name in

@@ -5,7 +5,8 @@ import NIOHTTP1
 struct WrongHost: Error {
     var detail: String
 
-    /// Returns nil if the request has exactly one valid `Host`, or none and is of HTTP/1.0.
+    /// Returns nil if the request has exactly one valid `Host`, or if it is of HTTP/1.0 and has
+    /// none.
     init?(of head: HTTPRequestHead) {
         let hosts = head.headers["host"]
         switch hosts.count {
@@ -18,7 +19,7 @@ struct WrongHost: Error {
         }
     }
 
-    /// A host and a port consist of these characters (RFC 3986, section 3.2.2).
+    /// Whether a byte may be in a host with a port (RFC 3986, section 3.2.2).
     private static func isOfHost(_ byte: UInt8) -> Bool {
         switch byte {
         case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),

@@ -67,7 +67,7 @@ struct ConsumptionRoutes: RouteGroup {
             var state = try await engine.consumption.record(
                 ConsumptionReport(isConsentGiven: asked.consented, keepsSample: true), of: id,
                 app: holder.app, environment: environment, isByApp: true)
-            // Only servers see the reports of the server and Apple's requests with our responses.
+            // An app does not get the server's reports, or Apple's requests with our responses.
             (state.uses, state.inquiries) = ([], [])
             state.consent?.hadSample = nil
             return ConsumptionOverview(state)
@@ -76,6 +76,8 @@ struct ConsumptionRoutes: RouteGroup {
 }
 
 extension ConsumptionReport {
+    /// Converts a request to the engine's form.
+    ///
     /// - Throws: ``ProblemError`` if the delivery is an unknown word, or if the used part is not a
     ///   percentage.
     init(_ asked: ConsumptionRequest) throws {

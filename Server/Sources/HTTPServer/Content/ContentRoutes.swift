@@ -23,25 +23,27 @@ struct ContentRoutes: RouteGroup {
                     .get, "/v1/customers/{id}/content", "content",
                     "Content a customer may read, newest first",
                     description: """
-                        Has a link to each file, which is valid for some minutes and needs no key.
+                        Each file has a link, which is valid for some minutes and needs no key.
                         """,
                     parameters: [
                         .proof, .environment,
                         OpenAPIParameter(
-                            name: "all", description: "Also list what may not be read.",
+                            name: "all",
+                            description: "Also list content that the customer may not read.",
                             schema: ["type": "boolean", "default": false]),
                     ], output: .json(ContentList.self)), list),
             server.verbatim(
                 OpenAPIOperation(
                     .get, "/v1/content/{content_id}/file", "contentFile", "The file of one content",
                     description: """
-                        Needs a key and customer_id, or no key with a url from the list of \
-                        content. Sandbox purchases open files if the configuration allows it, or \
-                        with a secret key. Supports ranges. If the files are elsewhere, the \
+                        Needs a key and customer_id, or a url from the list of content, which \
+                        needs no key. Sandbox purchases open files if the configuration allows it, \
+                        or with a secret key. Supports ranges. If the files are elsewhere, the \
                         response is a redirect.
                         """,
                     parameters: [
-                        .customerID("With a key: who reads it."), .proof, .environment,
+                        .customerID("With a key: the customer who reads the file."), .proof,
+                        .environment,
                         OpenAPIParameter(name: "app"), OpenAPIParameter(name: "for"),
                         OpenAPIParameter(name: "until", schema: ["type": "integer"]),
                         OpenAPIParameter(name: "signature"),
@@ -191,7 +193,7 @@ extension Content {
             publishedAt: Timestamp(entry.item.publication.publishedAt),
             readable: entry.reading.isOpen,
             reason: entry.isWithheld
-                ? "They may read it, but files are not served for sandbox purchases."
+                ? "The customer may read it, but sandbox purchases open no files."
                 : entry.reading.reason.sentence,
             productIDs: entry.item.publication.products.map(\.rawValue).sorted(),
             url: entry.link?.path, urlUntil: entry.link.map { Timestamp($0.until) })

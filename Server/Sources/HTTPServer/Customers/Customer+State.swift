@@ -34,7 +34,7 @@ extension Customer {
             accountToken: state.accountToken?.rawValue, serverTime: Timestamp(state.asOf))
     }
 
-    /// Adds the owners of the posted purchases. They replace the verdicts of the customer's state
+    /// Adds the owner of each posted purchase. These verdicts replace those of the customer's state
     /// after the posting.
     mutating func add(_ posted: [PurchaseVerdict]) {
         let own = Dictionary(purchases.map { ($0.purchaseID, $0) }) { one, _ in one }
@@ -67,7 +67,7 @@ extension PerennialContract.UnlistedProduct {
             productID: product.product.rawValue, line: product.line, remedy: product.remedy)
     }
 
-    /// Returns nil if there are none.
+    /// Converts the missing products. Returns nil if there are none.
     static func list(_ products: [MissingListing]) -> [Self]? {
         products.isEmpty ? nil : products.map { Self($0) }
     }
@@ -111,7 +111,7 @@ extension PerennialContract.Entitlement {
 }
 
 extension Subscription {
-    /// Returns nil if the purchase is not a subscription, or if no period of it has begun.
+    /// Returns nil if the purchase is not a subscription, or if none of its periods has begun.
     fileprivate init?(_ state: PurchaseState, at now: Instant) {
         guard let access = state.access, let period = state.timeline.period(at: now),
             period.payment.kind == .autoRenewable

@@ -90,8 +90,8 @@ struct CustomerPages: PageGroup {
             productID: chief?.productID, paid: state.paid, since: state.since)
     }
 
-    /// The order of entitlements. Open ones come first, starting with the one that ends first.
-    /// Closed ones follow, starting with the one that ended last.
+    /// The sort key of an entitlement. Open entitlements come first, starting with the one that
+    /// ends first. Closed entitlements follow, starting with the one that ended last.
     private static func rank(_ entitlement: PerennialContract.Entitlement) -> (Int, Int64) {
         let until = entitlement.until?.milliseconds ?? Int64.max
         return entitlement.active ? (0, until) : (1, -until)
@@ -140,7 +140,7 @@ struct CustomerPages: PageGroup {
         ).html(in: page.frame)
     }
 
-    /// The newest lines, or the lines before the line with this number.
+    /// A part of the history: the newest lines, or the lines before the line with this number.
     private static func history(_ lines: [HistoryLine], before word: String) throws -> History {
         guard let number = word == "all" ? lines.count : Int(word), number >= 0 else {
             throw ProblemError(.cursorUnknown)

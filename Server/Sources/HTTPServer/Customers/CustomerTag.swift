@@ -2,9 +2,9 @@ import Engine
 import Hummingbird
 import PerennialContract
 
-/// The entity tag of an answer about a customer (RFC 9110, section 8.8.3).
+/// The entity tag of a response about a customer (RFC 9110, section 8.8.3).
 ///
-/// The tag covers everything except the time of the answer and the token, which change even if
+/// The tag covers everything except the time of the response and the token, which change even if
 /// nothing has happened. So the tag is weak.
 struct CustomerTag: Hashable {
     private let tag: EntityTag

@@ -12,7 +12,7 @@ package struct WaitLimits: Hashable, Sendable {
     /// The maximum number of requests that wait at one time.
     package var waitsMax = 1_000
     /// The maximum number of waiting requests with app keys, which anyone can extract from an app.
-    /// The other places are reserved for secret keys.
+    /// Only requests with secret keys can use the rest of ``waitsMax``.
     package var waitsWithAppKeysMax = 800
     /// The maximum number of waiting requests with one key.
     package var waitsOfKeyMax = 500
@@ -82,8 +82,8 @@ final class CustomerWait: Sendable {
 
     var waitingCount: Int { state.withLock { $0.count } }
 
-    /// Ends the waits of requests that the current configuration answers. Their clients send them
-    /// again, and the new configuration answers.
+    /// Ends the waits of all requests, because the configuration is replaced. The clients send
+    /// their requests again, and the new configuration answers them.
     ///
     /// - Returns: the number of the new configuration.
     func releaseAll() -> Int {
@@ -126,9 +126,9 @@ extension RequestAuthorization {
 }
 
 extension PerennialServer {
-    /// Checks immediately, after each signal, and after each pause, until there is a value. Returns
-    /// nil if there is none in time, if the client disconnects, if the server is about to stop, or
-    /// if another configuration comes into force.
+    /// Calls a closure immediately, after each signal, and after each pause, until it returns a
+    /// value. Returns nil if there is no value in time, if the client disconnects, if the server is
+    /// about to stop, or if another configuration comes into force.
     ///
     /// - Parameter signals: a sequence that is finished when the wait ends.
     func firstValue<Value: Sendable>(
@@ -146,10 +146,11 @@ extension PerennialServer {
                     group.cancelAll()
                 }
                 group.addTask { await Self.yieldPeriodically(to: wakeUps, until: end) }
-                // This first wake-up is for changes that came before the signals began.
+                // This first wake-up covers changes that were made before the signals began.
                 wakeUps.yield()
                 for await _ in signals.stream {
-                    // An answer of the former configuration must not follow one of the new one.
+                    // An answer of the former configuration must not follow an answer of the new
+                    // one.
                     guard waits.configuration == configuration else { return nil }
                     if let found = try await value() { return found }
                 }

@@ -59,8 +59,8 @@ struct SupportActs: PageGroup {
             until: try form["until"].map { try Self.lastMoment(ofDay: $0) },
             reason: form["reason"] ?? "")
         var order = try NewGrant(asked)
-        // A form that is sent twice makes one grant. A form with changed content makes another
-        // grant.
+        // A form that is sent twice makes one grant. If the content of the form was changed in
+        // between, the second form makes another grant.
         order.key = form["key"].map { key in
             ["dashboard", key, asked.entitlement, form["until"] ?? "", asked.reason]
                 .joined(separator: "\n")
@@ -74,14 +74,14 @@ struct SupportActs: PageGroup {
         return .done(isOpen ? .granted : .grantedBefore, try page.path)
     }
 
-    /// The last millisecond of a day in UTC. What lasts until a day also lasts during that day.
+    /// The last millisecond of a day in UTC. Access that lasts until a day includes that day.
     private static func lastMoment(ofDay text: String) throws -> Timestamp {
         guard let day = CivilDate(text) else { throw ProblemError(.timeNotReadable) }
         return Timestamp(milliseconds: (day.dayNumber + 1) * 86_400_000 - 1)
     }
 
-    /// Records a consent and the use of purchases. Earlier reports stay unless the form replaces
-    /// them.
+    /// Records a consent and the use of purchases. Earlier reports of use stay unless the form
+    /// replaces them.
     @Sendable private func consumption(
         _ page: PageRequest, _ form: FormFields
     ) async throws -> ActResult {
@@ -112,8 +112,8 @@ struct SupportActs: PageGroup {
         return Array(all.prefix { form["transaction_id\($0)"] != nil })
     }
 
-    /// The report in a form about a purchase. Where the form is empty, the earlier report stays.
-    /// Returns nil if the whole form is empty.
+    /// The report of use that a form contains about a purchase. If a field is empty, the value of
+    /// the earlier report stays. Returns nil if all fields are empty.
     private static func use(
         _ form: FormFields, _ ending: String, _ known: [Ledger.PurchaseUsage]
     ) throws -> PerennialContract.PurchaseUse? {
@@ -145,7 +145,7 @@ struct SupportActs: PageGroup {
 
     // MARK: - Moves
 
-    /// Moves the purchase after a confirmation. Before that, shows the owner.
+    /// Moves the purchase if the form confirms it. Otherwise shows a page with the present owner.
     @Sendable private func transfer(
         _ page: PageRequest, _ form: FormFields
     ) async throws -> ActResult {

@@ -5,7 +5,7 @@ import Hummingbird
 import Ledger
 import Synchronization
 
-/// The handlers of each path of the dashboard, for each app. The paths are the same for all apps. A
+/// The handlers of each path of the dashboard, for each app. The paths are the same for all apps: a
 /// cookie contains the app that the operator has chosen.
 final class AppHandlers: Sendable {
     typealias Handler = @Sendable (Request, ServerContext) async throws -> Response
@@ -68,8 +68,8 @@ final class AppHandlers: Sendable {
         return response
     }
 
-    /// Redirects to the same page for another app, which is then the chosen app. A form is not
-    /// carried out, and leads to the overview.
+    /// Redirects to the same page for another app, which is then the chosen app. If the request is
+    /// a form, does not carry it out, and redirects to the overview.
     func redirect(_ request: Request, to app: AppID) -> Response {
         let path =
             request.method == .post

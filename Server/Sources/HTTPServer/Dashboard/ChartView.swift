@@ -9,7 +9,7 @@ struct ChartView: Sendable {
     let definition: ReportDefinition
     var query: ReportQuery
     /// The currency of the drawn amounts. Either all amounts are converted to it, or only amounts
-    /// in it are drawn. Nil if nothing was paid yet.
+    /// in this currency are drawn. Nil if nothing was paid yet.
     var currency: String?
     /// The currency of amounts if the query does not name one.
     private let display: DisplayCurrency?
@@ -17,7 +17,7 @@ struct ChartView: Sendable {
     private let rated: Set<String>
     /// The column that is drawn; nil if columns are stacked.
     var column: String?
-    /// The word in the query for the moment of ``ReportQuery/asKnownAt``.
+    /// The word in the query that stands for the moment ``ReportQuery/asKnownAt``.
     var known: String
     private let fields: FormFields
 
@@ -29,7 +29,7 @@ struct ChartView: Sendable {
         "payments": ["new", "renewals", "reactivations", "one_time"],
         "billing": ["grace_started", "retry_started"],
     ]
-    /// The column that is drawn by default, where that is not the first column.
+    /// The column that is drawn by default, for reports where that is not the first column.
     private static let first = [
         "churn": "churn_rate", "refunds": "refunded", "trial_conversion": "conversion_rate",
         "ltv": "ltv", "seats": "closing",
@@ -92,9 +92,9 @@ struct ChartView: Sendable {
         }
     }
 
-    /// The days in the query. One of them suffices, because a browser sends a form as soon as one
-    /// of its fields changes. The default of the last day is today; the default of the first day
-    /// makes twelve periods.
+    /// The days in the query. The query may have only one of the two, because a browser sends a
+    /// form as soon as one of its fields changes. The default of the last day is today; the default
+    /// of the first day makes twelve periods.
     private static func days(
         from: String?, to: String?, by length: ReportPeriod.Length, today: Int64
     ) throws -> ClosedRange<Int64>? {
@@ -136,7 +136,7 @@ struct ChartView: Sendable {
 
     // MARK: - Links
 
-    /// The page with the purchases of a number; nil if no purchases add up to it.
+    /// The page with the purchases behind a number; nil if the number is not a sum over purchases.
     func purchases(
         _ column: ReportDefinition.Column, _ period: ReportPeriod, currency: String?,
         part: String?

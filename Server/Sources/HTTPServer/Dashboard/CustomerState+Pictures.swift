@@ -27,7 +27,8 @@ extension CustomerState {
             .storefront
     }
 
-    /// The line with the amount that was paid for the purchase, if that is in one currency.
+    /// Returns the line with the amount that was paid for the purchase, if all payments are in one
+    /// currency.
     private func priced(_ line: PurchaseLine) -> PurchaseLine {
         var line = line
         if line.kind == .term, let own = purchases.first(where: { $0.has(line) }) {
@@ -88,7 +89,8 @@ extension PurchaseState {
 // MARK: - Picture
 
 extension TimelinePicture {
-    /// Subscriptions with all their periods, then terms, then products that are owned permanently.
+    /// Makes the picture: subscriptions with all their periods, then terms, then products that are
+    /// owned permanently.
     init(_ state: CustomerState) {
         let subscriptions = state.purchases.compactMap { Self.subscription($0, at: state.asOf) }
         let terms = Dictionary(grouping: state.displayedTerms, by: \.product).sorted {
@@ -141,8 +143,8 @@ extension TimelinePicture {
         return max(period.from, min(period.end ?? revocation.at, revocation.at))
     }
 
-    /// The time after the last period during which the App Store tries to collect the payment, or
-    /// tried to.
+    /// The time after the last period in which the App Store tries, or tried, to collect the
+    /// payment.
     private static func trouble(
         _ state: PurchaseState, after last: Timeline.Period, at now: Instant
     ) -> [Span] {

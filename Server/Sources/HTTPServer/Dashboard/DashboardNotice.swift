@@ -1,7 +1,7 @@
 import Dashboard
 
-/// The notice on the page after an act. A cookie contains its word until that page is shown. A
-/// notice contains no other text from a request.
+/// The notice on the page after an act. A cookie contains the notice's word until that page is
+/// shown. A notice contains no other text from a request.
 enum DashboardNotice: String, CaseIterable, Sendable {
     case granted, withdrawn, moved, undone, blocked, unblocked, answered, debited, erased
     case walletCredited = "credited"
@@ -32,21 +32,26 @@ enum DashboardNotice: String, CaseIterable, Sendable {
         case .granted: Notice(.done, "Access was given.", "It is open now.")
         case .grantedBefore:
             Notice(
-                .warning, "This was given already, and has ended since.",
+                .warning, "This access was given before, and has ended since.",
                 "To give it again, use the button on this page.")
         case .withdrawn: Notice(.done, "The grant was taken back.")
-        case .moved: Notice(.done, "The purchase was moved here.", "An event is recorded for each.")
+        case .moved:
+            Notice(
+                .done, "The purchase was moved here.",
+                "An event is recorded for each customer.")
         case .undone: Notice(.done, "The move was taken back.")
         case .blocked: Notice(.done, "The purchase stays with this customer.")
         case .unblocked: Notice(.done, "The restore policy applies again.")
         case .answered:
             Notice(
-                .done, "It was recorded.",
+                .done, "The report was recorded.",
                 "Apple's open questions are answered now. The consent is stored for later ones.")
         case .consentRefused:
-            Notice(.done, "It was recorded.", "Without consent nothing is sent to Apple.")
-        case .debited: Notice(.done, "It was taken out of the wallet.", "An event is recorded.")
-        case .walletCredited: Notice(.done, "It was added to the wallet.", "An event is recorded.")
+            Notice(.done, "The report was recorded.", "Without consent nothing is sent to Apple.")
+        case .debited:
+            Notice(.done, "The amount was taken out of the wallet.", "An event is recorded.")
+        case .walletCredited:
+            Notice(.done, "The amount was added to the wallet.", "An event is recorded.")
         case .erased: Notice(.done, "The person was erased.", "Their purchases are unlinked.")
         case .paused: Notice(.done, "The endpoint is paused.", "Events wait in order.")
         case .resumed: Notice(.done, "The endpoint is open again.", "Waiting events are sent now.")
@@ -62,14 +67,15 @@ enum DashboardNotice: String, CaseIterable, Sendable {
         case .retryNotDue:
             Notice(
                 .about, "Nothing is sent.",
-                "The notification waits already, was accepted, or is no longer stored.")
+                "The notification already waits, was accepted before, or is no longer stored.")
         case .retryAddressGone:
             Notice(
                 .warning, "Nothing is sent.", "The address is not in the configuration any more.")
         case .alwaysSignedIn:
             Notice(.about, "There is no sign-in here.", "Users of this machine are the developer.")
-        case .operatorBlocked: Notice(.done, "They cannot sign in.", "Their sessions have ended.")
-        case .operatorUnblocked: Notice(.done, "They can sign in again.")
+        case .operatorBlocked:
+            Notice(.done, "This operator cannot sign in.", "Their sessions have ended.")
+        case .operatorUnblocked: Notice(.done, "This operator can sign in again.")
         case .roleChanged: Notice(.done, "The role was changed.", "It applies from now on.")
         case .linkWithdrawn: Notice(.done, "The link was taken back.", "It no longer works.")
         case .signedOutEverywhere: Notice(.done, "They are signed out everywhere.")
@@ -78,7 +84,7 @@ enum DashboardNotice: String, CaseIterable, Sendable {
         case .testAsked:
             Notice(
                 .done, "Apple sends a test.",
-                "It comes in below, if Apple reaches this server's address.")
+                "It appears below if Apple reaches this server's address.")
         }
     }
 }

@@ -9,10 +9,10 @@ import ServiceLifecycle
 
 // Pages that are updated while they are open, by server-sent events (WHATWG HTML).
 //
-// The address of a page's stream is `/live` and the page's address, with its query. The stream
-// renders the page again after each commit with events of the app, and sends the elements that
-// differ, so no page needs its own function for this. Some changes are in no log, such as delivery
-// attempts. Pages that show them are rendered once a second. A page that takes long is rendered
+// The address of a page's stream is `/live` and the page's address, with its query. After each
+// commit with events of the app, the stream renders the page again, and sends the elements that
+// differ. So no page needs its own function for this. Some changes are in no log, such as delivery
+// attempts: pages that show them are rendered once a second. A page that takes long is rendered
 // less often.
 
 /// The limits of the streams of pages.
@@ -21,10 +21,10 @@ private enum LiveLimits {
     static let pauseMin = Duration.milliseconds(500)
     /// The maximum share of time that a stream spends on rendering: a tenth.
     static let shareOfTime = 10
-    /// How long a page that shows only the log is not rendered if there is no event.
+    /// The time after which a page that shows only the log is rendered again even without an event.
     static let quietMax = Duration.seconds(15)
-    /// How often it is checked that the operator may still see the page. It is also checked before
-    /// each change is sent.
+    /// The maximum time between two checks that the operator may still see the page. There is also
+    /// a check before each change is sent.
     static let permissionMax = Duration.seconds(10)
 }
 
@@ -34,9 +34,9 @@ extension DashboardRoutes {
 
     /// What causes a page to change.
     enum Source: Sendable {
-        /// Events of the app, and the time.
+        /// Only events of the app, and the time.
         case log
-        /// Also changes without an event, for which the page is checked once a second.
+        /// Any change, even without an event. The page is checked once a second.
         case everything
     }
 
@@ -89,7 +89,7 @@ private struct LiveStream: Sendable {
     let source: DashboardRoutes.Source
     let html: DashboardRoutes.Page
     let limits: EventStreamLimits
-    /// Whether the session and the role are still those of the page.
+    /// Whether the session still exists, and the role still permits the page.
     let mayGoOn: @Sendable () async throws -> Bool
 
     func body(in place: EventStreams.Place) -> ResponseBody {
@@ -178,8 +178,9 @@ private struct Shown {
         }
     }
 
-    /// If nothing has happened since the page was rendered, the browser already has the first
-    /// pieces.
+    /// Records that new pieces were rendered, and returns the messages that bring the browser up to
+    /// date. If nothing has happened since the page was loaded, there are none: the browser already
+    /// has the first pieces.
     mutating func messages(of new: LivePieces, at last: String) -> [LivePieces.Message] {
         let isAsLoaded = pieces == nil && place == last
         let messages = isAsLoaded ? [] : new.messages(since: pieces)

@@ -9,9 +9,9 @@ import Storage
 
 /// The pages of the dashboard and their acts, which ``DashboardPath`` lists.
 ///
-/// They call the functions of the HTTP API's routes, and show nothing that these do not return. A
-/// request is checked in this order: ``PageOrigin``; the token of the form; the viewer's role; the
-/// operation itself.
+/// The pages call the functions of the HTTP API's routes, and show nothing that these do not
+/// return. A request is checked in this order: ``PageOrigin``; the token of the form; the viewer's
+/// role; the operation itself.
 ///
 /// One value serves one app. The paths of all apps are the same: see ``AppHandlers``.
 struct DashboardRoutes: Sendable {
@@ -41,7 +41,7 @@ struct DashboardRoutes: Sendable {
         for app in handlers.apps {
             Self(server: server, access: access, app: app, handlers: handlers).add(to: router)
         }
-        // Added after the routes, so that it gets only requests that no route answers.
+        // Added after the routes, so that this middleware gets only requests that no route answers.
         router.add(middleware: UnknownPages(handlers: handlers))
     }
 
@@ -116,8 +116,8 @@ struct DashboardRoutes: Sendable {
         }
     }
 
-    /// Answers a form. Its body may arrive long after its header. In between, the visitor may have
-    /// been blocked or signed out, or got another role, so the visitor is looked up again.
+    /// Responds to a form. The body may arrive long after the header. In between, the visitor may
+    /// have been blocked or signed out, or got another role, so the visitor is looked up again.
     private func guardedForm(
         _ request: Request, _ context: ServerContext, max bytesMax: Int = formBytesMax,
         _ answer: (Visit, FormFields) async throws -> Response
@@ -126,7 +126,7 @@ struct DashboardRoutes: Sendable {
         try await guarded(request, context) { _ in
             let form = try await Self.form(in: request, max: bytesMax)
             return try await guarded(request, context) { visit in
-                // The token shows that the form was shown to the same person, about the same app.
+                // The token proves that the form was shown to the same person, about the same app.
                 guard SessionService.isFormToken(form["csrf"], of: visit.viewer.csrf) else {
                     throw ProblemError(.formOutdated)
                 }
@@ -230,7 +230,7 @@ struct DashboardRoutes: Sendable {
         }
     }
 
-    /// Another page in the same environment, which shows a notice.
+    /// Redirects to another page in the same environment, which shows a notice.
     func redirect(
         to path: DashboardPath, _ notice: DashboardNotice?, _ page: PageRequest
     ) -> Response {
@@ -257,8 +257,8 @@ struct DashboardRoutes: Sendable {
         }
     }
 
-    /// Returns the path if it is one of this server, otherwise the path of the overview, because a
-    /// form must not lead to another site.
+    /// Returns the path if this server has it, otherwise the path of the overview, because a form
+    /// must not lead to another site.
     static func local(_ path: String?) -> String {
         guard let path, path.hasPrefix("/"), !path.hasPrefix("//"),
             path.utf8.allSatisfy({ (0x21...0x7E).contains($0) && $0 != UInt8(ascii: "\\") })
@@ -286,7 +286,7 @@ struct DashboardRoutes: Sendable {
         _ error: any Error, _ request: Request, _ context: ServerContext, _ visit: Visit
     ) throws -> Response {
         let found = Self.problem(error, context)
-        // The unknown environment may be the problem that the page is about.
+        // The problem that the page shows may be that the environment is unknown.
         let environment = (try? environment(in: request)) ?? .production
         let frame = frame(of: request, environment, visit, [])
         let wasAct = request.method == .post
@@ -322,7 +322,7 @@ struct DashboardRoutes: Sendable {
         return found
     }
 
-    /// The page with the form of an act on a customer or a webhook.
+    /// The page that contains the form of an act on a customer or a webhook.
     private static func origin(of context: ServerContext) -> DashboardPath? {
         func parameter(_ name: String) -> String? {
             try? RequestReader.parameter(name, called: name, in: context)

@@ -11,7 +11,7 @@ struct OverviewPages: PageGroup {
 
     /// The number of events on the overview.
     private static let feedMax = 8
-    /// The maximum number of customers whose access has ended that the page names.
+    /// The maximum number of customers that the page names because their access has ended.
     private static let leftMax = 5
 
     @Sendable func show(_ page: PageRequest) async throws -> String {
@@ -48,13 +48,13 @@ struct OverviewPages: PageGroup {
         ).html(in: page.frame)
     }
 
-    /// The notice that numbers are too small, while rows about earlier purchases are missing.
+    /// The notice that numbers are too small while earlier purchases are still being counted.
     static func filling(_ picture: ReportPicture) -> Notice? {
         guard picture.result.isFilling else { return nil }
         return Notice(.about, "Earlier purchases are still being counted.", "Numbers will grow.")
     }
 
-    /// The longest sentence, which names the most currencies.
+    /// The longest of the sentences about currencies: the one that names the most currencies.
     private static func longest(_ conversions: [String?]) -> String {
         conversions.compactMap(\.self).max { $0.count < $1.count } ?? ""
     }
@@ -75,7 +75,7 @@ struct OverviewPages: PageGroup {
         let before = values.dropLast().last
         let last = values.last ?? 0
         let unit = picture.unit(column)
-        // A month that is not over is not compared, because a part of a month is not a decrease.
+        // A month in progress is not compared: its smaller number would look like a decrease.
         let addsUp = picture.view.definition.name == "revenue"
         return OverviewPage.Tile(
             title, value: last, unit: unit, change: addsUp ? nil : before.map { last - $0 },

@@ -2,10 +2,10 @@ import HTTPTypes
 
 /// The address of the pages, and whether a request comes from one of them.
 ///
-/// An act needs only a cookie, so other sites must not be able to cause one: neither by a form or
-/// script that posts to this server, nor by a host name of theirs that leads to it (DNS rebinding).
-/// Browsers report the origin of a request in `Origin` and `Sec-Fetch-Site` (Fetch Metadata Request
-/// Headers). A program that is not a browser sends neither field, and may post.
+/// An act needs only a cookie, so other sites must not be able to cause an act: neither by a form
+/// or script that posts to this server, nor by a host name of theirs that leads to it (DNS
+/// rebinding). Browsers report the origin of a request in `Origin` and `Sec-Fetch-Site` (Fetch
+/// Metadata Request Headers). A program that is not a browser sends neither field, and may post.
 package struct PageOrigin: Hashable, Sendable {
     private static let loopbackHosts: Set<Substring> = ["localhost", "127.0.0.1", "[::1]"]
     private static let formType = "application/x-www-form-urlencoded"
@@ -72,6 +72,8 @@ package struct PageOrigin: Hashable, Sendable {
         return nil
     }
 
+    /// Whether the pages are at a host.
+    ///
     /// - Parameter own: the host that a request names, in lower case.
     private func answers(_ own: String) -> Bool {
         guard let authority else { return Self.isLoopback(own) }

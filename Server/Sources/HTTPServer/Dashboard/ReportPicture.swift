@@ -27,7 +27,7 @@ struct ReportPicture: Sendable {
         guard let currency else { return nil }
         let left =
             otherCurrencies.isEmpty
-            ? "" : " Not in them: \(otherCurrencies.joined(separator: ", "))"
+            ? "" : " Not included: \(otherCurrencies.joined(separator: ", "))"
         guard view.query.currency != nil else {
             return left.isEmpty ? nil : "Amounts are those in \(currency).\(left)."
         }
@@ -65,7 +65,7 @@ struct ReportPicture: Sendable {
         }
     }
 
-    /// Whether the stacked parts lead from an opening number to a closing number.
+    /// Whether the stacked parts explain how an opening number became a closing number.
     var isMovement: Bool { index("opening") != nil && view.stack != nil }
 
     func unit(_ column: Int) -> ChartUnit {
@@ -76,8 +76,8 @@ struct ReportPicture: Sendable {
         }
     }
 
-    /// The sum of a column in a period. Percentages are not added, but computed from the sums of
-    /// the wholes.
+    /// The sum of a column in a period. Percentages are not added: they are computed from the sums
+    /// of their wholes.
     func value(_ column: Int, in period: ReportPeriod) -> Int64 {
         let values = rows(column).filter { $0.period == period }.map { $0.values[column] }
         if view.definition.columns[column].unit == .percent {
@@ -86,7 +86,7 @@ struct ReportPicture: Sendable {
         return values.map(\.whole).reduce(0, +)
     }
 
-    /// Whether there is a number. A percentage of nothing has none.
+    /// Whether there is a number to show. A percentage of nothing is none.
     func hasValue(_ column: Int, in period: ReportPeriod) -> Bool {
         guard view.definition.columns[column].unit == .percent else { return true }
         return rows(column).contains { $0.period == period && $0.values[column].size > 0 }
@@ -161,8 +161,8 @@ struct ReportPicture: Sendable {
         .green, .blue, .amber, .paleGreen, .brick, .grey,
     ]
 
-    /// How many subscribers who first paid in each period paid again, and how often. Begins with
-    /// the first period that has such subscribers.
+    /// For each period, the number of subscribers who first paid in it and paid again, and how
+    /// often. Begins with the first period that has such subscribers.
     var cohorts: HeatTable {
         let columns = Array(view.definition.columns.indices.dropFirst())
         let last = columns.last { column in
@@ -232,7 +232,7 @@ struct ReportPicture: Sendable {
 
     private func allParts(_ column: Int) -> Set<String?> { Set(rows(column).map(\.part)) }
 
-    /// The page with the purchases of a number; nil if no purchases add up to it.
+    /// The page with the purchases behind a number; nil if the number is not a sum over purchases.
     private func purchases(
         _ column: Int, _ period: ReportPeriod, part: String? = nil
     ) -> DashboardPath? {

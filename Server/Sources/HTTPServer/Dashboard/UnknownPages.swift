@@ -1,7 +1,7 @@
 import Hummingbird
 
-/// Shows a browser a page for an unknown path, instead of a problem in JSON. Programs still get the
-/// problem, as does a request for a path of the HTTP API.
+/// Shows a page to a browser that requests an unknown path. Programs get the problem in JSON, and
+/// so does every request for a path of the HTTP API.
 struct UnknownPages: RouterMiddleware {
     private static let prefixes = ["/v1/", "/live", "/assets/", "/.well-known/"]
 

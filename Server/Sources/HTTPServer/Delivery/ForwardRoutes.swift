@@ -20,7 +20,7 @@ struct ForwardRoutes: RouteGroup {
                         """,
                     parameters: [
                         OpenAPIParameter(
-                            name: "state", description: "Only those in this state.",
+                            name: "state", description: "Only forwards in this state.",
                             schema: [
                                 "type": "string",
                                 "enum": .list(Forward.State.known.map { .text($0.rawValue) }),
@@ -34,7 +34,7 @@ struct ForwardRoutes: RouteGroup {
                     .post, "/v1/forwards/{document_id}/retry", "retryForwards",
                     "Retry a notification whose forwarding was given up",
                     description: """
-                        Idempotent: what is waiting or accepted does not change. See \
+                        Idempotent: a forward that waits or was accepted does not change. See \
                         docs/forwarding.md.
                         """, output: .json(ForwardList.self)), retry),
         ]

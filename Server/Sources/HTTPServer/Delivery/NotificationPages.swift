@@ -73,10 +73,10 @@ struct NotificationPages: PageGroup {
         let pause =
             inquiries.pausedUntil.map {
                 let moment = OperationPages.minute(Instant(milliseconds: $0.milliseconds))
-                return " It is asked again at \(moment)."
+                return " The server asks it again at \(moment)."
             } ?? ""
         guard inquiries.failures > 0 else {
-            return inquiries.pausedUntil == nil ? nil : "It asked for a pause.\(pause)"
+            return inquiries.pausedUntil == nil ? nil : "The App Store asked for a pause.\(pause)"
         }
         return "\(OperationPages.silence(inquiries.failures))\(pause)"
     }
@@ -116,6 +116,7 @@ extension NotificationsPage.Incoming {
 
 extension ProblemCatalogue.Entry {
     fileprivate static let testNotSent = Self(
-        ProblemCode(rawValue: "test_not_sent"), .badGateway, "Apple was not asked for a test.",
+        ProblemCode(rawValue: "test_not_sent"), .badGateway,
+        "The server could not ask Apple for a test.",
         remedy: "Run `perennial check`: it says what is missing.")
 }

@@ -17,7 +17,7 @@ extension NotificationRoutes {
                 for: .read,
                 OpenAPIOperation(
                     .get, Paths.receivedNotifications, "notifications",
-                    "Notifications of the App Store that were recorded, signed last first",
+                    "Recorded notifications of the App Store, latest signature first",
                     description: "docs/api.md says how a document is read.",
                     parameters: [
                         .environment, .after,
@@ -36,7 +36,7 @@ extension NotificationRoutes {
                 for: .read,
                 OpenAPIOperation(
                     .get, Paths.storeInquiries, "storeInquiries",
-                    "What the App Store is asked, and what it is asked next",
+                    "How the server queries the App Store, and what it queries next",
                     parameters: [.environment], output: .json(StoreInquiries.self)),
                 storeInquiries),
         ]
@@ -72,7 +72,7 @@ extension NotificationRoutes {
 
     // MARK: - Operations, which the dashboard has in common
 
-    /// A page of the recorded notifications, the latest signed first.
+    /// Returns a page of the recorded notifications, the latest signed first.
     ///
     /// - Parameter cursor: the `next_cursor` of an earlier page.
     func list(

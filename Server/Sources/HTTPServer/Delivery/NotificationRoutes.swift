@@ -15,9 +15,10 @@ struct NotificationRoutes: RouteGroup {
                     .post, Paths.notifications, "receiveNotification",
                     "Receive an App Store notification of version 2 or 1",
                     description: """
-                        Responds 200 once it is recorded durably, also for a repeat. Idempotent. \
-                        4xx only for what can never be accepted; 5xx for problems of this server, \
-                        so that the App Store sends it again.
+                        Responds 200 once the notification is stored durably. Idempotent: a repeat \
+                        gets 200, too. Responds 4xx only to notifications that can never be \
+                        accepted. Responds 5xx for problems of this server, so that the App Store \
+                        sends the notification again.
                         """, input: NotificationBody.self, output: .object("Recorded.")),
                 receive)
         ]

@@ -22,7 +22,7 @@ struct WebhookDeliveryRoutes: RouteGroup {
                     "The deliveries of a webhook, newest first",
                     parameters: [
                         OpenAPIParameter(
-                            name: "state", description: "Only those in this state.",
+                            name: "state", description: "Only deliveries in this state.",
                             schema: [
                                 "type": "string",
                                 "enum": .list(
@@ -44,8 +44,8 @@ struct WebhookDeliveryRoutes: RouteGroup {
                     .post, "/v1/webhooks/{webhook_id}/replay", "replayWebhook",
                     "Deliver events once more",
                     description: """
-                        With the same webhook-id. Reads at most 500 events: continue with \
-                        next_cursor as after. See docs/webhooks.md.
+                        The webhook-id of each event stays the same. Reads at most 500 events: to \
+                        continue, send next_cursor as after. See docs/webhooks.md.
                         """, input: WebhookReplayRequest.self,
                     output: .json(WebhookReplayResult.self)), replay),
             server.secret(
@@ -69,7 +69,7 @@ struct WebhookDeliveryRoutes: RouteGroup {
                 customer: text("customer_id"), after: text("after"), limit: limit))
     }
 
-    /// A page of a webhook's deliveries, newest first.
+    /// Returns a page of a webhook's deliveries, newest first.
     ///
     /// - Parameter state: a word of ``WebhookDelivery/State``; nil for all.
     func list(
@@ -103,7 +103,7 @@ struct WebhookDeliveryRoutes: RouteGroup {
                 of: holder.app))
     }
 
-    /// A delivery with every attempt.
+    /// Returns a delivery with every attempt.
     func find(
         _ id: String, to webhook: WebhookID, of app: AppID
     ) async throws -> WebhookDelivery {
@@ -162,7 +162,7 @@ struct WebhookDeliveryRoutes: RouteGroup {
 
     // MARK: - Cursors
 
-    /// The time of a delivery, the number of its event, and its id.
+    /// A cursor: the time of a delivery, the number of its event, and its id.
     private static func cursor(of delivery: StoredDelivery) -> String {
         "\(delivery.createdAt.milliseconds)-\(delivery.sequence)-\(delivery.message)"
     }

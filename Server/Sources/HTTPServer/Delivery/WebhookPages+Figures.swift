@@ -20,7 +20,8 @@ extension WebhookPages {
     }
 
     /// The figures of a webhook, about all waiting deliveries and about those of the last hours. If
-    /// there are too many deliveries to read, figures that depend on the unread ones are left out.
+    /// there are too many deliveries to read, figures that depend on the unread deliveries are left
+    /// out.
     func figures(_ id: WebhookID, _ page: PageRequest) async throws -> WebhookFigures {
         let now = page.frame.now.milliseconds
         let first = now - now % Self.hour - Int64(Self.stripHours - 1) * Self.hour
@@ -35,7 +36,7 @@ extension WebhookPages {
             deliveredIsMore: recent.hasMore, lastStatus: last?.lastStatus,
             lastTrouble: last?.lastTrouble)
         if waiting.hasMore {
-            // This state is from the last refresh, which may have been before the backlog grew.
+            // This state was read at the last refresh, which may have been before the backlog grew.
             let state = engine.webhooks.states.first { $0.app == app && $0.webhook == id }
             let known = state.flatMap { $0.waiting > waiting.items.count ? $0 : nil }
             figures.waiting = known?.waiting ?? waiting.items.count

@@ -87,7 +87,8 @@ struct WebhookPages: PageGroup {
     // MARK: - Acts
 
     /// The page that shows the secret, which is never shown again. A form that is sent twice adds
-    /// one webhook. A form with changed content adds another webhook.
+    /// one webhook. If the content of the form was changed in between, the second form adds another
+    /// webhook.
     @Sendable private func addition(
         _ page: PageRequest, _ form: FormFields
     ) async throws -> ActResult {
@@ -126,8 +127,8 @@ struct WebhookPages: PageGroup {
         }
     }
 
-    /// The page that shows the new secret. A form replaces the secret that existed when the form
-    /// was shown, so a form that is sent twice makes one secret.
+    /// The page that shows the new secret. A form replaces only the secret that existed when the
+    /// form was shown, so a form that is sent twice makes one secret.
     @Sendable private func rotation(
         _ page: PageRequest, _ form: FormFields
     ) async throws -> ActResult {
@@ -175,7 +176,7 @@ struct WebhookPages: PageGroup {
                     count: sent.count, rest: try await rest(of: form, after: sent.nextCursor))))
     }
 
-    /// The form for the rest; nil if nothing is left.
+    /// The form for the rest of the replay; nil if nothing is left.
     private func rest(
         of form: FormFields, after cursor: String?
     ) async throws -> ReplayedPart.Rest? {
@@ -190,7 +191,7 @@ struct WebhookPages: PageGroup {
             knownAt: event.map { Timestamp($0.entry.knownAt) })
     }
 
-    /// A minute in UTC, in the format of form fields: `2026-11-24T09:00`.
+    /// Parses a minute in UTC, in the format of form fields: `2026-11-24T09:00`.
     private static func minute(_ text: String) throws -> Timestamp {
         let seconds = text.count == "2026-11-24T09:00".count ? ":00" : ""
         guard let time = Timestamp("\(text)\(seconds)Z") else {

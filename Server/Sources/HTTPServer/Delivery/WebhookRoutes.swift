@@ -21,7 +21,7 @@ struct WebhookRoutes: RouteGroup {
                 OpenAPIOperation(
                     .post, Paths.webhooks, "addWebhook", "Add a webhook",
                     description: """
-                        It begins with the events after this request. The response shows the \
+                        The webhook gets the events after this request. The response shows the \
                         secret, which is never shown again. See docs/webhooks.md.
                         """, input: WebhookRequest.self,
                     output: .json(PerennialContract.Webhook.self)), add),
@@ -35,8 +35,8 @@ struct WebhookRoutes: RouteGroup {
                 OpenAPIOperation(
                     .patch, "/v1/webhooks/{webhook_id}", "changeWebhook", "Change a webhook",
                     description: """
-                        What is left out stays. Of a webhook in perennial.yaml only paused can be \
-                        changed.
+                        A member that is left out does not change. In perennial.yaml's webhooks, \
+                        only paused can be changed.
                         """, input: WebhookChangeRequest.self,
                     output: .json(PerennialContract.Webhook.self)), change),
             server.secret(
@@ -45,8 +45,8 @@ struct WebhookRoutes: RouteGroup {
                     .delete, "/v1/webhooks/{webhook_id}", "deleteWebhook",
                     "Delete a webhook and its deliveries",
                     description: """
-                        Also of one that was taken out of perennial.yaml: its url is empty in the \
-                        response.
+                        Also deletes a webhook that was taken out of perennial.yaml: its url is \
+                        empty in the response.
                         """,
                     output: .json(PerennialContract.Webhook.self)), delete),
             server.secret(
@@ -55,8 +55,8 @@ struct WebhookRoutes: RouteGroup {
                     .post, "/v1/webhooks/{webhook_id}/secret", "rotateWebhookSecret",
                     "Give a webhook another secret",
                     description: """
-                        The former one signs, too, for overlap_hours. The response shows the new \
-                        one, which is never shown again.
+                        For overlap_hours, the former secret signs, too. The response shows the \
+                        new secret, which is never shown again.
                         """, input: WebhookSecretRequest.self,
                     output: .json(PerennialContract.Webhook.self)), rotateSecret),
         ] + server.deliveryRoutes.all
@@ -87,7 +87,7 @@ struct WebhookRoutes: RouteGroup {
         return try JSONResponse.ok(try await add(asked, of: holder.app))
     }
 
-    /// Adds a webhook. The result shows its secret. Idempotent with a key.
+    /// Adds a webhook. The result contains its secret. Idempotent if `key` is not nil.
     func add(
         _ asked: WebhookRequest, key: String? = nil, of app: AppID
     ) async throws -> PerennialContract.Webhook {
@@ -210,7 +210,7 @@ struct WebhookRoutes: RouteGroup {
 
 extension ProblemCatalogue.Entry {
     fileprivate static let filterTooLong = of(.webhookNotValid).variant(
-        remedy: "Leave the member out to get the events of all, and choose at the receiver; or "
+        remedy: "Leave the member out to get all events, and filter at the receiver; or "
             + "name the others in another webhook.")
 }
 

@@ -66,8 +66,8 @@ struct EventPages: PageGroup {
 
     // MARK: - The log from its end
 
-    /// The newest events of a customer before a number, newest first. They are read in parts, like
-    /// those of the whole log.
+    /// Returns the newest events of a customer before a number, newest first. The events are read
+    /// in parts, like those of the whole log.
     ///
     /// - Parameter since: in milliseconds; events that were known earlier are left out.
     func newest(
@@ -88,9 +88,9 @@ struct EventPages: PageGroup {
         return Self.page(of: found, limit: limit, end: end)
     }
 
-    /// The newest events before a number, newest first. Reads the log from its end in parts, until
-    /// there are enough events, or until a part contains events that were known before a moment:
-    /// all events before that part were known even earlier.
+    /// Returns the newest events before a number, newest first. Reads the log from its end in
+    /// parts. Stops when there are enough events, or when a part contains events that were known
+    /// before a moment: all events before that part were known even earlier.
     ///
     /// - Parameter since: the moment, in milliseconds.
     func newest(
@@ -113,7 +113,7 @@ struct EventPages: PageGroup {
         return Self.page(of: found, limit: limit, end: end)
     }
 
-    /// - Parameter end: events from this number on were read; 0 or 1 if there are no older events.
+    /// - Parameter end: the first number that was read; 0 or 1 if there are no older events.
     private static func page(
         of found: [PerennialContract.Event], limit: Int, end: Int64
     ) -> NewestEvents {
@@ -122,9 +122,9 @@ struct EventPages: PageGroup {
         return NewestEvents(events: named(Array(shown)), older: older)
     }
 
-    /// Adds customers to events without one. An event may come before its purchase is linked, and
-    /// then has no customer. It gets the customer to whom the purchase was linked soon after.
-    /// `events` are newest first.
+    /// Adds customers to events without a customer. Such an event was recorded before its purchase
+    /// was linked. It gets the customer to whom the purchase was linked soon after. `events` are
+    /// newest first.
     private static func named(
         _ events: [PerennialContract.Event]
     ) -> [PerennialContract.Event] {
@@ -141,7 +141,7 @@ struct EventPages: PageGroup {
 }
 
 extension PageRequest {
-    /// The number before which the events of the page are.
+    /// The cursor of the page: its events have numbers below this one. Nil for the newest events.
     var eventCursor: Int64? {
         get throws {
             try cursor.map { text in

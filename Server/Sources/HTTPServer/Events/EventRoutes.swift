@@ -15,8 +15,8 @@ struct EventRoutes: RouteGroup {
                 OpenAPIOperation(
                     .get, Paths.events, "events", "Changes, in order",
                     description: """
-                        With next_cursor no event is missed, and none comes twice. docs/events.md \
-                        says when each type is emitted.
+                        A client that continues with next_cursor gets each event once. \
+                        docs/events.md says when each type is emitted.
                         """,
                     parameters: [
                         .after, .limit(usual: Self.eventsDefault, most: EventService.eventsMax),
@@ -96,8 +96,8 @@ struct EventQuery: Sendable {
 extension OpenAPIParameter {
     fileprivate static let eventsOfCustomer = customerID(
         """
-        Only events of this customer, by any of their ids, even if that is only the account token \
-        of a purchase.
+        Only events of the customer with this id. Any of the customer's ids will do, also the \
+        account token of a purchase.
         """)
 
     fileprivate static let waitForEvents = OpenAPIParameter(
@@ -110,7 +110,7 @@ extension OpenAPIParameter {
 
     fileprivate static let lastEventID = OpenAPIParameter(
         name: "Last-Event-ID", place: .header,
-        description: "The id of the last event that the client has. It wins over after.")
+        description: "The id of the last event that the client has. Takes precedence over after.")
 
     fileprivate static let streamLimit = OpenAPIParameter(
         name: "limit",

@@ -66,6 +66,8 @@ struct GrantRoutes: RouteGroup {
 }
 
 extension NewGrant {
+    /// Converts a request to the engine's form.
+    ///
     /// - Throws: ``ProblemError`` if the reason is too long to be stored.
     init(_ asked: GrantRequest, key: String? = nil) throws {
         try ProblemError.requireLength(for: asked.reason, bytesMax: Self.reasonBytesMax)

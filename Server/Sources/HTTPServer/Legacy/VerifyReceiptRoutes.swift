@@ -8,7 +8,7 @@ import PerennialContract
 struct VerifyReceiptRoutes: RouteGroup {
     let server: PerennialServer
 
-    /// Empty if no app accepts receipts.
+    /// The routes. Empty if no app accepts receipts.
     var all: [Route] {
         guard engine.context.acceptsLegacy else { return [] }
         return [

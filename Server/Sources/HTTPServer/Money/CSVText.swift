@@ -32,10 +32,10 @@ package enum CSVText {
         isLongNumber(text) ? "'" + text : withoutFormulas(text)
     }
 
-    /// The text with an apostrophe wherever a spreadsheet could find a formula: at the beginning,
-    /// and after each character at which a spreadsheet may split the text instead of at commas. In
-    /// many countries that is the semicolon, and then quotation marks after a comma have no
-    /// meaning.
+    /// Returns the text with an apostrophe wherever a spreadsheet could find a formula: at the
+    /// beginning, and after each character at which a spreadsheet may split the text instead of at
+    /// commas. In many countries that character is the semicolon; quotation marks after a comma
+    /// then have no meaning.
     private static func withoutFormulas(_ text: String) -> String {
         // Nearly all texts contain no such character.
         guard let first = text.utf8.first,
@@ -93,8 +93,8 @@ package enum CSVText {
 
     private static func isDivider(_ byte: UInt8) -> Bool { dividerBytes.contains(byte) }
 
-    // Unicode scalars, because a character may be one of these with a combining mark. The last four
-    // are the full-width forms, which some East Asian spreadsheets treat like the others.
+    // These are Unicode scalars, because a character may be one of them with a combining mark. The
+    // last four are the full-width forms, which some East Asian spreadsheets treat like the others.
     private static let formulaStarts = Set("=+-@\u{FF1D}\u{FF0B}\u{FF0D}\u{FF20}".unicodeScalars)
     private static let controls = Set("\t\r\n".unicodeScalars)
     private static let skipped = Set("\"\u{FEFF}".unicodeScalars)

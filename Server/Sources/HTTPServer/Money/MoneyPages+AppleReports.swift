@@ -8,10 +8,10 @@ import Reports
 import Storage
 
 extension MoneyPages {
-    /// The number of differences on the page. Differences that may be missing money come first. The
-    /// command lists all.
+    /// The maximum number of differences on the page. Differences that may be missing money come
+    /// first. The command lists all differences.
     private static let differencesMax = 30
-    /// The number of files on the page. The file that was imported last comes first.
+    /// The maximum number of files on the page. The file that was imported last comes first.
     private static let filesOnPage = 40
     /// The number of months to choose from.
     private static let monthsMax = 24
@@ -135,7 +135,7 @@ extension MoneyPages {
             sums: sums(comparison, differences), days: days(comparison, differences))
     }
 
-    /// The sums of each amount in each currency, over the days that have a file.
+    /// The sums of each quantity in each currency, over the days that have a file.
     private static func sums(
         _ comparison: SalesComparison, _ differences: [SalesDifference]
     ) -> [AppleReportsPage.Residual] {
@@ -218,7 +218,7 @@ private struct ReportMonth: Hashable {
 }
 
 extension SalesFigure {
-    /// Returns nil for a quantity that is not an amount, and if proceeds are in another currency.
+    /// Returns nil if the quantity is not an amount, or if proceeds are in another currency.
     fileprivate func amount(_ quantity: SalesDifference.Quantity) -> Int64? {
         switch quantity {
         case .units, .refundedUnits, .active, .trials, .grace, .retry: nil

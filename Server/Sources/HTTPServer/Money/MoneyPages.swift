@@ -103,7 +103,7 @@ struct MoneyPages: PageGroup {
         return .bars(picture.parts(column), sum: nil)
     }
 
-    /// The number of the last period: the closing balance of a movement report, or the column's
+    /// The number of the last period: the closing number of a movement report, or the column's
     /// value.
     private static func headline(_ picture: ReportPicture) -> String {
         let length = picture.view.query.length.rawValue
@@ -193,7 +193,7 @@ struct MoneyPages: PageGroup {
             to: page.request)
     }
 
-    /// Returns nil if there are more than the maximum count.
+    /// Counts the items behind a number. Returns nil if there are more than the maximum count.
     private func count(of view: ChartView) async throws -> Int? {
         var count = 0
         var cursor: SourceCursor?

@@ -118,7 +118,7 @@ extension ReportValue {
         }
     }
 
-    /// Hundredths of a percent, rounded to the nearest number.
+    /// Returns a percentage in hundredths of a percent, rounded to the nearest number.
     private static func percent(_ part: Int64, of whole: Int64) -> String {
         let hundredths = Int64((Double(part) / Double(whole) * 10_000).rounded())
         return PerennialContract.Money(milliunits: hundredths * 10, currency: "").amount

@@ -18,7 +18,7 @@ struct ReportRoutes: RouteGroup {
             server.secret(
                 for: .read,
                 OpenAPIOperation(
-                    .get, Paths.reports, "reports", "The reports there are",
+                    .get, Paths.reports, "reports", "The available reports",
                     parameters: [.profile],
                     output: .json(ReportList.self)), list),
             server.secret(
@@ -35,7 +35,7 @@ struct ReportRoutes: RouteGroup {
                 for: .read,
                 OpenAPIOperation(
                     .get, "/v1/reports/{name}/transactions", "reportTransactions",
-                    "What is behind a number of a report",
+                    "The items behind a number of a report",
                     description: "The values of all pages add up to the number.",
                     parameters: OpenAPIParameter.reportQuery + [
                         .reportColumn, .reportPart, .reportFormat, .after,
@@ -220,10 +220,10 @@ extension Request {
 extension OpenAPIParameter {
     fileprivate static let reportQuery = [
         OpenAPIParameter(
-            name: "from", description: "The first day, such as 2026-01-01. With to."),
+            name: "from", description: "The first day, such as 2026-01-01. Needs to."),
         OpenAPIParameter(
             name: "to",
-            description: "The last day. Without both, the last twelve periods are shown."),
+            description: "The last day. Without from and to: the last twelve periods."),
         OpenAPIParameter(
             name: "by", description: "The length of a period.",
             schema: [
@@ -231,13 +231,13 @@ extension OpenAPIParameter {
                 "default": "month",
             ]),
         OpenAPIParameter(
-            name: "segment", description: "By what the rows are divided.",
+            name: "segment", description: "The property by which the rows are divided.",
             schema: ["enum": .list(Division.allCases.map { .text($0.rawValue) })]),
         OpenAPIParameter(
             name: "currency",
             description: """
-                Convert amounts to this currency, at the configured rates. Of what is \
-                behind a number: show only this currency.
+                Convert amounts to this currency, at the configured rates. For the items \
+                behind a number: list only items in this currency.
                 """),
         OpenAPIParameter(
             name: "as_known_at",
@@ -246,7 +246,7 @@ extension OpenAPIParameter {
             name: "restated",
             description: """
                 true: leave out refunds that were reversed, as if they had never been given. \
-                Otherwise they count on their days, and the reversals on theirs.
+                Otherwise a refund counts on its day, and a reversal on its own day.
                 """,
             schema: ["enum": ["true", "false"], "default": "false"]),
         .profile, .environment,
@@ -255,8 +255,8 @@ extension OpenAPIParameter {
     fileprivate static let profile = OpenAPIParameter(
         name: "profile",
         description: """
-            Count as others do, by their public definitions. Our columns are beside theirs, with \
-            the prefix perennial_.
+            Count by the public definitions of this vendor. Perennial's own columns are added, \
+            with the prefix perennial_.
             """,
         schema: ["enum": .list(ReportProfile.allCases.map { .text($0.rawValue) })])
 
@@ -265,8 +265,9 @@ extension OpenAPIParameter {
         schema: ["enum": ["json", "csv"], "default": "json"])
 
     fileprivate static let reportColumn = OpenAPIParameter(
-        name: "column", description: "The column of the number. Without it, the first that opens.")
+        name: "column",
+        description: "The column of the number. Default: the first column that has items.")
 
     fileprivate static let reportPart = OpenAPIParameter(
-        name: "part", description: "Only this part of the segment. With segment.")
+        name: "part", description: "Only this part of the segment. Needs segment.")
 }

@@ -29,8 +29,8 @@ struct OfferRoutes: RouteGroup {
                 OpenAPIOperation(
                     .post, Paths.offerSignatures, "signOffer", "Sign an offer for StoreKit",
                     description: """
-                        App keys can only sign offers the customer is eligible for. Valid for one \
-                        day, once.
+                        With an app key, the customer must be eligible for the offer. A signature \
+                        is valid once, within one day.
                         """,
                     parameters: [.environment, .proof], input: OfferSignatureRequest.self,
                     output: .json(OfferSignature.self)), sign),
@@ -78,7 +78,8 @@ struct OfferRoutes: RouteGroup {
         return try JSONResponse.ok(OfferSignature(signed, form: order.form))
     }
 
-    /// The engine checks this, too, but cannot say which member is wrong.
+    /// Checks the members that depend on the kind. The engine checks them, too, but cannot say
+    /// which member is wrong.
     private static func requireShape(of order: OfferRequest) throws {
         switch order.form {
         case .introductory where order.transaction?.isEmpty ?? true:

@@ -66,7 +66,7 @@ extension Offerings {
 }
 
 extension AppSettings {
-    /// Sorted by id.
+    /// The products that give something, sorted by id.
     fileprivate var productsThatGive: [ProductID] {
         Set(entitlements.values.flatMap(\.self)).union(terms.products.keys)
             .union(wallets.credits.keys).sorted()

@@ -82,7 +82,7 @@ struct ConfigurationRoutes: RouteGroup {
             try await preview(of: asked.configuration, for: holder.app))
     }
 
-    /// What a configuration would change now for an app and its customers. Writes nothing.
+    /// Returns what a configuration would change now for an app and its customers. Writes nothing.
     ///
     /// - Throws: ``ProblemError`` if the text is not a configuration that could take effect.
     func preview(
@@ -96,7 +96,7 @@ struct ConfigurationRoutes: RouteGroup {
         if let changed = proposed.settings[app] {
             settings = changed
         } else {
-            // Nobody keeps access to an app that is no longer configured.
+            // The proposed configuration has no such app, so nobody keeps access to it.
             settings.entitlements = [:]
         }
         let (engine, changed) = (engine, settings)

@@ -31,7 +31,7 @@ package final class LiveServer: Sendable {
     /// configuration applies throughout.
     package var current: PerennialServer { inForce.withLock { $0.server } }
 
-    /// Answers with another engine, beginning with the next request.
+    /// Answers requests with another engine from now on, beginning with the next request.
     ///
     /// - Parameter refusedKeys: keys that are rejected even if the database contains them.
     package func replace(_ engine: Engine, refusedKeys: Set<String> = []) {

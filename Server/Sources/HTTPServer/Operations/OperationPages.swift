@@ -159,10 +159,10 @@ struct OperationPages: PageGroup {
                     Self.silence(state.failures),
                     remedy: "perennial check")
             }
-            let answered = state.respondedAt.map { "It last answered at \(Self.minute($0))." }
+            let answered = state.respondedAt.map { "It last responded at \(Self.minute($0))." }
             return .init(
                 name, .well,
-                "\(answered ?? "Nothing was asked yet.") "
+                "\(answered ?? "No request was sent yet.") "
                     + "\(state.due.counted("purchase is", "purchases are")) due.")
         }
     }
@@ -174,16 +174,18 @@ struct OperationPages: PageGroup {
             let waiting = "\(state.seatReports.counted("report waits", "reports wait"))."
             guard state.oldestSeatReportAge >= .hours(1) else { return .init(name, .well, waiting) }
             return .init(
-                name, .needsYou, "Apple has taken none for an hour or longer. \(waiting)",
+                name, .needsYou, "Apple has accepted no report for an hour or longer. \(waiting)",
                 remedy: "perennial check")
         }
     }
 
+    /// A sentence that says for how long the App Store has not responded.
+    ///
     /// - Parameter failures: how many requests have failed in a row.
     static func silence(_ failures: some BinaryInteger) -> String {
         failures == 1
-            ? "It has not answered the last question."
-            : "It has not answered the last \(failures) questions."
+            ? "It has not responded to the last request."
+            : "It has not responded to the last \(failures) requests."
     }
 
     /// A text such as `2026-05-09 11:00 UTC`.

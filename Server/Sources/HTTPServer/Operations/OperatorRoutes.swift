@@ -30,7 +30,7 @@ struct OperatorRoutes: RouteGroup {
         ]
     }
 
-    /// Responds if the process is alive. Checks nothing else.
+    /// Responds whenever the process is alive. Checks nothing else.
     @Sendable func health(_ request: Request, _ context: ServerContext) async throws -> Response {
         try JSONResponse.ok(["status": "ok"])
     }
@@ -71,10 +71,10 @@ struct OperatorRoutes: RouteGroup {
     }
 }
 
-/// The answer of `/ready` while webhooks fail.
+/// The response of `/ready` while webhooks fail.
 private struct Readiness: Encodable {
     var status: String
-    /// Each webhook has the form `app/webhook`.
+    /// The failing webhooks, each in the form `app/webhook`.
     var failingWebhooks: [String]
 
     enum CodingKeys: String, CodingKey {

@@ -31,8 +31,8 @@ struct OwnershipRoutes: RouteGroup {
                     .post, "/v1/customers/{id}/account_token", "accountToken",
                     "Get the UUID to set as appAccountToken",
                     description: """
-                        Makes one if the customer has no id that is a UUID. It is an id of the \
-                        customer from then on. Idempotent.
+                        If the customer has no id that is a UUID, the server makes one, which is \
+                        then an id of the customer. Idempotent.
                         """, parameters: [.proof], output: .json(AccountToken.self)),
                 accountToken),
             server.secret(
@@ -40,7 +40,7 @@ struct OwnershipRoutes: RouteGroup {
                 OpenAPIOperation(
                     .delete, "/v1/customers/{id}/aliases/{alias}", "removeAlias",
                     "Remove an alias from a customer",
-                    description: "Everything stays with the customer under the id in the path.",
+                    description: "Everything stays with the customer whose id is in the path.",
                     parameters: [.environment], output: .json(Customer.self)), removeAlias),
             server.secret(
                 for: .read,
@@ -48,7 +48,7 @@ struct OwnershipRoutes: RouteGroup {
                     .get, "/v1/customers/{id}/transfers", "transfers",
                     "Purchases that moved to the customer or away from them",
                     description: """
-                        Includes purchases that support confirmed, without transfer_id.
+                        Purchases that support confirmed for their owner have no transfer_id.
                         """, parameters: [.environment], output: .json(TransferList.self)),
                 transfers),
             server.secret(
@@ -174,7 +174,7 @@ extension OwnershipRoutes {
         return try JSONResponse.ok(PerennialContract.Transfer(undone))
     }
 
-    /// The number of the transfer with an id.
+    /// Returns the number of the transfer with an id.
     static func transfer(named name: String) throws -> Int64 {
         guard let number = Int64(name.dropFirst("trf_".count)), name == "trf_\(number)" else {
             throw ProblemError(.transferUnknown, detail: "Found \(EngineFailure.quoted(name)).")
@@ -211,6 +211,8 @@ extension OwnershipRoutes {
 }
 
 extension OwnershipChange {
+    /// Converts a request to the engine's form.
+    ///
     /// - Throws: ``ProblemError`` if the reason is too long to be stored.
     init(_ asked: OwnershipRequest, in environment: Ledger.Environment) throws {
         try ProblemError.requireLength(for: asked.reason, bytesMax: Self.reasonBytesMax)

@@ -70,14 +70,14 @@ extension ProblemCatalogue {
         Entry(
             .spendingNotAllowed, .forbidden, "Apps may not spend this currency.",
             remedy: """
-                Debit it from your server with a secret key (sk_…), or set spend: app for it \
-                under wallets in perennial.yaml.
+                Debit it from your server with a secret key (sk_…), or set spend: app for the \
+                currency under wallets in perennial.yaml.
                 """),
         Entry(
             .idempotencyKeyMissing, .badRequest, "The request has no Idempotency-Key.",
             remedy: """
                 Send the header Idempotency-Key with a new UUID for each debit or credit, and \
-                the same one to repeat it.
+                send the same UUID to repeat a request.
                 """),
         Entry(
             .idempotencyKeyReused, .unprocessableContent,

@@ -89,9 +89,9 @@ extension ProblemCatalogue {
             .purchaseBelongsToAnotherCustomer, .conflict,
             "The purchase belongs to another customer.",
             remedy: """
-                Use the customer who has it. Only if your own log-in has proven that both are one \
-                person, let your server link them with POST /v1/customers/{id}/aliases. That is \
-                permanent.
+                Use the customer who has the purchase. Only if your own log-in has proven that \
+                both are one person, let your server join them with POST \
+                /v1/customers/{id}/aliases. That is permanent.
                 """),
         Entry(
             .documentUnknown, .notFound, "There is no such document.",
@@ -101,7 +101,7 @@ extension ProblemCatalogue {
                 """),
         Entry(
             .purchaseUnknown, .notFound, "There is no such purchase.",
-            remedy: "Send the id of its first transaction, and the environment."),
+            remedy: "Send the id of the purchase's first transaction, and the environment."),
         Entry(
             .transferUnknown, .notFound, "This customer has no such transfer.",
             remedy: "GET /v1/customers/{id}/transfers lists the transfers."),

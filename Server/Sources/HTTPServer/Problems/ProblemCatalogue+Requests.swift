@@ -19,7 +19,7 @@ extension ProblemCatalogue {
         Entry(
             .keyNotSecret, .forbidden, "This needs a secret key, and the request has an app key.",
             remedy: "Use a secret key (sk_…) on your server. Never put one into an app."),
-        // The text says nothing about the key itself, which may be unknown.
+        // The text reveals nothing about the key itself, not even whether it is known.
         Entry(
             .secretKeyAtWrongAddress, .forbidden, "This address accepts no secret keys.",
             remedy: """
@@ -81,7 +81,7 @@ extension ProblemCatalogue {
 
 extension ProblemCatalogue.Entry {
     static func keyExpired(at end: Instant) -> Self {
-        of(.keyExpired).variant(detail: "It ended at \(end.minute).")
+        of(.keyExpired).variant(detail: "It expired at \(end.minute).")
     }
 
     static func keyScopeMissing(_ needed: KeyScope, has scopes: Set<KeyScope>) -> Self {
@@ -106,15 +106,15 @@ extension ProblemCatalogue.Entry {
 
 extension ProblemCatalogue.Entry {
     static let metricsElsewhere = of(.routeUnknown).variant(
-        "Metrics are answered at another address.",
+        "Metrics are served at another address.",
         remedy: "Use the address that listen_metrics in perennial.yaml names.")
 
     static let onlyMetricsHere = of(.routeUnknown).variant(
-        "This address answers nothing but metrics.",
+        "This address serves nothing but metrics.",
         remedy: "Use the address that host and port in perennial.yaml name.")
 
     static let onlyDashboardHere = onlyMetricsHere.variant(
-        "This address answers nothing but the dashboard.")
+        "This address serves nothing but the dashboard.")
 
     static func methodNotAllowed(
         _ method: HTTPRequest.Method, allowed: [HTTPRequest.Method]
@@ -195,7 +195,10 @@ extension ProblemCatalogue.Entry {
         "The log has no such event.",
         remedy: "Send the event_id of an event: GET /v1/events lists them.")
 
-    /// - Parameter place: the last position up to which the log is still the one to which the
+    /// The response if the database was restored from a backup, and the reader knows events that it
+    /// no longer has.
+    ///
+    /// - Parameter place: the last position at which the present log equals the log to which the
     ///   cursor belongs.
     static func cursorOutdated(after place: LogPosition) -> Self {
         of(.cursorOutdated).variant(

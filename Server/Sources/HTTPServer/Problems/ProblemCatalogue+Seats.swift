@@ -22,8 +22,8 @@ extension ProblemCatalogue {
         Entry(
             .purchaserNeedsNoSeat, .conflict, "The purchaser needs no claim.",
             remedy: "The purchase itself gives this customer access."),
-        // The text is the same for every invitation that cannot be used, so that nobody learns
-        // which invitations exist.
+        // The text is the same for every invitation that cannot be used, so that nobody can find
+        // out which invitations exist.
         Entry(
             .invitationUnknown, .notFound,
             "There is no such invitation that this customer can use.",

@@ -6,7 +6,7 @@ import PerennialContract
 /// status.
 ///
 /// A 5xx status means that the same request may succeed later; the App Store then sends its
-/// notification again. A 4xx status means that the same request never succeeds. There are two
+/// notification again. A 4xx status means that the same request never succeeds, with two
 /// exceptions: after 429 it may succeed later, and after 408 if it is sent faster.
 enum ProblemCatalogue {
     static let retryAfterSeconds = 30
@@ -16,8 +16,8 @@ enum ProblemCatalogue {
         let code: ProblemCode
         let status: HTTPResponse.Status
         var title: String
-        /// What exactly is wrong with this request. The detail of the thrown problem replaces this
-        /// text.
+        /// What exactly is wrong with this request. If the thrown problem has a detail, that
+        /// replaces this text.
         var detail: String?
         var remedy: String
         var headers: HTTPFields
@@ -46,8 +46,8 @@ enum ProblemCatalogue {
         }
     }
 
-    /// The entry of each code with which a route can answer. If an entry depends on the request,
-    /// this is an example.
+    /// The entry of each code that a route can send. If an entry depends on the request, this is an
+    /// example.
     static let entries =
         requestEntries + customerEntries + documentEntries + seatEntries + serverEntries
 
@@ -74,7 +74,7 @@ enum ProblemCatalogue {
             remedy: "Add it to perennial.yaml again, or use a key of another app."),
         Entry(
             .signingTimeInFuture, .serviceUnavailable,
-            "Cannot verify right now whether this is genuine.",
+            "The server cannot verify right now whether this is genuine.",
             remedy: "Send it again later."),
         Entry(
             .forwardNotAccepted, .serviceUnavailable,

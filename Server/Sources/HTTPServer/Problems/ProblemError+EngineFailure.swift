@@ -10,7 +10,7 @@ extension ProblemError {
         case customer
     }
 
-    /// Maps an engine failure to a problem. Only this initialiser does so.
+    /// Maps an engine failure to a problem. Only this initializer maps them.
     init(_ failure: EngineFailure, subject: Subject) {
         let (row, isNotification) = (failure.row, subject == .notification)
         self.init(

@@ -9,12 +9,12 @@ import Storage
 struct DocumentRoutes: RouteGroup {
     let server: PerennialServer
 
-    /// To read signed documents, a key needs more than the scope `read`, because they may contain
-    /// data that customers would not want to show.
+    /// The routes. To read signed documents, a key needs more than the scope `read`, because the
+    /// documents may contain data that customers would not want to show.
     var all: [Route] {
         let purchase = OpenAPIParameter(
             name: "original_transaction_id",
-            description: "The first transaction of a purchase that it is about.")
+            description: "The first transaction of a purchase that the document is about.")
         var requiredPurchase = purchase
         requiredPurchase.isRequired = true
         let page: [OpenAPIParameter] = [
@@ -26,29 +26,30 @@ struct DocumentRoutes: RouteGroup {
                 for: .support,
                 OpenAPIOperation(
                     .get, "/v1/customers/{id}/documents", "customerDocuments",
-                    "What Apple signed about a customer's purchases, signed last first",
+                    "Documents about a customer's purchases, latest signature first",
                     parameters: page, output: .json(DocumentList.self)), customerDocuments),
             server.secret(
                 for: .support,
                 OpenAPIOperation(
                     .get, Paths.documents, "documents",
-                    "What Apple signed about a purchase, signed last first",
+                    "Documents about a purchase, latest signature first",
                     parameters: [requiredPurchase] + page, output: .json(DocumentList.self)),
                 list),
             server.secret(
                 for: .support,
                 OpenAPIOperation(
                     .get, "/v1/documents/{document_id}", "document",
-                    "A signed document, verified once more, as it came and decoded",
+                    "A signed document, verified again: its original and its decoded form",
                     description: """
-                        It is found by a purchase that it is about, or by when it was known: send \
-                        one of both.
+                        Name a purchase that the document is about, or the time when it became \
+                        known.
                         """,
                     parameters: [
                         purchase,
                         OpenAPIParameter(
                             name: "known_at",
-                            description: "When it was received, or what it attests became known.",
+                            description:
+                                "When the document arrived, or when its content became known.",
                             schema: ["type": "string", "format": "date-time"]),
                         .environment,
                     ], output: .json(SignedDocument.self)), find),
@@ -106,7 +107,7 @@ struct DocumentRoutes: RouteGroup {
 
     // MARK: - Operations, which the dashboard has in common
 
-    /// A page of documents, the latest signature first.
+    /// Returns a page of documents, the latest signature first.
     ///
     /// - Parameter cursor: the `next_cursor` of an earlier page.
     func list(
@@ -119,6 +120,8 @@ struct DocumentRoutes: RouteGroup {
             items: page.documents.map(DocumentList.Line.init), nextCursor: page.next?.text)
     }
 
+    /// Returns a document after verifying it again.
+    ///
     /// - Throws: ``ProblemError`` if the document is not found.
     func opened(
         _ id: String, of app: AppID, _ hint: DocumentHint
@@ -158,9 +161,9 @@ extension SignedDocument {
 }
 
 extension DocumentCursor {
-    /// Milliseconds and id, as ``text`` writes them. Nil if there is no text.
+    /// Parses a cursor: milliseconds and an id, as ``text`` writes them. Nil if there is no text.
     ///
-    /// - Throws: ``ProblemError`` if it is not such a text.
+    /// - Throws: ``ProblemError`` if the text has another form.
     init?(after text: String?) throws {
         guard let text, !text.isEmpty else { return nil }
         let parts = text.split(separator: "-")

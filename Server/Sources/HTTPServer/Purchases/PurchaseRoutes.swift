@@ -25,8 +25,8 @@ struct PurchaseRoutes: RouteGroup {
                     description: """
                         Responds with the customer, in the environment of the documents. \
                         Idempotent: a document that is known already changes nothing. With an \
-                        intent, documents that are refused do not fail the others: outcomes says \
-                        what became of each.
+                        intent, the server accepts the other documents even if some are refused: \
+                        outcomes has the result of each.
                         """, parameters: [.proof], input: PurchasesRequest.self,
                     output: .json(Customer.self)), post),
             server.keyed(
@@ -118,8 +118,8 @@ extension PurchaseOrigin {
 }
 
 extension OwnershipClaim.Intent {
-    /// Throws a problem if the word is unknown. It could mean that nothing may be taken from
-    /// another customer.
+    /// Converts the word of a request. Throws a problem if the word is unknown: an unknown word
+    /// could mean that no purchase may be moved away from another customer.
     init?(_ intent: PurchaseIntent?) throws {
         guard let intent else { return nil }
         guard let known = Self(rawValue: intent.rawValue) else {
@@ -130,8 +130,9 @@ extension OwnershipClaim.Intent {
 }
 
 extension PostingResult {
-    /// The failure of a posting without accepted documents: a failure after which the posting can
-    /// be repeated later, otherwise the failure of the first refused document.
+    /// The failure of a posting without accepted documents. This is a failure after which the
+    /// posting can be repeated later, if there is one, otherwise the failure of the first refused
+    /// document.
     fileprivate var firstFailure: EngineFailure {
         let failures = documents.compactMap { document -> EngineFailure? in
             if case .refused(let failure) = document.result { failure } else { nil }

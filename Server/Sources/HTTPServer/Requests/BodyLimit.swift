@@ -6,10 +6,10 @@ enum BodyLimit {
     static let purchases = PurchaseEvidence.bytesMax
     static let notification = RecordingService.notificationBytesMax
     static let verifyReceipt = LegacyService.verifyReceiptBytesMax
-    /// An alias, a grant, a transfer, a block, a debit, or a manual credit.
+    /// The limit for an alias, a grant, a transfer, a block, a debit, or a manual credit.
     static let order = 16_384
     static let offer = 65_536
     static let consumption = 65_536
-    /// The text of a configuration, escaped as JSON or in a form.
+    /// The limit for the text of a configuration, escaped as JSON or in a form.
     static let configuration = 3 * ConfigurationRoutes.bytesMax
 }

@@ -4,7 +4,7 @@ import NIOCore
 import Synchronization
 
 /// A JSON body that is the same in every response. It is encoded once, when it is first needed,
-/// because its encoding takes thousands of times as long as sending it.
+/// because encoding it takes thousands of times as long as sending it.
 final class ConstantBody: Sendable {
     private struct Encoded {
         var json: ByteBuffer

@@ -39,8 +39,8 @@ struct EntityTag: Hashable {
     /// The tag in the form of the header, for example `W/"0f4c…"`.
     var text: String { "W/" + opaque }
 
-    /// The response with this version, or 304 without a body if the client already has it. A cache
-    /// must ask each time.
+    /// Returns the response with this version, or 304 without a body if the client already has it.
+    /// A cache must ask the server each time.
     func respond(to request: Request, with response: () throws -> Response) rethrows -> Response {
         var answer =
             matches(request.headers[.ifNoneMatch])

@@ -2,7 +2,7 @@ import HTTPTypes
 import Hummingbird
 import NIOCore
 
-/// The names by which a program for development may be reached: names that no other site can use.
+/// The names by which a program for development may be reached. No other site can use them.
 ///
 /// Such a program needs no secret. So a page of another site must not reach it from a browser on
 /// the same machine: neither by a request to it, nor by a host name of that site that leads to it

@@ -13,19 +13,20 @@ extension RequestReader {
         return limit
     }
 
-    /// Parses a cursor that is a position in the log. Returns nil if the request has none.
+    /// Parses the cursor of a request as a position in the log. Returns nil if the request has
+    /// none.
     static func logPlace(in request: Request) throws -> LogPosition? {
         try logPlace(cursor(in: request))
     }
 
-    /// Parses a cursor that is a position in the log. Returns nil if there is none.
+    /// Parses a cursor as a position in the log. Returns nil if there is no cursor.
     static func logPlace(_ text: String?) throws -> LogPosition? {
         guard let text else { return nil }
         guard let place = LogPosition(text) else { throw ProblemError(.cursorUnknown) }
         return place
     }
 
-    /// Parses a cursor that is a position in a list. Returns nil if the request has none.
+    /// Parses the cursor of a request as a position in a list. Returns nil if the request has none.
     static func listPosition(in request: Request) throws -> ListCursor? {
         guard let text = cursor(in: request) else { return nil }
         guard let position = ListCursor(text) else { throw ProblemError(.cursorUnknown) }

@@ -10,8 +10,8 @@ import PerennialContract
 #endif
 
 extension Request {
-    /// Reads the whole body. Throws a problem if the body is larger than allowed; if the header
-    /// already says so, reads nothing. ``ConnectionHandler`` limits how long the body may take.
+    /// Reads the whole body. Throws a problem if the body is larger than allowed. If the header
+    /// already says so, nothing is read. ``ConnectionHandler`` limits how long the body may take.
     func bytes(max bytesMax: Int) async throws -> ByteBuffer {
         if let length = headers[.contentLength].flatMap(Int.init), length > bytesMax {
             throw ProblemError(.bodyTooLarge(bytesMax: bytesMax))
@@ -81,7 +81,7 @@ extension Request {
 }
 
 extension ProblemError {
-    /// Names the member that is wrong. Never repeats its value.
+    /// Makes the problem of an error. Names the member that is wrong, and never repeats its value.
     init(_ error: DecodingError, of json: Data) {
         let (path, wrong): ([any CodingKey], String) =
             switch error {
@@ -116,8 +116,8 @@ extension ProblemError {
         }
     }
 
-    /// Whether a time cannot be read. Of the errors that have a path, only those about times come
-    /// from our own code.
+    /// Whether the error is about a time that cannot be read. Among the errors that have a path,
+    /// only those about times come from our own code.
     private static func isTime(_ error: DecodingError) -> Bool {
         if case .dataCorrupted = error { true } else { false }
     }

@@ -28,7 +28,8 @@ struct RequestMiddleware: RouterMiddleware {
         context.bodyShare = request.meterBody(by: bodies, from: context.channel)
         defer { context.bodyShare?.release() }
         context.requestID = Self.requestID(asked: request.headers[.requestID])
-        // The framework's own number of the request is left out, so that a request has only one id.
+        // The framework's own number of the request is left out, so that the log has only one id
+        // for a request.
         context.logger = logger
         var response: Response
         do {
@@ -142,7 +143,7 @@ extension HTTPRequest.Method {
     /// Stands for each method that no route has, such as TRACE.
     static let other = wellFormed("OTHER")
 
-    /// The method by which a route is looked up.
+    /// The method by which a route is looked up: this method if it is known, otherwise `OTHER`.
     var routed: Self { RequestMiddleware.knownMethods.contains(self) ? self : .other }
 
     private static func wellFormed(_ name: String) -> Self {

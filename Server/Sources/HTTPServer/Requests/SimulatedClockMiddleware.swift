@@ -1,9 +1,9 @@
 import Hummingbird
 import PerennialContract
 
-/// For a server that follows a simulator's clock, which can jump. If a document was signed later
-/// than the server's time, the server fetches the simulator's time and processes the request once
-/// more.
+/// Middleware for a server that follows a simulator's clock, which can jump. If a document was
+/// signed later than the server's time, the server fetches the simulator's time and processes the
+/// request once more.
 struct SimulatedClockMiddleware: RouterMiddleware {
     let ask: @Sendable () async -> Void
 

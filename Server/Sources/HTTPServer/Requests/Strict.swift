@@ -48,8 +48,8 @@ struct MemberNames: Decodable {
 }
 
 extension Request {
-    /// For routes for servers. Refuses unknown parameters: a misspelt parameter, such as the
-    /// customer whose events are requested, must not count as missing.
+    /// Checks the query of a route for servers. Refuses unknown parameters: a misspelt parameter,
+    /// such as the customer whose events are requested, must not count as missing.
     func requireQuery(among known: [String]) throws {
         guard let unknown = ProblemError.unknownName(among: queryNames, known: known) else {
             return
@@ -57,8 +57,9 @@ extension Request {
         throw ProblemError(.parameterUnknown, detail: unknown)
     }
 
-    /// For routes for apps. Refuses a parameter that is similar to a known one, such as
-    /// `enviroment`. Ignores other unknown parameters, because a newer app may use an older server.
+    /// Checks the query of a route for apps. Refuses a parameter that is similar to a known one,
+    /// such as `enviroment`. Ignores other unknown parameters, because a newer app may use an older
+    /// server.
     func refuseMisspelling(of known: [String]) throws {
         for name in queryNames.sorted() where !known.contains(name) {
             guard let meant = Spelling.nearest(to: name, among: known) else { continue }

@@ -32,8 +32,8 @@ extension SeatGroup {
 }
 
 extension PerennialContract.SeatClaim {
-    /// - Parameter isForApp: whether the answer is for the purchaser's app and not for the member.
-    ///   If so, anonymous ids are hidden.
+    /// - Parameter isForApp: whether the response is for the purchaser's app and not for the
+    ///   member. Then anonymous ids are hidden.
     init(_ state: SeatClaimState, isForApp: Bool) {
         self.init(state.claim, state.standing, isHidden: isForApp && state.isAnonymous)
     }
@@ -62,6 +62,8 @@ extension PerennialContract.SeatInvitation {
 }
 
 extension NewInvitation {
+    /// Converts a request to the engine's form.
+    ///
     /// - Throws: ``ProblemError`` if the invitation would end too early or too late.
     init(_ asked: SeatInvitationRequest) throws {
         let life = asked.expiresInSeconds.map { Duration.seconds($0) } ?? Self.lifeDefault

@@ -86,7 +86,8 @@ struct SeatPages: PageGroup {
     // MARK: - Invitations
 
     /// The page that shows the token, which is never shown again. A form that is sent twice makes
-    /// one invitation. A form with changed content makes another invitation.
+    /// one invitation. If the content of the form was changed in between, the second form makes
+    /// another invitation.
     @Sendable private func invite(
         _ page: PageRequest, _ form: FormFields
     ) async throws -> ActResult {
@@ -110,11 +111,12 @@ struct SeatPages: PageGroup {
     }
 
     private static let secondsOfDay = 86_400
-    /// A higher number of days is always refused.
+    /// The largest number of days that is converted to seconds. A larger number would be refused
+    /// anyway.
     private static let maxDays = 1_000
 
     /// Makes an invitation that replaces an earlier one, for the same person and the same length of
-    /// time. The earlier one can then no longer be used.
+    /// time. The earlier invitation can then no longer be used.
     @Sendable private func renew(
         _ page: PageRequest, _ form: FormFields
     ) async throws -> ActResult {
@@ -188,8 +190,8 @@ extension PurchaseState {
 }
 
 extension StoredInvitation {
-    /// The values for the audit. They do not name the customer, because an erasure would not find
-    /// the id there.
+    /// The values for the audit. They do not name the customer, because an erasure would not
+    /// replace the id there.
     fileprivate var auditState: [String: String?] {
         [
             "expires_at": Timestamp(expiresAt).description,

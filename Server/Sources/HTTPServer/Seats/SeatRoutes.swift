@@ -28,7 +28,7 @@ struct SeatRoutes: RouteGroup {
                 OpenAPIOperation(
                     .get, "/v1/purchases/{original_transaction_id}/invitations", "invitations",
                     "The invitations to a group that can be used",
-                    description: "With an app key as GET …/seats. Tokens are left out.",
+                    description: "App keys need the same as for GET …/seats. Tokens are left out.",
                     parameters: Self.purchaserParameters, output: .json(SeatInvitationList.self)),
                 invitations),
             server.keyed(
@@ -37,9 +37,9 @@ struct SeatRoutes: RouteGroup {
                     .post, "/v1/purchases/{original_transaction_id}/invitations", "invite",
                     "Invite somebody to a group",
                     description: """
-                        With an app key as GET …/seats. The response, 201, has the token, which is \
-                        not shown again. An invitation is good for one person, and reserves no \
-                        seat.
+                        An app key needs the same as for GET …/seats. The response, 201, has \
+                        the token, which is not shown again. An invitation is for one person, and \
+                        reserves no seat.
                         """,
                     parameters: Self.purchaserParameters, input: SeatInvitationRequest.self,
                     output: .created(PerennialContract.SeatInvitation.self)), invite),
@@ -49,7 +49,7 @@ struct SeatRoutes: RouteGroup {
                     .delete,
                     "/v1/purchases/{original_transaction_id}/invitations/{invitation_id}",
                     "withdrawInvitation", "Withdraw an invitation",
-                    description: "Idempotent. With an app key as GET …/seats.",
+                    description: "Idempotent. An app key needs the same as for GET …/seats.",
                     parameters: Self.purchaserParameters,
                     output: .json(PerennialContract.SeatInvitation.self)), withdrawInvitation),
             server.keyed(
@@ -57,9 +57,9 @@ struct SeatRoutes: RouteGroup {
                 OpenAPIOperation(
                     .post, Paths.seatClaims, "claimSeat", "Take a seat in a group",
                     description: """
-                        The response is 201 for a new claim, and 200 if the customer has one on \
-                        that purchase already; then the invitation can still be used. An app key \
-                        needs a token and a proof of the customer's identity. A secret key may \
+                        The response is 201 for a new claim. It is 200 if the customer already has \
+                        a claim on that purchase; the invitation can then still be used. An app \
+                        key needs a token and a proof of the customer's identity. A secret key may \
                         name the purchase instead.
                         """, parameters: [.proof, .environment], input: SeatClaimRequest.self,
                     output: .created(PerennialContract.SeatClaim.self)), claim),

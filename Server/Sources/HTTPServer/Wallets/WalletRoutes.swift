@@ -19,7 +19,7 @@ struct WalletRoutes: RouteGroup {
                 for: .read,
                 OpenAPIOperation(
                     .get, "/v1/customers/{id}/wallets/{currency}", "wallet",
-                    "A wallet with its statement, latest first",
+                    "A wallet with its statement, newest line first",
                     parameters: [
                         .proof, .environment,
                         .limit(usual: Self.statementItemsDefault, most: Self.statementItemsMax),
@@ -43,9 +43,10 @@ struct WalletRoutes: RouteGroup {
     private static let debitOperation = OpenAPIOperation(
         .post, "/v1/customers/{id}/wallets/{currency}/debits", "debit", "Debit a wallet",
         description: """
-            Fails with wallet_balance_too_low below zero, unless configured otherwise. Idempotent \
-            with the header Idempotency-Key: a repeat gets the first response again. With an app \
-            key only if the configuration says `spend: app`, and then Idempotency-Key is required.
+            Fails with wallet_balance_too_low if the balance would be below zero, unless \
+            configured otherwise. Idempotent with the header Idempotency-Key: a repeat gets the \
+            first response again. An app key may debit only if the configuration says `spend: \
+            app`, and then Idempotency-Key is required.
             """,
         parameters: [.proof, .environment, .idempotencyKey], input: DebitRequest.self,
         output: .json(PerennialContract.Debit.self))
@@ -104,6 +105,8 @@ struct WalletRoutes: RouteGroup {
         return try JSONResponse.ok(PerennialContract.Credit(kept))
     }
 
+    /// Returns the amount if it is allowed.
+    ///
     /// - Parameter amount: the amount of a debit or a manual credit; nil if it is not a whole
     ///   number.
     static func amount(_ amount: Int64?) throws -> Int64 {
@@ -150,7 +153,7 @@ extension PerennialContract.Credit {
 }
 
 extension WalletStatement {
-    /// A page with the newest lines before a position; nil for the newest lines of all.
+    /// Makes a page with the newest lines before a position; nil for the newest lines of all.
     init(
         _ wallet: Ledger.Wallet, of currency: CurrencyID, before position: ListCursor?, limit: Int
     ) {

@@ -42,12 +42,12 @@ import Testing
             for (path, amount) in [("/", "$29.97"), ("/charts/revenue", "$29.97")] {
                 let page = try await server.get(path).text
                 #expect(page.contains(amount), "\(path)")
-                #expect(page.contains("Amounts are those in USD. Not in them: JPY"), "\(path)")
+                #expect(page.contains("Amounts are those in USD. Not included: JPY"), "\(path)")
                 #expect(try !Self.withoutEvents(page).contains("¥"), "\(path)")
             }
             let yen = try await server.get("/charts/revenue?currency=JPY").text
             #expect(yen.contains("¥1,500") && !yen.contains("¥1,500.00"))
-            #expect(yen.contains("Amounts are those in JPY. Not in them: USD"))
+            #expect(yen.contains("Amounts are those in JPY. Not included: USD"))
         }
     }
 
@@ -93,7 +93,7 @@ import Testing
             for path in ["/", "/charts/revenue"] {
                 let page = try await server.get(path).text
                 #expect(page.contains("€23.98"), "\(path)")
-                #expect(page.contains("Not in them: JPY, for which a rate is missing."), "\(path)")
+                #expect(page.contains("Not included: JPY, for which a rate is missing."), "\(path)")
             }
         }
     }

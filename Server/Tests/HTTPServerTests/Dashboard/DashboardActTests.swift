@@ -141,7 +141,7 @@ import Testing
             #expect(again.headers[.setCookie]?.hasPrefix("notice=granted_before; ") == true)
             let page = try await server.get(
                 "/customers/anna", headers: [.cookie: "notice=granted_before"])
-            #expect(page.text.contains("This was given already, and has ended since."))
+            #expect(page.text.contains("This access was given before, and has ended since."))
             #expect(!page.text.contains("It is open now."))
         }
     }

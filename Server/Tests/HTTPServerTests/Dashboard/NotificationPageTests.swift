@@ -50,7 +50,7 @@ import Testing
             }
             let test = try await server.post("/notifications/test")
             #expect(test.status == 502)
-            #expect(test.text.contains("Apple was not asked for a test."))
+            #expect(test.text.contains("The server could not ask Apple for a test."))
         }
     }
 
