@@ -84,7 +84,7 @@ import Testing
                 "303 http://s/", "There are accounts already", "303 http://s/", "200 ",
                 "an account with the name ben", "Blocked: ben",
                 "303 http://s/login?next=%2Fwebhooks",
-                "mira is the only admin", "Let in again: ben ", "303 http://s/", "200 ",
+                "mira is the only admin", "Unblocked: ben ", "303 http://s/", "200 ",
             ], "\(output)")
     }
 }

@@ -6,7 +6,7 @@ struct KeysRotateCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "rotate",
         abstract: "Sign customers' tokens with a new key, or publish the next one.",
-        discussion: "A key that was prepared is the new one. The old one stays published.")
+        discussion: "The new key is the prepared one, if any. The old key stays published.")
 
     @Flag(help: "Publish the next key now. Tokens are signed with it only after the next rotation.")
     var prepare = false

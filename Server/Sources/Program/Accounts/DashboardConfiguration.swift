@@ -34,14 +34,14 @@ extension ConfigurationReader {
 
     /// Reads the dashboard. Returns nil if its URL is missing or invalid.
     ///
-    /// - Parameter hasTLS: whether browsers can reach it without a proxy.
+    /// - Parameter hasTLS: whether browsers can reach the server by https without a proxy.
     mutating func dashboard(_ node: Node, hasTLS: Bool) -> DashboardConfiguration? {
         let found = members(of: node, known: Self.dashboardKeys.map(\.name), in: "dashboard")
         guard let url = found["url"], let origin = origin(url) else {
             if found["url"] == nil {
                 complain(
                     node, "The dashboard has no url.",
-                    "Add where browsers reach it, such as `url: https://store.example.com`.")
+                    "Add the address for browsers, such as `url: https://store.example.com`.")
             }
             return nil
         }
@@ -60,7 +60,7 @@ extension ConfigurationReader {
     private mutating func origin(_ node: Node) -> PageOrigin? {
         guard let origin = text(node).flatMap({ PageOrigin(url: $0) }) else {
             complain(
-                node, "“\(text(node) ?? "…")” is not where a dashboard can be.",
+                node, "“\(text(node) ?? "…")” is not an address of a dashboard.",
                 "Write scheme and host only, such as https://store.example.com.")
             return nil
         }
@@ -79,7 +79,7 @@ extension ConfigurationReader {
         guard (1...Self.proxiesMax).contains(addresses.count) else {
             complain(
                 node, "trusted_proxy needs 1 to \(Self.proxiesMax) addresses.",
-                "Write the IP addresses from which it connects: `addresses: [10.0.0.2]`.")
+                "Write the proxy's own IP addresses: `addresses: [10.0.0.2]`.")
             return
         }
         for address in addresses where CanonicalAddress(address) == nil {

@@ -60,7 +60,7 @@ struct OperatorsInviteCommand: AsyncParsableCommand {
 
     @Argument(help: "The name of the account.") var name: String
     @Option(help: "viewer, support, or admin.") var role: OperatorRole
-    @Option(help: "The app the role is for. Without it, for every app.") var app: String?
+    @Option(help: "The app the role is for. Default: every app.") var app: String?
     @OptionGroup var options: DatabaseOptions
 
     func run() async throws {
@@ -80,7 +80,7 @@ struct OperatorsLinkCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "link",
         abstract: "Print a link that works once and sets a new password.",
-        discussion: "While there is no account, leave out the name: the link makes the first.")
+        discussion: "While there is no account, leave out the name: the link makes one.")
 
     @Argument(help: "The name of the account.") var name: String?
     @OptionGroup var options: DatabaseOptions
@@ -105,7 +105,7 @@ struct OperatorsLinkCommand: AsyncParsableCommand {
 struct OperatorsWithdrawCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "withdraw", abstract: "Take back the links for a name.",
-        discussion: "Without a name, those that make the first account.")
+        discussion: "Without a name, the links that make the first account.")
 
     @Argument(help: "The name that the links are for.") var name: String?
     @OptionGroup var options: DatabaseOptions
@@ -121,7 +121,7 @@ struct OperatorsWithdrawCommand: AsyncParsableCommand {
 
 struct OperatorsBlockCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "block", abstract: "End all sessions of an operator, and let them in no more.")
+        commandName: "block", abstract: "End all sessions of an operator, and refuse new ones.")
 
     @Argument(help: "The name of the account.") var name: String
     @OptionGroup var options: DatabaseOptions
@@ -136,7 +136,7 @@ struct OperatorsBlockCommand: AsyncParsableCommand {
 
 struct OperatorsUnblockCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "unblock", abstract: "Let an operator in again who was blocked.")
+        commandName: "unblock", abstract: "Let a blocked operator sign in again.")
 
     @Argument(help: "The name of the account.") var name: String
     @OptionGroup var options: DatabaseOptions
@@ -144,7 +144,7 @@ struct OperatorsUnblockCommand: AsyncParsableCommand {
     func run() async throws {
         try await options.withEngine(for: .modifying) { engine in
             try await engine.operators.setBlock(false, of: name, by: OperatorsCommand.author)
-            print("Let in again: \(try await engine.operators.named(name).line)")
+            print("Unblocked: \(try await engine.operators.named(name).line)")
         }
     }
 }
@@ -176,7 +176,7 @@ extension DatabaseOptions {
         defer { assembly.database.close() }
         do { try await body(assembly.engine) } catch let failure as EngineFailure {
             throw StartFailure(
-                "That was not done: \(failure)", remedy: "Run `perennial operators list`.")
+                "Nothing was changed: \(failure)", remedy: "Run `perennial operators list`.")
         }
     }
 

@@ -56,7 +56,7 @@ struct CheckReport {
         }
     }
 
-    /// Whether clients accept the certificate now, and how long they will.
+    /// Reports whether clients accept the certificate now, and until when.
     private mutating func reportTLS(of file: ConfigurationFile) {
         guard let tls = file.tls else { return }
         let certificate = tls.certificate
@@ -136,7 +136,8 @@ struct CheckReport {
         }
     }
 
-    /// Unencrypted traffic can be read on the network, including the password.
+    /// Notes that the traffic to the database may be unencrypted. Others could then read it on the
+    /// network, including the password.
     private mutating func reportUnencrypted(to address: String) {
         for host in DatabaseAddress.unencryptedHosts(of: address) {
             lines.append(
@@ -184,14 +185,14 @@ struct CheckReport {
     }
 
     /// Notes purchases whose account token is not the id of a known customer. Only a customer with
-    /// that id can own them.
+    /// that id can own such a purchase.
     private mutating func reportUnknownTokens(of app: AppID, _ engine: Engine) async throws {
         let named = try await engine.ownership.purchasesWithUnknownTokens(app: app)
         guard named.purchases > 0 else { return }
         lines.append(
             "note  \(app): \(named.purchases.counted("purchase has", "purchases have")) an account "
                 + "token that is no id of a known customer; \(named.linked) of them are linked to "
-                + "one anyway. No other customer can get them. Use your customers' ids as tokens, "
+                + "a customer anyway. No other customer can get them. Use customer ids as tokens, "
                 + "or add each token as an alias. If tokens are not customer ids, set "
                 + "account_tokens: other under identity")
     }

@@ -10,12 +10,12 @@ extension ConfigCommand {
     /// Writes the response of `GET /v1/offerings` to a file for the app's bundle.
     struct Export: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Write an app's offerings, for its bundle: what it knows at a first launch "
+            abstract: "Write an app's offerings to put into its bundle, for a first launch "
                 + "without a network.")
 
         @Option(help: "The app, if there are several.") var app: String?
         @Option(help: "production or sandbox.") var environment = Ledger.Environment.production
-        @Option(help: "The file to write. Without it they are printed.") var out: String?
+        @Option(help: "The file to write. Default: standard output.") var out: String?
         @OptionGroup var options: DatabaseOptions
 
         func run() async throws {
@@ -32,7 +32,7 @@ extension ConfigCommand {
                 Outcome.printError(
                     "warning: The offerings are not signed: the database "
                         + "\(DatabaseAddress.withoutPassword(settings.database)) does not exist, "
-                        + "or has another version. Export them where the server runs.")
+                        + "or has another schema version. Export them where the server runs.")
                 return try unsigned(file.apps.map(\.settings))
             }
             return try await signed()

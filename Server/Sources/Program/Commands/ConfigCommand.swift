@@ -44,7 +44,7 @@ struct ConfigCommand: AsyncParsableCommand {
                     throw StartFailure(
                         "The change would end access to \(shut.counted("entitlement")). It was not "
                             + "applied.",
-                        remedy: "Change it, or add --shut-access if you want that.")
+                        remedy: "Correct the configuration, or add --shut-access if intended.")
                 }
                 guard !change.isOfAnotherDatabase || shutAccess else {
                     throw StartFailure(
@@ -94,7 +94,7 @@ struct ConfigChange {
     /// The path of the copy of the old configuration.
     var keptPath: String { file + ".before" }
 
-    /// Whether servers would use another database.
+    /// Whether servers would use another database after the change.
     var isOfAnotherDatabase: Bool {
         Self.isAnotherDatabase(old.settings, new.settings)
     }
@@ -108,7 +108,7 @@ struct ConfigChange {
             print("Another database: customers with access through the current one would lose it.")
         }
         let settings = try process.settings(old)
-        // If the database does not exist yet, nobody has access by it.
+        // If the database does not exist yet, it gives nobody access.
         guard try await DatabaseAddress.version(of: settings.database) > 0 else { return 0 }
         let assembly = try await simulator.assembly(of: old.apps, settings, for: .inspecting)
         defer { assembly.database.close() }
@@ -117,7 +117,7 @@ struct ConfigChange {
             var changed =
                 new.apps.map(\.settings).first { $0.id == app.id }
                 ?? app
-            // Nobody keeps access to an app that is no longer configured.
+            // If an app is no longer configured, nobody keeps access to it.
             if !new.apps.contains(where: { $0.settings.id == app.id }) {
                 changed.entitlements = [:]
             }
@@ -201,7 +201,8 @@ struct ConfigChange {
         ) { one, _ in one }
     }
 
-    /// The differences in the settings of the process. A setting that is left out has its default.
+    /// The differences in the settings of the process. A setting that is left out has its default
+    /// value.
     static func settingDifferences(_ old: [String: String], _ new: [String: String]) -> [String] {
         let changed = ProcessSettings.fileKeys.filter { old[$0] != new[$0] }.sorted()
         func lines(_ sign: String, _ settings: [String: String]) -> [String] {
@@ -212,8 +213,9 @@ struct ConfigChange {
         return changed.isEmpty ? [] : ["settings"] + lines("-", old) + lines("+", new)
     }
 
-    /// Two addresses that differ only in the password mean the same database. In an address of key
-    /// words the password cannot be recognised, so there any difference counts.
+    /// Whether servers would use another database. Two addresses that differ only in the password
+    /// mean the same database. In an address of key words the password cannot be recognised, so
+    /// there any difference counts.
     static func isAnotherDatabase(_ old: [String: String], _ new: [String: String]) -> Bool {
         let addresses = [old, new].map { $0["database"] ?? ProcessSettings.databaseDefault }
         guard !addresses.contains(where: DatabaseAddress.isKeyValueForm) else {

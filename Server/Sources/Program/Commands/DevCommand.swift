@@ -12,12 +12,12 @@ struct DevCommand: AsyncParsableCommand {
 
     @Option(help: "The server's port.") var port = 8080
     @Option(help: "The simulator's port.") var simulatorPort = 8090
-    @Option(help: "The address that both listen on (PERENNIAL_HOST; 127.0.0.1).")
+    @Option(help: "The address to listen on (PERENNIAL_HOST; 127.0.0.1).")
     var host: String?
-    @Option(help: "A name by which both are reached, such as that of a tunnel.")
+    @Option(help: "A host name for server and simulator, such as a tunnel's.")
     var hostName: [String] = []
     @Option(help: "The folder for the database and the simulator's root.") var data = ".perennial"
-    @Option(help: "The database instead of the one in that folder: a file, or postgres://...")
+    @Option(help: "A database outside of that folder: a file, or postgres://...")
     var database: String?
     @Flag(help: "Delete the development database first.") var fresh = false
     @Option(help: "A perennial.yaml with one simulated app, instead of the example.")
@@ -91,7 +91,7 @@ extension LocalStack {
     var serverPort: Int { URL(string: serverURL)?.port ?? 0 }
     var simulatorPort: Int { URL(string: simulatorURL)?.port ?? 0 }
 
-    /// Saves the time of a running clock once a second until cancelled, in case the simulator is
+    /// Saves the time of a running clock once a second until cancelled, even while the simulator is
     /// busy. Every other act that moves the clock saves the time first.
     fileprivate func saveTime(with keeper: WorldTimeFile) async throws {
         while !Task.isCancelled {

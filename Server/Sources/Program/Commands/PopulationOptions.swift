@@ -17,7 +17,7 @@ struct PopulationOptions: ParsableArguments {
 
     private static let monthsDefault = 12
 
-    /// Throws if an option for a population is set, but no population.
+    /// Throws if an option for a population is set without `--population`.
     func check() throws(StartFailure) {
         guard population == nil else { return }
         let flags = [
@@ -30,8 +30,9 @@ struct PopulationOptions: ParsableArguments {
             remedy: "Add --population with a number, or leave out \(flag).")
     }
 
-    /// Plays the customers and prints progress to standard error. If a seed is given, anyone can
-    /// derive the keys, so a faster, less careful method may make the signatures.
+    /// Plays the customers and prints progress to standard error. If a seed is given, signatures
+    /// are made by a faster method that does not protect the keys, because anyone can derive the
+    /// keys from the seed.
     func play(
         _ accounts: Int, _ settings: SimulatorSettings, signedBy authority: SigningAuthority
     ) throws {

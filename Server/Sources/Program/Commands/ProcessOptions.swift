@@ -31,7 +31,7 @@ struct ProcessOptions: ParsableArguments {
 struct DatabaseOptions: ParsableArguments {
     @OptionGroup var process: ProcessOptions
     @OptionGroup var simulator: SimulatorOptions
-    @Option(help: "The folder of `perennial dev`. Without --config, apps are the example's.")
+    @Option(help: "The folder of `perennial dev`. Without --config, with the example app.")
     var data: String?
 
     func assembly(for purpose: Assembly.Purpose) async throws -> Assembly {
@@ -72,7 +72,7 @@ struct DatabaseOptions: ParsableArguments {
             guard try await assembly.engine.keys.hasKeys(app.settings.id) else {
                 throw StartFailure(
                     "\(shop.folder.path) does not belong to the app \(app.settings.id).",
-                    remedy: "Name the configuration it was used with, with --config.")
+                    remedy: "Add --config with the configuration that was used for it.")
             }
         } catch {
             assembly.database.close()

@@ -57,7 +57,7 @@ struct ProveCommand: AsyncParsableCommand {
         }
     }
 
-    /// The parameters that replace those derived from the seeds.
+    /// The parameters of a trial that replace those derived from its seed.
     private func narrowing() throws -> Proof.PlanOverrides {
         let chosen: ClientEra? = try speech.map {
             try Self.named($0, "There is no client era “\($0)”.")
@@ -87,7 +87,8 @@ struct ProveCommand: AsyncParsableCommand {
         }
         guard broken == 0 else {
             throw StartFailure(
-                "\(broken) crowds got wrong responses.", remedy: "See the messages above.")
+                "\(broken) crowds of customers got wrong responses.",
+                remedy: "See the messages above.")
         }
     }
 

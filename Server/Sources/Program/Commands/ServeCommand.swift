@@ -115,7 +115,7 @@ struct ServeCommand: AsyncParsableCommand {
         file.tls.map { settings in
             let reload = CertificateReload(
                 settings, in: ConfigurationFolder(of: options.configPath), now: now, logger: logger)
-            // Reports a certificate that has expired.
+            // Checks once at the start, to report a certificate that has expired.
             reload.reloadIfChanged()
             return reload
         }
@@ -145,15 +145,16 @@ struct ServeCommand: AsyncParsableCommand {
 
 /// Conditions under which the server refuses to start in production.
 enum ServeRules {
-    /// A simulated app trusts a root that is not Apple's. So it may not run beside a real app that
-    /// follows the same clock. Nor may it run by the machine's clock.
+    /// Throws if simulated apps would run by the machine's clock, or together with real apps. A
+    /// simulated app trusts a root that is not Apple's, so it may run only by a simulator's clock,
+    /// which no real app may follow.
     static func check(_ apps: [AppConfiguration], clockFrom: String?) throws(StartFailure) {
         let simulated = apps.filter(\.settings.isSimulated).map(\.settings.id.rawValue)
         let real = apps.filter { !$0.settings.isSimulated }.map(\.settings.id.rawValue)
         if clockFrom == nil, !simulated.isEmpty {
             throw StartFailure(
                 "\(simulated.sorted().joined(separator: ", ")): simulated apps cannot be served.",
-                remedy: "Remove it from the configuration, use `perennial dev`, or follow its "
+                remedy: "Remove them from the configuration, use `perennial dev`, or follow their "
                     + "simulator with --clock-from URL.")
         }
         if clockFrom != nil, !real.isEmpty {

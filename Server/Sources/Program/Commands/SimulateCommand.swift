@@ -15,7 +15,7 @@ struct SimulateCommand: AsyncParsableCommand {
 
     @Option(help: "The address to listen on.") var host = "127.0.0.1"
     @Option(help: "The port to listen on.") var port = 8090
-    @Option(help: "A name by which it is reached, beside names of this machine.")
+    @Option(help: "A host name that clients use, besides names of this machine.")
     var hostName: [String] = []
     @Option(help: "The products: a .storekit file from Xcode, instead of the example.")
     var shop: String?

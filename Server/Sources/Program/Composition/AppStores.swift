@@ -107,8 +107,8 @@ package struct AppStores: Sendable {
     /// Returns nil if the configuration has no key for reports for the app.
     package func reportFileSource(of app: AppID) -> ReportFileSource? { reports[app] }
 
-    /// The minimum lead of our clock over the App Store's. Negative if it is behind. Nil if the
-    /// real App Store has not responded yet.
+    /// How far our clock is ahead of the App Store's, at least; negative if it is behind. Nil if
+    /// the real App Store has not responded yet.
     package var clockAhead: Duration? { line.distance.ahead }
 
     /// Returns the settings with which a server of these apps checks purchases.

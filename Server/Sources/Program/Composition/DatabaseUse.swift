@@ -9,7 +9,7 @@ import Synchronization
 final class DatabaseUse: Sendable {
     static let suffix = ".use"
 
-    /// Nil once it is released.
+    /// The open file with the lock. Nil once the lock is released.
     private let descriptor: Mutex<Int32?>
 
     private init(_ descriptor: Int32) { self.descriptor = Mutex(descriptor) }
@@ -18,8 +18,8 @@ final class DatabaseUse: Sendable {
 
     /// Takes the lock, shared with others.
     ///
-    /// - Returns: nil if there is nothing to lock, and if this user cannot lock: a read-only folder
-    ///   must not prevent reading a database.
+    /// - Returns: nil if there is nothing to lock, or if this user cannot lock: a database in a
+    ///   read-only folder must still be readable.
     /// - Throws: ``StartFailure`` if a restore is running.
     static func shared(of address: String) throws(StartFailure) -> DatabaseUse? {
         guard let path = path(for: address), let file = opened(path, O_RDONLY, for: address)
@@ -37,7 +37,7 @@ final class DatabaseUse: Sendable {
 
     /// Takes the lock exclusively, for a restore.
     ///
-    /// - Throws: ``StartFailure`` if any process has the database open, and if the lock cannot be
+    /// - Throws: ``StartFailure`` if any process has the database open, or if the lock cannot be
     ///   taken.
     static func alone(of address: String) throws(StartFailure) -> DatabaseUse? {
         guard let path = path(for: address) else { return nil }
@@ -59,7 +59,7 @@ final class DatabaseUse: Sendable {
             remedy: "Let it end, then restore.")
     }
 
-    /// Idempotent.
+    /// Releases the lock. Idempotent.
     func release() {
         descriptor.withLock { descriptor in
             if let held = descriptor { close(held) }

@@ -14,7 +14,7 @@ final class EventLoopExecutor: TaskExecutor {
         }
     }
 
-    /// Runs a body, and all tasks that it awaits, on those threads.
+    /// Runs a body, and all tasks that it awaits, on the threads of the event loops.
     static func run(_ body: @Sendable () async throws -> Void) async throws {
         try await withTaskExecutorPreference(EventLoopExecutor(), operation: body)
     }

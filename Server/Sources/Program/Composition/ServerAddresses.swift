@@ -11,10 +11,10 @@ struct ServerAddresses {
         let listener: Listener
         /// The purpose of the address, for the log.
         let name: String
-        /// The setting that chooses it.
+        /// The setting that chooses the address; nil for the address of `host` and `port`.
         var setting: String?
-        /// Whether it has TLS, if the server has a certificate. Metrics are collected by their
-        /// address, for which no certificate is issued.
+        /// Whether the address uses TLS if the server has a certificate. The address for metrics
+        /// does not: its clients use an IP address, for which no certificate is issued.
         var hasTLS: Bool { listener != .metrics }
 
         var flag: String { setting ?? "--port" }
@@ -69,7 +69,9 @@ struct ServerAddresses {
         }
     }
 
-    /// - Parameter certificate: nil if the server speaks plain HTTP.
+    /// The services that listen at the addresses.
+    ///
+    /// - Parameter certificate: nil if the server uses plain HTTP.
     func services(
         of live: LiveServer, _ certificate: LiveCertificate?, _ logger: Logger
     ) -> [any Service] {

@@ -9,9 +9,9 @@ package struct ConfigurationFile: Sendable {
     package var apps: [AppConfiguration]
     /// Settings that can also be set by a flag or an environment variable, by the flag's name.
     package var settings: [String: String]
-    /// Nil if `perennial serve` has no dashboard.
+    /// The settings of the dashboard. Nil if `perennial serve` has no dashboard.
     package var dashboard: DashboardConfiguration?
-    /// Nil if the server speaks plain HTTP.
+    /// The settings of TLS. Nil if the server uses plain HTTP.
     package var tls: TLSSettings?
     /// Oddities that do not prevent a start.
     package var warnings: [ConfigurationProblem]
@@ -27,7 +27,7 @@ package struct AppConfiguration: Sendable {
     package var settings: AppSettings
     package var storeKit: StoreKitFile?
     package var extraRoots: [[UInt8]]
-    /// Nil if the configuration has no App Store key for the app.
+    /// How the app uses the App Store. Nil if the configuration has no App Store key for the app.
     package var appStore: AppStoreAccess?
     /// The hosts that verify receipts. Nil for a simulated app without such an address.
     package var receiptHosts: AppStoreHosts?

@@ -1,6 +1,6 @@
 /// A problem or an oddity in a configuration: its line, its description, and what to do.
 package struct ConfigurationProblem: Hashable, Sendable, CustomStringConvertible {
-    /// Counted from 1. Nil if it is about the whole file.
+    /// The line, counted from 1. Nil if the problem is about the whole file.
     package var line: Int?
     package var message: String
     package var remedy: String
@@ -13,11 +13,11 @@ package struct ConfigurationProblem: Hashable, Sendable, CustomStringConvertible
 }
 
 extension [ConfigurationProblem] {
-    /// Sorted by line. Problems of the whole file come first.
+    /// The problems, sorted by line. Problems of the whole file come first.
     var inFileOrder: Self { sorted { ($0.line ?? 0) < ($1.line ?? 0) } }
 }
 
-/// All problems of a configuration, so that they can be fixed in one go.
+/// All problems of a configuration, so that the user can fix them at once.
 package struct ConfigurationFailure: Error, Hashable, Sendable {
     package var complaints: [ConfigurationProblem]
     /// The file's path, as given by the user.

@@ -5,8 +5,8 @@ import Yams
 
 extension ConfigurationReader {
     private static let holdHoursRange = 0...384
-    /// At least the maximum of one request, because otherwise some requests would never be
-    /// accepted.
+    /// The range of documents per hour. Its minimum is the maximum of one request, because
+    /// otherwise some requests would never be accepted.
     private static let documentsPerHourRange = PurchaseEvidence.documentsMax...1_000_000
 
     static let appKeys: [Key<AppConfiguration>] = [
@@ -68,8 +68,8 @@ extension ConfigurationReader {
         Key("unconfirmed_hold_hours", \.unconfirmedHold, in: holdHoursRange) { .hours($0) }
     ]
 
-    /// Reads a bundle id. An id with a wrong character is reported as a complaint but returned, so
-    /// that the app does not count as one without a bundle id.
+    /// Reads a bundle id. Returns an id with a wrong character, too, after reporting it as a
+    /// complaint: otherwise the app would also be reported as one without a bundle id.
     fileprivate mutating func bundleID(_ node: Node) -> String? {
         guard let id = nonEmptyText(node) else { return nil }
         let isPlain = id.allSatisfy {

@@ -22,8 +22,7 @@ extension ConfigurationReader {
     ]
     static let itemKeys = ["title", "published", "entitlement", "products", "file"]
 
-    /// Reads the content that the app publishes. The products and the time zone must be read
-    /// before.
+    /// Reads the content that the app publishes. The products and the time zone must be read first.
     mutating func read(content node: Node, into app: inout AppSettings) {
         let members = read(node, Self.contentKeys, into: &app.content, in: "content")
         app.content.place = place(members)
@@ -79,7 +78,7 @@ extension ConfigurationReader {
             file: members["file"].flatMap { path($0) })
     }
 
-    /// A date means its first moment in the time zone of the terms.
+    /// Parses a moment. A date means its first moment in the time zone of the terms.
     private mutating func moment(_ node: Node, _ clock: WallClock) -> Instant? {
         let text = text(node) ?? ""
         if let date = text.wholeMatch(of: #/(\d{4})-(\d\d)-(\d\d)/#)?.output,

@@ -95,7 +95,8 @@ extension ConfigurationReader {
 extension AppSettings {
     var forwardLines: [String] {
         forwards.targets.map { target in
-            // The path and the query may contain a secret. The digits show that one has changed.
+            // The path and the query may contain a secret. The digits show whether one of them has
+            // changed.
             "forward to \(ForwardLabel.distinct(target.name))"
                 + (target.url == target.name ? "" : " (with a query)")
         }

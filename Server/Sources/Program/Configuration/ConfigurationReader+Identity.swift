@@ -130,7 +130,7 @@ extension ConfigurationReader {
         return rules
     }
 
-    /// Shorter secrets could be guessed.
+    /// The minimum length of a secret, in characters. A shorter secret could be guessed.
     private static let proofSecretCharactersMin = 32
 
     private mutating func secret(_ members: [String: Node], at place: Node) -> AppSecret? {

@@ -32,7 +32,7 @@ extension ConfigurationReader {
             before: before, beforeOnMac: found.beforeOnMac,
             entitlements: Set(found.entitlements.map(EntitlementID.init(rawValue:))),
             countsInSandbox: found.countsInSandbox)
-        // An entitlement that no product gives is an entitlement, too.
+        // A paid app may give an entitlement that no product gives. It is added here.
         for entitlement in rule.entitlements where settings.entitlements[entitlement] == nil {
             settings.entitlements[entitlement] = []
         }

@@ -99,7 +99,7 @@ extension ConfigurationReader {
         var values: Int
         var bytes: Int
 
-        /// Returns false if too much was used.
+        /// Counts a text against the limits. Returns false if a limit is exceeded.
         mutating func spend(_ text: String, isName: Bool = false) -> Bool {
             if !isName { values -= 1 }
             bytes -= text.utf8.count
@@ -107,7 +107,7 @@ extension ConfigurationReader {
         }
     }
 
-    /// Returns nil if a limit is exceeded, or if a member's name is not text.
+    /// Converts a value. Returns nil if a limit is exceeded, or if a member's name is not text.
     private static func value(
         _ node: Node, within budget: inout MetadataBudget, levels: Int
     ) -> Placement.Metadata? {
@@ -139,7 +139,8 @@ extension ConfigurationReader {
         }
     }
 
-    /// As in JSON: a word without quotation marks may be a number, true, false or null.
+    /// Converts a scalar as JSON does: a word without quotation marks may be a number, true, false
+    /// or null.
     private static func value(_ scalar: Node.Scalar) -> Placement.Metadata {
         guard scalar.style == .plain else { return .text(scalar.string) }
         switch scalar.string {

@@ -6,7 +6,7 @@ import Yams
 
 /// Parses an app's products, and the terms of those that do not renew.
 extension ConfigurationReader {
-    /// The maximum number of months, and of days, of a term, including the bonus.
+    /// The maximum number of months of a term, and of its days, including the bonus.
     static let termMonthsMax = 1200
     static let termDaysMax = 36_500
     /// The maximum number of reminders per product, and how long before the end they may be.
@@ -20,9 +20,10 @@ extension ConfigurationReader {
         var term: Term.Length?
         /// The bonus days among the term's days.
         var bonusDays = 0
-        /// Terms of one chain follow each other.
+        /// The name of the product's chain: the terms of one chain follow each other.
         var chain: String?
-        /// Reminders in days before the end of a term. Nil: the app's default applies.
+        /// When reminders are emitted, in days before the end of a term. Nil if the app's default
+        /// applies.
         var reminders: [Int]?
         /// The amount that one purchase credits to each wallet.
         var credits: [CurrencyID: Int64] = [:]
@@ -218,7 +219,7 @@ extension AppSettings {
             }
     }
 
-    /// `1 month and 10 days`
+    /// A length as text, such as `1 month and 10 days`.
     private static func length(_ length: Term.Length) -> String {
         [(length.months, "month"), (length.days, "day")].filter { $0.0 > 0 }
             .map { $0.0.counted($0.1) }.joined(separator: " and ")

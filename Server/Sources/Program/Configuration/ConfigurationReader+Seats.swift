@@ -25,7 +25,7 @@ extension ConfigurationReader {
         if found.contains(.production) {
             warn(
                 node, "Apple takes reports about seats in the sandbox only.",
-                "Leave out production until Apple says that it takes them. Claims work without.")
+                "Leave out production until Apple accepts them there. Claims work without reports.")
         }
         return found
     }
@@ -34,8 +34,8 @@ extension ConfigurationReader {
 extension AppSettings {
     var seatLines: [String] {
         guard seatReports != Self.seatReportsDefault else { return [] }
-        guard !seatReports.isEmpty else { return ["Apple is told of no seats"] }
+        guard !seatReports.isEmpty else { return ["no seats are reported to Apple"] }
         let names = seatReports.map(\.rawValue).sorted().joined(separator: " and ")
-        return ["Apple is told of seats in \(names)"]
+        return ["seats in \(names) are reported to Apple"]
     }
 }

@@ -7,7 +7,7 @@ extension ConfigurationReader {
     static let walletKeys: [Key<WalletRules.Currency>] = [
         Key("refunds", \.refunds) { $0.word($1, "not a refund rule") },
         Key("allows_debt", \.allowsDebt) { $0.bool($1) },
-        Key("spend", \.spender) { $0.word($1, "not one who may spend") },
+        Key("spend", \.spender) { $0.word($1, "not a valid value of spend") },
         Key("max_offline", \.offlineMax) { $0.offlineMax($1) },
     ]
     static let creditMax: Int64 = 1_000_000_000

@@ -70,8 +70,8 @@ extension ConfigurationReader {
             isPaused: isPaused)
     }
 
-    /// In development, where `perennial dev` permits this machine, the file is read before that is
-    /// known.
+    /// Whether a webhook may have a URL. Permits addresses of this machine, because the file is
+    /// read before it is known whether `perennial dev` runs, which permits them.
     private func permits(_ url: String, _ rules: WebhookRules) -> Bool {
         var rules = rules
         rules.allowsLoopback = true
@@ -106,7 +106,8 @@ extension ConfigurationReader {
         return filter
     }
 
-    /// One secret, or several separated by white space, while the receiver changes its secret.
+    /// Parses one secret or, while the receiver changes its secret, several that are separated by
+    /// white space.
     private mutating func secrets(
         of name: String, _ members: [String: Node], _ node: Node
     ) -> [String]? {
@@ -158,7 +159,7 @@ extension AppSettings {
                     webhook.isPaused ? "paused" : nil,
                     webhook.settings.authorization == nil ? nil : "with an authorization",
                 ]
-                // The path may hold a secret. The digits show that the address has changed.
+                // The path may contain a secret. The digits show whether the address has changed.
                 return
                     (["webhook \(webhook.id) to \(ForwardLabel.distinct(webhook.settings.url))"]
                     + parts.compactMap(\.self)).joined(separator: ", ")

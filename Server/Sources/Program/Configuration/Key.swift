@@ -14,8 +14,8 @@ struct Key<Target>: Sendable {
     let read: @Sendable (inout Reader, Node, inout Target) -> Void
     private(set) var lines: (@Sendable (AppSettings) -> [String])?
 
-    /// A key that is read into `$2`. Without a closure, the mapping's function reads it, together
-    /// with others.
+    /// A key whose value is read into `$2`. Without a closure, the mapping's function reads the
+    /// key, together with others.
     init(
         _ name: String,
         read: @escaping @Sendable (inout Reader, Node, inout Target) -> Void = { _, _, _ in }

@@ -15,7 +15,7 @@ package struct ListenAddress: Hashable, Sendable {
     /// Parses `HOST:PORT`, with an IPv6 address in brackets.
     ///
     /// - Parameter setting: the setting that contains the text.
-    /// - Throws: ``StartFailure`` if it is not such an address.
+    /// - Throws: ``StartFailure`` if the text is not such an address.
     init(_ text: String, for setting: String) throws(StartFailure) {
         guard text.count <= Self.charactersMax, let colon = text.lastIndex(of: ":"),
             let host = Self.host(text[..<colon])
@@ -34,7 +34,7 @@ package struct ListenAddress: Hashable, Sendable {
         for (index, address) in known.enumerated()
         where known.prefix(index).contains(where: address.overlaps) {
             throw StartFailure(
-                "\(address.host):\(address.port) is to be listened on twice.",
+                "\(address.host):\(address.port) is configured twice.",
                 remedy: "Choose different addresses for host and port, listen_metrics, "
                     + "listen_secret, and listen_dashboard.")
         }
@@ -47,7 +47,7 @@ package struct ListenAddress: Hashable, Sendable {
         return "http://\(host.contains(":") ? "[\(host)]" : host):\(port)"
     }
 
-    /// Whether only programs on this machine can reach it.
+    /// Whether only programs on this machine can reach the address.
     var isLoopback: Bool {
         host == "localhost" || host == "::1" || host.wholeMatch(of: /127(\.[0-9]{1,3}){3}/) != nil
     }
@@ -65,7 +65,8 @@ package struct ListenAddress: Hashable, Sendable {
         return isPlain && !host.isEmpty ? String(host) : nil
     }
 
-    /// Port 0 stands for any free port.
+    /// Whether a server cannot listen on both addresses. Port 0 stands for any free port, and never
+    /// overlaps.
     private func overlaps(_ other: ListenAddress) -> Bool {
         guard port == other.port, port != 0 else { return false }
         return host == other.host || Self.anyHosts.contains(host)

@@ -11,11 +11,12 @@ package struct ProcessSettings: Hashable, Sendable {
     package var logLevel: Logger.Level
     /// How long a server may hold a leased check. After that, another server may take it over.
     package var checkLease: Duration
-    /// The only address that serves `/metrics`. If nil, `host` and `port` serve it.
+    /// The only address that serves `/metrics`. If nil, the address of `host` and `port` serves it.
     package var metricsAddress: ListenAddress?
-    /// The only address that accepts secret keys. If nil, `host` and `port` accept them.
+    /// The only address that accepts secret keys. If nil, the address of `host` and `port` accepts
+    /// them.
     package var secretAddress: ListenAddress?
-    /// The only address of the dashboard. If nil, `host` and `port` have it.
+    /// The only address of the dashboard. If nil, the address of `host` and `port` serves it.
     package var dashboardAddress: ListenAddress?
 
     package static let databaseDefault = ".perennial/perennial.sqlite"
@@ -27,7 +28,8 @@ package struct ProcessSettings: Hashable, Sendable {
         "database", "host", "port", "listen_metrics", "listen_secret", "listen_dashboard",
         "log_level", "check_lease_seconds",
     ]
-    /// A check takes at most twenty seconds, and a server leases many at a time.
+    /// The range of the lease, in seconds. A check takes at most twenty seconds, and a server
+    /// leases many checks at a time.
     private static let checkLeaseSeconds = 5...86_400
 
     /// Resolves the settings.

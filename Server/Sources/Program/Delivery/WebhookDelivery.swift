@@ -33,15 +33,15 @@ struct WebhookDelivery: Hashable, Sendable {
 
 /// Sends deliveries to a receiver.
 struct WebhookReceiverClient: Sendable {
-    /// The limit of the time from the connection to the end of the answer. A sender of webhooks
-    /// waits no longer.
+    /// The maximum time from the connection to the end of the answer. A sender of webhooks waits no
+    /// longer.
     static let timeout = TimeAmount.seconds(15)
-    /// The maximum number of bytes that are read of an answer. Its content is ignored.
+    /// The maximum number of bytes of an answer that are read. Their content is ignored.
     private static let answerBytesMax = 65_536
 
     enum Answer: Hashable, Sendable {
         case status(Int)
-        /// There was no answer, for this reason.
+        /// No answer arrived, for this reason.
         case none(String)
     }
 
@@ -122,7 +122,7 @@ private struct SlowBody: AsyncSequence, Sendable {
 struct WebhookFinding: Hashable, Sendable {
     let name: String
     let isRight: Bool
-    /// One line. For a wrong answer, it says what to do.
+    /// The finding in one line. For a wrong answer, the line says what to do.
     let text: String
 
     init(_ one: WebhookTorture.Case, _ answers: [WebhookReceiverClient.Answer]) {

@@ -2,8 +2,8 @@ import Courier
 import Ledger
 import PerennialContract
 
-/// The deliveries that test a receiver of webhooks. It must accept valid deliveries in unusual
-/// forms, and must refuse invalid ones.
+/// The deliveries that test a receiver of webhooks. The receiver must accept valid deliveries in
+/// unusual forms, and must refuse invalid ones.
 ///
 /// The answers show only what a receiver accepts. Only its developer can see whether it processed a
 /// duplicate twice.
@@ -82,14 +82,14 @@ struct WebhookTorture: Sendable {
     private var rightCases: [Case] {
         let twice = delivery(1)
         return [
-            Case("a right delivery", .accepted, "It refuses what is right.", [delivery(0)]),
+            Case("a valid delivery", .accepted, "It refuses a valid delivery.", [delivery(0)]),
             Case(
                 "the same delivery twice", .accepted,
                 "Answer a delivery whose id you know with 2xx, or it is sent again for days.",
                 [twice, twice]),
             Case(
                 "the same event again, with a new time and signature", .accepted,
-                "An attempt that is repeated has the same id and another time.",
+                "A repeated attempt has the same id, a new time and a new signature.",
                 [twice.signed(at: seconds + 1, by: [secret])]),
             Case(
                 "the same delivery twice at the same time", .accepted,

@@ -13,7 +13,7 @@ struct WebhooksCommand: AsyncParsableCommand {
 struct WebhooksTortureCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "torture",
-        abstract: "Send right and wrong deliveries to a receiver, and say what it took wrongly.",
+        abstract: "Send valid and invalid deliveries to a receiver, and report wrong answers.",
         discussion: """
             The events are made up. Use a receiver that acts on a database for tests.
             """)

@@ -151,11 +151,11 @@ struct DevShop {
 
     struct World: Codable, Hashable {
         var seed: UInt64
-        /// Milliseconds since 1970.
+        /// The virtual time of the world, in milliseconds since 1970.
         var now: Int64
     }
 
-    /// Returns nil if there was no world yet.
+    /// The world that was saved last. Nil if there was no world yet.
     func lastWorld() throws -> World? {
         guard let stored = FileManager.default.contents(atPath: file("simulator-world").path)
         else { return nil }

@@ -17,7 +17,7 @@ struct LocalServices: Sendable {
     let clock: DeferredClock
     let appStore: DeferredAppStore
     let client: HTTPClient
-    /// Nil if there is no phone.
+    /// The phone of the page. Nil if the server has no such page.
     let phone: DeferredPhone?
     let reconciler: ReconciliationWorker
     let teller: Worker
@@ -84,7 +84,7 @@ extension LocalServices {
         return server
     }
 
-    /// The URL at which the two reach each other.
+    /// The URL at which server and simulator reach each other.
     fileprivate func url(_ port: Int) -> String {
         ListenAddress(host: settings.host, port: port).localURL
     }

@@ -16,15 +16,15 @@ package struct LocalStack: Sendable {
     package let engine: Engine
     package let database: any DatabaseDriver
     package let simulator: AppStoreSimulator
-    /// A client that uses the simulator as a server uses Apple's App Store.
+    /// A client of the simulator, which takes the place of Apple's App Store.
     package let appStore: AppStoreClient
-    /// For example `http://127.0.0.1:8080`.
+    /// The server's URL, for example `http://127.0.0.1:8080`.
     package let serverURL: String
     package let simulatorURL: String
 
     private static let pause = Duration.milliseconds(200)
-    /// In effect no limit: the simulator's clock may stand still, so a limit per second would be
-    /// meaningless.
+    /// The number of checks per second. It is so high that it limits nothing: the simulator's clock
+    /// may stand still, so a limit per second would be meaningless.
     private static let checksPerSecond = 1_000_000
 
     package struct Settings: Sendable {
@@ -33,16 +33,16 @@ package struct LocalStack: Sendable {
         package var authority: SigningAuthority
         package var databaseAddress: String
         package var keys: [(key: String, kind: KeyKind)]
-        /// The address that both listen on.
+        /// The address that server and simulator listen on.
         package var host = "127.0.0.1"
         /// The names by which server and simulator are reached, in addition to names of this
         /// machine.
         package var hostNames: [String] = []
-        /// The port; 0 means any free port.
+        /// The server's port; 0 means any free port.
         package var port = 0
         package var simulatorPort = 0
         package var logger: Logger
-        /// The checks that the server makes at the simulator.
+        /// Which purchases the server checks at the simulator, and how.
         package var checks = Checks.all
         /// The version of the notifications that the simulator posts to the server.
         package var notificationVersions = NotificationVersions.signed
@@ -50,7 +50,7 @@ package struct LocalStack: Sendable {
         package var webhooks = WebhookSender.transport()
         /// Whether the server has the phone's page.
         package var hasPhone = false
-        /// Called before virtual time advances to a moment.
+        /// A closure that is called before virtual time advances to a moment.
         package var keepTime: @Sendable (AppStoreDate) throws -> Void = { _ in }
 
         package enum NotificationVersions: Sendable {

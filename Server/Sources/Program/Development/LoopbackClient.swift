@@ -13,7 +13,7 @@ struct LoopbackClient: Sendable {
     static let timeoutSeconds: Int64 = 120
 
     let client: HTTPClient
-    /// For example `http://127.0.0.1:8090`.
+    /// The server's URL, for example `http://127.0.0.1:8090`.
     let url: String
     var key: String?
 
@@ -24,7 +24,7 @@ struct LoopbackClient: Sendable {
         var milliseconds: Int64
 
         var isSuccess: Bool { (200..<300).contains(status) }
-        /// Null if the body is not JSON.
+        /// The body as JSON; null if the body is not JSON.
         var json: JSON {
             do { return try JSON(parsing: body) } catch { return .null }
         }

@@ -68,7 +68,7 @@ extension PhoneBackend {
 
     // MARK: - Time
 
-    /// The maximum number of stops, and how many of them the page shows.
+    /// The maximum number of stops of the clock in one act, and the number that the page shows.
     private static let (stopsMax, shownStopsMax) = (500, 14)
     private static let stopPause = Duration.milliseconds(150)
 
@@ -98,8 +98,8 @@ extension PhoneBackend {
     /// The App Store's calendar is that of California.
     private static let storeZone = TimeZone(identifier: "America/Los_Angeles") ?? .gmt
 
-    /// A sentence that explains why renewals have another hour in UTC than before; nil if they have
-    /// the same hour.
+    /// A sentence that explains why renewals have another hour in UTC after the act than before;
+    /// nil if they have the same hour.
     static func clockChange(from start: Timestamp, to end: Timestamp) -> String? {
         let shift =
             storeZone.secondsFromGMT(for: Date(end)) - storeZone.secondsFromGMT(for: Date(start))
@@ -110,8 +110,7 @@ extension PhoneBackend {
             """
     }
 
-    /// The moment after a period in the App Store's calendar, so that a month later is when a
-    /// subscription renews.
+    /// Returns the moment after a period in the App Store's calendar, by which subscriptions renew.
     private func date(after period: PhonePeriod) async throws -> Timestamp {
         let now = try await reread().now
         var calendar = Calendar(identifier: .gregorian)
@@ -161,7 +160,7 @@ extension PhoneBackend {
         var order = [JSON.Member("product_id", .string(product))]
         order.append(JSON.Member("choice", .string(choice)))
         if device.seats > 1 { order.append(JSON.Member("seats", .integer(Int64(device.seats)))) }
-        // With the token, the purchase belongs to her from the beginning, even if Apple's
+        // With the token, the purchase belongs to the customer from the beginning, even if Apple's
         // notification arrives before the app's post.
         if let token = try await accountToken() {
             order.append(JSON.Member("app_account_token", .string(token)))
@@ -308,13 +307,13 @@ extension PhoneBackend {
             lines.append(
                 .init(
                     "server",
-                    .sentence(isKept ? "It stays \(customer)’s." : answer.complaint),
+                    .sentence(isKept ? "The purchase stays \(customer)’s." : answer.complaint),
                     detail: code))
             return
         }
         let verdicts = try Self.customer(answer).purchases.map(\.verdict.rawValue)
         let hasMoved = verdicts.contains { $0 != "theirs" }
-        let what = hasMoved ? "This has changed:" : "It is \(customer)’s already: nothing moves."
+        let what = hasMoved ? "This has changed:" : "\(customer) has it already: nothing moves."
         lines.append(
             .init(
                 "server", .sentence(what), detail: hasMoved ? verdicts.joined(separator: ", ") : nil

@@ -11,7 +11,9 @@ extension PhoneBackend {
     /// The maximum number of events that are read at once.
     private static let eventsMax = 500
 
-    /// Switches the phone on. Its customer is known to the server from this world or not at all.
+    /// Switches the phone on, for the first person of the cast who has purchases in this world, or
+    /// whom the server does not know yet. Skips people whom the server knows only from an earlier
+    /// world.
     func switchOn() async throws {
         guard phone == nil else { return }
         for name in Self.people {
@@ -149,7 +151,7 @@ extension PhoneBackend {
             + Array(once.filter { !$0.isConsumable }.prefix(Self.onceMax))
     }
 
-    /// The maximum numbers of products on the phone.
+    /// The maximum numbers of subscriptions and of one-time products on the phone.
     private static let (plansMax, onceMax) = (4, 2)
 
     private func entitlement(of products: [PhoneProduct]) -> String {

@@ -12,10 +12,10 @@ import ServiceLifecycle
 struct PhoneRoutes: Sendable {
     /// The maximum size of a form, in bytes.
     static let formBytesMax = 16_384
-    /// How long an open page gets no message until it gets an empty one, which keeps the connection
-    /// alive.
+    /// The time after which an open page that got no message gets an empty one, which keeps the
+    /// connection alive.
     static let commentPause = Duration.seconds(15)
-    /// How often an open page checks for changes that it has not caused.
+    /// The pause between two checks for changes that an open page has not caused.
     static let refreshPause = Duration.seconds(1)
 
     let phone: DeferredPhone
@@ -113,7 +113,7 @@ struct PhoneRoutes: Sendable {
     private static func refresh(_ backend: PhoneBackend) async throws {
         while true {
             try await Task.sleep(for: refreshPause)
-            // A problem is reported by the next action.
+            // If this fails, the next action reports the problem.
             try? await backend.refresh()
         }
     }

@@ -11,7 +11,7 @@ struct SimulatorHost: Service {
     let port: Int
     let flag: String
     let logger: Logger
-    /// The names by which it may be reached.
+    /// The names by which the simulator may be reached.
     var names = LocalNames()
     let onListening: @Sendable (Int) async -> Void
 

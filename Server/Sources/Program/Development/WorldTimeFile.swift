@@ -14,8 +14,8 @@ final class WorldTimeFile: Sendable {
         saved = Mutex(world)
     }
 
-    /// Saves the time if it is later than the saved time. A new world can set the time back, but
-    /// the database still contains later data.
+    /// Saves the time if it is later than the saved time. An earlier time is not saved: a new world
+    /// can set its time back, but the database still contains later data.
     func save(until moment: AppStoreDate) throws {
         try saved.withLock { kept in
             var later = kept

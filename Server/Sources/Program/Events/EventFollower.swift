@@ -2,16 +2,15 @@ import Engine
 import Ledger
 import Storage
 
-/// Reads an app's log as it grows, page after page. If there are no new events, it checks again
-/// each second. The cursor is its only state, so it never misses or repeats an event, even if
-/// servers stop.
+/// Reads an app's log as it grows, page after page. If there are no new events, checks again each
+/// second. The cursor is the only state, so no event is missed or repeated, even if servers stop.
 struct EventFollower: Sendable {
     /// The pause between two checks of a log without new events.
     static let lookPause = Duration.seconds(1)
     /// The maximum number of events that are read at once.
     static let pageMax = 100
-    /// The maximum number of failed checks in a row while the database does not respond. They take
-    /// about an hour.
+    /// The maximum number of failed checks in a row while the database does not respond. So many
+    /// checks take about an hour.
     static let failuresMax = 3_600
 
     let engine: Engine

@@ -19,7 +19,7 @@ struct EventsFollowCommand: AsyncParsableCommand {
         commandName: "follow",
         abstract: "Print the events of an app, and then each new one, until Ctrl-C.")
 
-    @Option(help: "Begin after this cursor. Otherwise with the first event.") var after: String?
+    @Option(help: "Begin after this cursor. Default: with the first event.") var after: String?
     @Flag(name: .customLong("new"), help: "Begin with the next event.") var onlyNew = false
     @Option(help: "Only events of this customer.") var customerID: String?
     @Option(help: "text, or json for one event as JSON on each line.")

@@ -28,7 +28,7 @@ struct ImportCommand: AsyncParsableCommand {
     @Option(help: "The file for the report (FILE.report.csv, or FILE.dry-run.csv).")
     var report: String?
     @Option(help: "The app, if there are several.") var app: String?
-    @Option(help: "production or sandbox, for rows that do not say it.")
+    @Option(help: "production or sandbox, for rows that name none.")
     var environment = Ledger.Environment.production
     @Option(help: "Use a simulator's time. Only if every app is simulated.")
     var clockFrom: String?
@@ -85,7 +85,7 @@ struct ImportCommand: AsyncParsableCommand {
             report: report, environment: environment, isTrial: dryRun, isAnew: anew,
             isWithoutCustomers: withoutCustomers, progress: progress.report)
         let (position, nameless) = try await run.run()
-        // If an import is resumed, the number of such rows in the earlier run is unknown.
+        // If an import is resumed, only the rows of this run are counted here.
         let unnamed = nameless == 0 ? "" : " (\(nameless) of them named no customer)"
         let verb = dryRun ? "could be used" : "used"
         print(

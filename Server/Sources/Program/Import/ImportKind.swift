@@ -178,8 +178,8 @@ struct ImportColumns: Sendable {
         }
     }
 
-    /// Reads a row of RevenueCat's file. Of its two ids, the id that the app assigned is the
-    /// customer's. If the app assigned both, they are aliases of one customer.
+    /// Reads a row of RevenueCat's file, which has two customer ids. The customer's id is the one
+    /// that the app assigned. If the app assigned both, they are aliases of one customer.
     private func revenueCatRow(
         customer: String?, original: String?, number: String?, store: String?, isSandbox: String?
     ) throws(UnusableRow) -> ImportRow {

@@ -10,7 +10,7 @@ struct ImportReport {
 
     let url: URL
     private let file: FileHandle
-    /// The number of bytes written.
+    /// The size of the report so far, in bytes.
     private(set) var bytes: Int64
 
     /// Opens the report, and cuts off the lines about rows that will be read again. A file that is

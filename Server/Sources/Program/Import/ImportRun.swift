@@ -21,8 +21,8 @@ struct ImportRun {
     static let attemptsMax = 10
     /// The pauses between attempts.
     private static let pauses = ExponentialBackoff(first: .seconds(1), longest: .seconds(60))
-    /// How often Apple may ask to wait for one row. Such waits have a separate limit, because other
-    /// programs use the same rate limit.
+    /// The maximum number of times that Apple may ask to wait for one row. Such waits have a
+    /// separate limit, because other programs use the same rate limit.
     static let restsMax = 200
     /// The file is identified by this number of bytes at its start and at its end.
     private static let markBytes = 1_048_576
@@ -34,7 +34,7 @@ struct ImportRun {
     var report: URL
     /// The environment of rows that name none.
     var environment = Ledger.Environment.production
-    /// Whether to report only the expected result of each row, without requests and without
+    /// Whether to report only the expected result of each row. Then there are no requests and no
     /// changes.
     var isTrial = false
     /// Whether to start from the beginning, even if the file was imported before.
@@ -77,8 +77,8 @@ struct ImportRun {
         return (position, nameless)
     }
 
-    /// Throws if there is no customer column. Perhaps the column has another name, and then all
-    /// purchases would get no owner.
+    /// Throws if there is no customer column. Perhaps the column has another name; without it, no
+    /// purchase would get an owner.
     private func requireCustomers(_ columns: ImportColumns) throws(StartFailure) {
         let names = columns.namesWithoutCustomer
         guard !names.isEmpty else { return }
@@ -141,7 +141,7 @@ struct ImportRun {
 
     private struct Outcome: Sendable {
         var customer: String?
-        /// Nil if the row was usable.
+        /// The reason why the row could not be used. Nil if it was usable.
         var reason: String?
     }
 

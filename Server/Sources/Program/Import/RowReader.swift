@@ -55,10 +55,9 @@ struct RowReader {
         case fieldStart
         case plain
         case quoted
-        /// After a quote within a quoted field. The quote either ends the field or is the first of
-        /// two.
+        /// A quote was read within a quoted field. It either ends the field or is the first of two.
         case quoteSeen
-        /// Skipping a row that is too long.
+        /// The row is too long and is being skipped.
         case skipping
     }
 

@@ -27,8 +27,8 @@ enum DayRange {
         let isDated = text.wholeMatch(of: #/[0-9]{4}-[0-9]{2}-[0-9]{2}/#) != nil
         throw StartFailure(
             isDated
-                ? "There is no day \(text), which \(flag) names."
-                : "“\(text)” is not a day, which \(flag) should name.",
+                ? "There is no day \(text): see \(flag)."
+                : "“\(text)” is not a day: see \(flag).",
             remedy: "Write days such as 2026-01-31.")
     }
 }

@@ -27,7 +27,7 @@ struct ExportCommand: AsyncParsableCommand {
             object in each line; or revenuecat: transactions in the columns of RevenueCat's \
             scheduled export.
             """) var format = Format.csv
-    @Option(help: "Leave out what is earlier, such as 2026-11-21T00:00:00Z.") var since: String?
+    @Option(help: "Leave out earlier rows, such as before 2026-11-21T00:00:00Z.") var since: String?
     @Option(help: "The app, if there are several.") var app: String?
     @Option(help: "production or sandbox.") var environment = Ledger.Environment.production
     @OptionGroup var options: DatabaseOptions
@@ -96,7 +96,7 @@ struct ExportCommand: AsyncParsableCommand {
         do { try FileHandle.standardOutput.write(contentsOf: Data(text.utf8)) } catch {
             throw StartFailure(
                 "The rows could not be written to the end.",
-                remedy: "If you need all of them, free some space and export again.")
+                remedy: "If you need all rows, free some space and export again.")
         }
     }
 }

@@ -10,7 +10,7 @@ struct ReconcileMoneyCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "money", abstract: "Compare sales with the App Store's imported reports.",
         discussion: """
-            Each difference has a cause. What may be missing is listed first and summed up. \
+            Each difference has a cause. Money that may be missing is listed first and summed up. \
             docs/apple-reports.md describes the causes. Ends with 1 if money may be missing, or if \
             there is no file of these days at all.
             """)

@@ -21,9 +21,9 @@ struct ReportCommand: AsyncParsableCommand {
     @Option(help: "day, week, month, quarter or year.") var by = ReportPeriod.Length.month
     @Option(help: "product, group, country, offer or price.") var segment: Division?
     @Option(help: "Convert amounts to this currency.") var currency: String?
-    @Option(help: "Count as others do, beside ours: revenuecat or apphud.")
+    @Option(help: "Count as this vendor does: revenuecat or apphud. Adds Perennial's numbers.")
     var profile: ReportProfile?
-    @Option(help: "As it was known at this time, such as 2026-11-21T08:30:00Z.")
+    @Option(help: "Show what was known at this time, such as 2026-11-21T08:30:00Z.")
     var asKnownAt: String?
     @Flag(help: "Leave out refunds that were reversed, as if they had never been given.")
     var restated = false
@@ -62,7 +62,7 @@ struct ReportCommand: AsyncParsableCommand {
         }
     }
 
-    /// Warnings about facts that JSON has members for, but that a CSV table cannot contain.
+    /// Returns warnings about facts for which JSON has members, but a CSV table has no place.
     static func warnings(about result: ReportResult) -> [String] {
         let currencies = result.report.unconverted.joined(separator: ", ")
         let filling = "rows of earlier purchases are still being derived: numbers will grow."

@@ -8,7 +8,8 @@ struct ReportKeyCheck {
     let text: String
     let isOK: Bool
 
-    /// How many days ago the tested day is: Apple already has its report, if anything was sold.
+    /// How many days ago the tested day is. Apple already has that day's report, if anything was
+    /// sold.
     private static let daysAgo: Int64 = 3
 
     /// Returns nil if the app has no key for reports.

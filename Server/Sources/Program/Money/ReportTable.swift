@@ -91,7 +91,7 @@ struct ReportTable {
         }
         if !report.unconverted.isEmpty {
             notes.append(
-                "Not converted, for want of a rate: "
+                "Not converted, because a rate is missing: "
                     + report.unconverted.joined(separator: ", "))
         }
         if let from = report.ratesFrom, let to = report.ratesTo {

@@ -44,7 +44,7 @@ struct ReconcilePurchasesCommand: AsyncParsableCommand {
         }
     }
 
-    /// The app of the customer. If no customer is named, all apps, whose due purchases are checked.
+    /// The app of the customer. If no customer is named, all apps: their due purchases are checked.
     private func chosenApps(
         _ apps: [AppConfiguration]
     ) throws(StartFailure) -> [AppConfiguration] {
@@ -53,8 +53,8 @@ struct ReconcilePurchasesCommand: AsyncParsableCommand {
         return apps.filter { $0.settings.id == chosen }
     }
 
-    /// Throws ``StartFailure`` unless the App Store can be asked about at least one of the apps:
-    /// with a key, or with a shared secret by receipts.
+    /// Throws ``StartFailure`` unless at least one of the apps has a key for the App Store, or a
+    /// shared secret for queries by receipts.
     private static func requireAppStore(_ apps: [AppConfiguration]) throws(StartFailure) {
         let canAsk = apps.contains { app in
             app.appStore != nil || (app.settings.sharedSecret != nil && app.receiptHosts != nil)

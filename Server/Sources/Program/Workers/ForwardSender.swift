@@ -5,14 +5,14 @@ import Storage
 
 /// Forwards notifications to other addresses, unchanged.
 struct ForwardSender: Sendable {
-    /// The time limit from connecting to the end of the response. Shorter than the lease of an
-    /// attempt.
+    /// The maximum time from connecting to the end of the response. It is shorter than the lease of
+    /// an attempt.
     static let timeout = Duration.seconds(10)
-    /// The maximum number of bytes that are read of a response. They are read so that the
-    /// connection can be reused, and then ignored.
+    /// The maximum number of bytes of a response that are read. They are read only so that the
+    /// connection can be reused.
     private static let responseBytesMax = 65_536
 
-    /// This client must not follow redirects, because the body may contain a secret.
+    /// The client must not follow redirects, because the body may contain a secret.
     let client: HTTPClient
 
     /// The forwarding of this process. Its worker id distinguishes it from other processes on one

@@ -41,8 +41,8 @@ final class ForwardWorker: Service {
         }
     }
 
-    /// Runs the workers of all addresses, and starts again whenever the engine is replaced.
-    /// Attempts that this interrupts stay due.
+    /// Runs the workers of all addresses, and starts them again whenever the engine is replaced.
+    /// Attempts that are interrupted stay due.
     func run() async {
         await cancelWhenGracefulShutdown {
             var replacements = self.replacements.makeAsyncIterator()
@@ -61,7 +61,8 @@ final class ForwardWorker: Service {
     /// attempts that another call started.
     func processDue() async { await workers().forEachConcurrently { await $0.processDue() } }
 
-    /// The worker of each address of the engine in force. An address that stays keeps its worker.
+    /// The worker of each address of the engine in force. If an address was also in the earlier
+    /// configuration, it keeps its worker.
     private func workers() -> [Worker] {
         let wanted = engine().forwarding.queues.map { Queue(app: $0.app, target: $0.target.name) }
         return queues.withLock { queues in

@@ -1,6 +1,7 @@
 import Synchronization
 
-/// Runs callers one after the other, in the order in which they came. Each name has its own queue.
+/// Lets callers proceed one after the other, in the order in which they came. Each name has its own
+/// queue.
 final class KeyedLock: Sendable {
     /// For each name in use, the callers that wait behind the first one.
     private let waiting = Mutex<[String: [CheckedContinuation<Void, Never>]]>([:])

@@ -25,8 +25,8 @@ struct LogPlaceWorker: Service {
                 } catch let short as LogTooShort {
                     throw short.failure
                 } catch {
-                    // Logged once, not each second, because the database's own workers also report
-                    // the failure.
+                    // The failure is logged once, not each second, because the database's own
+                    // workers also report it.
                     if !isFailing {
                         logger.warning(
                             "recording the place of the log failed",

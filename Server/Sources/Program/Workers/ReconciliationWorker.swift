@@ -3,18 +3,18 @@ import Logging
 import ServiceLifecycle
 import Storage
 
-/// Checks due purchases at the App Store, answers its consumption requests, and reports claims on
-/// seats.
+/// Checks due purchases at the App Store, responds to Apple's consumption requests, and reports
+/// claims on seats.
 struct ReconciliationWorker: Service {
     /// The number of purchases leased at a time.
     static let batch = 50
 
     private let checks: Worker
-    /// The worker that reports claims. It runs beside the checks, because access does not depend on
-    /// its reports.
+    /// The worker that reports claims on seats. It runs beside the checks, because access does not
+    /// depend on the reports.
     private let seats: Worker
     /// The workers that read the notification history. They run beside the checks, because a long
-    /// history must not delay those.
+    /// history must not delay the checks.
     private let walks: [Worker]
     private let backlog: Worker
 

@@ -43,11 +43,11 @@ final class WebhookWorker: Service {
         }
     }
 
-    /// Starts a run of each webhook that has none, repeatedly. Attempts that a shutdown interrupts
+    /// Repeatedly starts a run for each webhook without one. Attempts that a shutdown interrupts
     /// stay due.
     func run() async {
         await cancelWhenGracefulShutdown {
-            // The group discards results, because it starts a run for each webhook every second,
+            // The group discards results, because a run is started for each webhook every second,
             // for months.
             await withDiscardingTaskGroup { tasks in
                 tasks.addTask { await self.backlog.run() }

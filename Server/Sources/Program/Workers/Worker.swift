@@ -4,7 +4,7 @@ import Ledger
 import Logging
 import ServiceLifecycle
 
-/// A loop that does due work until the program shuts down, which cancels work in progress. Any
+/// A loop that does due work until the program shuts down. A shutdown cancels work in progress. Any
 /// number of servers may run such a loop on one database.
 ///
 /// Each run does all steps in order, each in batches until nothing is due. Then the loop pauses.
@@ -64,14 +64,16 @@ final class Worker: Service {
         }
     }
 
+    /// The pause before the next run.
+    ///
     /// - Parameter failures: the number of runs in a row in which every step failed.
     func pause(after failures: Int) -> Duration {
         let backoff = ExponentialBackoff(first: pause, longest: Self.failurePauseMax)
         return max(pause, backoff.delay(after: failures))
     }
 
-    /// Runs once. Callers wait for each other, so everything that was due at the time of the call
-    /// is done when the function returns. Returns false if every step failed.
+    /// Does one run. Callers wait for each other, so everything that was due at the time of the
+    /// call is done when the function returns. Returns false if every step failed.
     @discardableResult
     func processDue() async -> Bool {
         await line.lock()
@@ -83,7 +85,7 @@ final class Worker: Service {
         return !isFailing
     }
 
-    /// Returns false if the first batch failed.
+    /// Runs a step in batches until nothing is due. Returns false if the first batch failed.
     private func run(_ step: Step) async -> Bool {
         var batches = 0
         do {

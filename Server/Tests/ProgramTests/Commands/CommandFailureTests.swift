@@ -113,11 +113,11 @@ import Testing
                 + "and periods only, as App Store Connect shows it."),
         Row(
             "report revenue --from 2026-13-01 --to 2026-12-01",
-            "error: There is no day 2026-13-01, which --from names.",
+            "error: There is no day 2026-13-01: see --from.",
             "  Write days such as 2026-01-31."),
         Row(
             "report revenue --from 2026-12-01 --to soon",
-            "error: “soon” is not a day, which --to should name.",
+            "error: “soon” is not a day: see --to.",
             "  Write days such as 2026-01-31."),
         Row(
             "report revenue --from 2026-12-01", "error: --from and --to belong together.",

@@ -52,8 +52,8 @@ import Testing
 
     @Test(arguments: [
         ("dashboard: {}", "has no url"),
-        ("dashboard: {url: store.example.com}", "not where a dashboard can be"),
-        ("dashboard: {url: 'https://a.example/path'}", "not where a dashboard can be"),
+        ("dashboard: {url: store.example.com}", "not an address of a dashboard"),
+        ("dashboard: {url: 'https://a.example/path'}", "not an address of a dashboard"),
         ("dashboard: {url: 'http://store.example.com'}", "unencrypted"),
         ("dashboard: {url: 'https://a.example', idle_hours: 0}", "out of range"),
         ("dashboard: {url: 'https://a.example', idel_hours: 1}", "idel_hours"),

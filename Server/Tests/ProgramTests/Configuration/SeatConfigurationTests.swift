@@ -35,6 +35,7 @@ import Testing
         let before = try file("products: {}").apps[0].settings.lines
         let after = try file("seats: {tell_apple: [production, sandbox]}").apps[0].settings.lines
         #expect(
-            Set(after).subtracting(before) == ["Apple is told of seats in production and sandbox"])
+            Set(after).subtracting(before)
+                == ["seats in production and sandbox are reported to Apple"])
     }
 }

@@ -139,7 +139,7 @@ import Testing
         try await PhoneTable.play { phone in
             let restored = try await phone.act("sheet pro.monthly", "yes", "other")
             #expect(restored.text("wire").contains("409,"))
-            #expect(restored.text("wire").contains("It stays anna’s."))
+            #expect(restored.text("wire").contains("The purchase stays anna’s."))
             try await phone.expect(restored, shows: "paid")
         }
     }
