@@ -23,9 +23,10 @@ private struct BareLoop {
     private static let lengthField = "content-length: "
 
     private let answer: [UInt8]
-    /// The first one is the listening socket.
+    /// The sockets. The first one listens.
     private var sockets: [pollfd]
-    /// For each socket, the bytes still missing of the current request. Nil if there is none.
+    /// For each socket, the number of bytes of the current request that are still missing. Nil if
+    /// the socket has no current request.
     private var missing: [Int?] = [nil]
     private var buffer = [UInt8](repeating: 0, count: readBytes + 1)
 
@@ -59,7 +60,8 @@ private struct BareLoop {
         missing.append(nil)
     }
 
-    /// Returns false if the client has closed the connection.
+    /// Reads from a socket, and responds if the request is complete. Returns false if the client
+    /// has closed the connection.
     private mutating func serve(_ index: Int) throws -> Bool {
         let socket = sockets[index].fd
         let count = recv(socket, &buffer, Self.readBytes, 0)

@@ -4,7 +4,7 @@ import StorageSQLite
 
 /// The folder for databases, and their sizes. The large database is kept for the next run.
 struct BenchFolder: Sendable {
-    /// The environment variable with the folder's path. Many gigabytes may be needed.
+    /// The environment variable with the folder's path. The folder may need many gigabytes.
     static let variable = "PERENNIAL_BENCH_DIR"
 
     let url: URL
@@ -21,7 +21,8 @@ struct BenchFolder: Sendable {
         authority = try Self.authority(in: url)
     }
 
-    /// Uses the same file as `perennial simulate --data`, so that both sign with the same keys.
+    /// Makes the authority that signs documents. Uses the same file as `perennial simulate --data`,
+    /// so that both sign with the same keys.
     private static func authority(in folder: URL) throws -> SigningAuthority {
         let file = folder.appending(path: "simulator-authority")
         if let stored = FileManager.default.contents(atPath: file.path) {

@@ -7,11 +7,12 @@ import StoragePostgres
 import StorageSQLite
 import Synchronization
 
-/// Measures very many concurrent writers, whose transactions the store groups into durable commits,
-/// against writing the same rows, known beforehand, through the database's own interface in batches
-/// of the same size.
+/// Measures very many concurrent writers, whose transactions the server groups into durable
+/// commits. Compares them with writing the same rows, known beforehand, through the database's own
+/// interface in batches of the same size.
 struct CommitBench {
-    /// Two groups' worth: while one is written, the next one gathers.
+    /// The number of concurrent writers. It is enough for two groups: while one group is written,
+    /// the next one gathers.
     private static let writers = 512
     private static let app = AppID(rawValue: "birds")
 

@@ -6,7 +6,8 @@ struct CustomerBench {
     private static let connections = 32
     /// The maximum duration of a round, in seconds of wall-clock time.
     private static let roundSeconds = 5.0
-    /// A prime number, so that equal steps reach every customer before repeating any.
+    /// The step from one customer to the next. It is a prime number, so that the steps reach every
+    /// customer before repeating any.
     private static let step = 7_368_787
 
     let bench: BenchFolder
@@ -65,6 +66,8 @@ struct CustomerBench {
         return server.startSeconds
     }
 
+    /// Measures the responses about customers.
+    ///
     /// - Parameter reading: the minimum time for reading one customer's rows, in seconds.
     private func answers(
         _ server: RunningProgram, key: String, reading: Double
@@ -107,7 +110,7 @@ struct CustomerBench {
     /// The number of requests in one round.
     private var requestsMax: Int { bench.count(12_000, quick: 3000) }
 
-    /// The number of requests sent to Perennial. It is lower if each takes long.
+    /// The number of requests sent to Perennial. It is lower if each request takes long.
     private func count(_ load: Load, _ key: String) throws -> Int {
         let start = ContinuousClock.now
         try load.exchange(Self.connections) { Self.request($0, key) }

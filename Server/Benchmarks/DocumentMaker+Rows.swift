@@ -5,7 +5,7 @@ import Ledger
 import Storage
 
 extension DocumentMaker {
-    /// The rows that the store records for a notification: the packed document and its facts.
+    /// The rows that the server records for a notification: the packed document and its facts.
     func notificationRows(
         _ subject: Subject, app: AppID
     ) throws -> (document: StoredDocument, facts: [Fact]) {

@@ -23,7 +23,7 @@ struct DocumentMaker: Sendable {
         var transaction: String { "\(firstNumber + Int64(number * periods + period))" }
         var line: String { "\(firstLine + Int64(number * periods + period))" }
         var from: Int64 { start(of: period) }
-        /// Increases from notification to notification.
+        /// The time of signing. It increases from notification to notification.
         var signedAt: AppStoreDate { AppStoreDate(milliseconds: from + Int64(number)) }
 
         var uuid: String {

@@ -45,7 +45,7 @@ enum Floor {
         return (Effort.ofThisThread - start) / Double(posts)
     }
 
-    /// Measures reading one customer's rows from SQLite with the store's own statements, without
+    /// Measures reading one customer's rows from SQLite with the server's own statements, without
     /// using the rows.
     static func reading(_ path: String, of customers: [String]) async throws -> Double {
         let log = ReadLog()

@@ -5,7 +5,7 @@ import Foundation
 final class Load {
     private static let readBytes = 65_536
     private static let timeoutMilliseconds: Int32 = 30_000
-    /// Attempts per server to send a request again.
+    /// The number of attempts per server to send a request again.
     private static let attemptsMax = 1000
 
     private struct Link {

@@ -54,9 +54,12 @@ struct NotificationBench {
         return [try outcome.get()]
     }
 
-    /// In each round, every subscription gets the notification of its next period.
+    /// The number of subscriptions. In each round, every subscription gets the notification of its
+    /// next period.
     private var subscriptions: Int { bench.count(4000, quick: 1000) }
 
+    /// Measures notifications that are posted to a server.
+    ///
     /// - Parameter rows: the minimum time for writing one notification's rows, in seconds.
     private func measure(
         _ database: String, _ line: Line, rows: Double

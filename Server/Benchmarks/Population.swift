@@ -61,7 +61,7 @@ struct Population {
         let start = ContinuousClock.now
         var next = residents(from: 0)
         for first in stride(from: 0, to: customers, by: Self.chunk) {
-            // The next ones are made while these are written.
+            // The next documents are made while these are written.
             let present = next
             async let following = residents(from: first + Self.chunk)
             try await store.transaction { tx in
@@ -127,7 +127,7 @@ private struct Template: Sendable {
     let period: Int
     private let parts: [UInt8]
     private let headers: [StoredDocument.Header]
-    /// The offsets of the ids in the parts, and which id is there.
+    /// For each id in the document, the offset of its place, and the number of the id.
     private let places: [(offset: Int, number: Int)]
 
     init(_ kind: StoredDocument.Kind, period: Int, _ maker: DocumentMaker) throws {
@@ -148,8 +148,8 @@ private struct Template: Sendable {
         guard places.count > 3 else { throw BenchFailure("a document has too few ids") }
     }
 
-    /// Everything that differs between customers, each of a fixed length, without constant leading
-    /// digits.
+    /// Everything that differs between customers. Each value has a fixed length, and no constant
+    /// leading digits.
     private static func numbers(_ subject: DocumentMaker.Subject) -> [String] {
         [
             String(subject.original.dropFirst()), String(subject.transaction.dropFirst()),

@@ -4,8 +4,8 @@ import Foundation
 import Simulator
 
 /// Measures a year of random customers in the simulator: the ground truth alone, and with every
-/// document signed, against bare signatures of the same bytes. Uses the keys of a seed, as
-/// `--deterministic` does, whose signatures are hasty, and also keys that come from no seed.
+/// document signed, against bare signatures of the same bytes. Uses keys from a seed, as
+/// `--deterministic` does, with which signing is faster, and also keys that come from no seed.
 struct PopulationBench {
     private static let months = 12
     private static let mebibyte = 1_048_576.0
@@ -20,8 +20,8 @@ struct PopulationBench {
 
     func measure() throws -> [Measured] { [try books(), try signed()] }
 
-    /// Returns the seconds of one core for a hundred thousand customers, scaled from the number
-    /// measured.
+    /// Returns the seconds of one core for a hundred thousand customers, scaled from the measured
+    /// number of customers.
     private func books() throws -> Measured {
         let accounts = bench.count(100_000, quick: 5000)
         let run = try PopulationRun(accounts: accounts, months: Self.months, settings)
@@ -46,8 +46,7 @@ struct PopulationBench {
         let accounts = bench.count(1000, quick: 200)
         let run = try PopulationRun(accounts: accounts, months: Self.months, settings)
         let key = P256.Signing.PrivateKey()
-        // The same population makes the same documents each time. They are collected here, but not
-        // below.
+        // The same population makes the same documents each time. They are collected only here.
         var tally = PopulationRun.Tally()
         var documents: [String] = []
         try run.simulate(

@@ -3,7 +3,7 @@ import Ledger
 import Storage
 import StorageSQLite
 
-/// The rows of one notification, as the engine passes them to the store.
+/// The rows of one notification, as the engine passes them to the database.
 struct PostedNotification: Sendable {
     private var document: StoredDocument
     private var facts: [Fact]
@@ -27,7 +27,7 @@ struct PostedNotification: Sendable {
         return scratch
     }
 
-    /// Returns the rows that the store writes for posts, in order. They are captured from an
+    /// Returns the rows that the engine writes for posts, in order. They are captured from an
     /// in-memory database that has all earlier posts.
     static func rows(
         of posts: [PostedNotification], in scratch: SQLiteDriver

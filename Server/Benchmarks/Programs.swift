@@ -29,14 +29,14 @@ struct Programs: Sendable {
               extra_roots: [root.cer]
         """
 
-    /// Those of the documents that are made here, and those of the simulator's full shop.
+    /// The products of the documents that are made here, and those of the simulator's full shop.
     private static let products = [
         DocumentMaker.product, "tiers.gold", "tiers.gold.yearly", "tiers.silver",
         "tiers.silver.other", "tiers.bronze", "weeks.one", "weeks.half", "family.alone",
         "family.large", "family.monthly", "family.yearly", "years.promised", "season", "atlas",
     ].map { "\($0): [pro]" }.joined(separator: ", ")
 
-    /// Starts a simulator, for its clock, which stands still.
+    /// Starts a simulator, whose clock stands still. Servers follow this clock.
     func simulate() throws -> RunningProgram {
         let port = try Sockets.freePort()
         return try run(
@@ -47,7 +47,7 @@ struct Programs: Sendable {
 
     /// Starts a server as in production, with the default log level.
     ///
-    /// - Parameter webhook: who gets its events.
+    /// - Parameter webhook: the program that receives the events; nil for none.
     func serve(
         _ database: String, clock: RunningProgram, port: UInt16? = nil,
         webhook: RunningProgram? = nil
@@ -82,8 +82,8 @@ struct Programs: Sendable {
 
     private static let webhookSecret = "whsec_" + String(repeating: "QUJD", count: 8)
 
-    /// Starts a server with a dashboard, which believes whoever connects from this machine that
-    /// they are ``operatorName``.
+    /// Starts a server with a dashboard, for which every client on this machine is the operator
+    /// ``operatorName``.
     func serveDashboard(
         _ database: String, clock: RunningProgram
     ) throws -> RunningProgram {
@@ -108,7 +108,7 @@ struct Programs: Sendable {
             port: port, ready: "/ready")
     }
 
-    /// The name of the dashboard's operator, and the field of a request that says it.
+    /// The name of the dashboard's operator, and the header field that names the operator.
     static let operatorName = "bench"
     static let operatorField = "x-forwarded-user"
 
@@ -189,7 +189,7 @@ final class RunningProgram {
     private let leash = Pipe()
     let id: Int32
     let port: UInt16
-    /// The time from its start to its first response.
+    /// The time from the program's start to its first response.
     fileprivate(set) var startSeconds = 0.0
 
     fileprivate init(_ program: URL, _ arguments: [String], port: UInt16) throws {

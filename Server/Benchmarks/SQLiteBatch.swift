@@ -6,7 +6,7 @@ import Storage
 final class SQLiteBatch {
     private let database: OpaquePointer
     private var statements: [String: OpaquePointer] = [:]
-    /// SQLite copies the bytes before the call returns.
+    /// Tells SQLite to copy the bytes before the call returns.
     private static let transient = unsafeBitCast(-1, to: sqlite3_destructor_type.self)
 
     init(path: String) throws {

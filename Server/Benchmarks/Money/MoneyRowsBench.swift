@@ -5,11 +5,12 @@ import Storage
 import StoragePostgres
 import StorageSQLite
 
-/// Measures the processor time that the rows about money add to recording a notification, adding
-/// them up included. The same notifications are recorded with and without these rows, alternately.
+/// Measures the processor time that the rows about money add to recording a notification, including
+/// the time to add them up. The same notifications are recorded with and without these rows,
+/// alternately.
 struct MoneyRowsBench {
     private static let app = SyntheticSales.app
-    /// As many as connections of a busy server.
+    /// The number of concurrent writers: as many as a busy server has connections.
     private static let writers = 32
     private static let subscriptions = 4000
 

@@ -2,10 +2,11 @@ import Storage
 
 /// The sums by day and month of a database that no server has filled.
 enum MoneySums {
-    /// More than a server adds at once: nothing else writes here.
+    /// The number of purchases that are added up at once. It is more than a server's, because
+    /// nothing else writes here.
     private static let purchasesAtOnce = 20_000
 
-    /// Says that all rows of money are derived, as they are, and adds them up.
+    /// Marks all rows of money as derived, and adds them up.
     static func addUp(in store: Database) async throws {
         try await store.transaction { try $0.money.beginFill(of: SyntheticSales.app) }
         _ = try await store.driver.write {

@@ -73,7 +73,8 @@ struct ReportsBench {
         }
     }
 
-    /// The medians for each division, of the slowest report; and what is slower by its nature.
+    /// Returns the median time of the slowest report for each division, and the times of reports
+    /// that are always slower.
     private func times(_ store: Database) async throws -> String {
         var lines: [String] = []
         for division in [nil] + Division.allCases.map(Optional.some) {

@@ -1,16 +1,16 @@
 import Ledger
 import Storage
 
-/// Movements of monthly subscriptions over 36 months, written by the database itself. They are of
-/// the kinds, products, countries and prices that reports tell apart, and are random enough.
+/// Movements of monthly subscriptions over 36 months, written by the database itself. They have the
+/// kinds, products, countries and prices that reports distinguish, and are random enough.
 struct SyntheticSales {
     static let app: AppID = "birds"
     /// 2023-01-01, counted from 1970-01-01.
     static let firstDay: Int64 = 19_358
     static let days: Int64 = 1096
-    /// How many transactions a subscription has on average, within these days.
+    /// The average number of transactions of a subscription within these days.
     private static let transactionsEach = 8.4
-    /// The subscriptions that one statement writes.
+    /// The number of subscriptions that one statement writes.
     private static let batch = 20_000
     private static let dayMilliseconds: Int64 = 86_400_000
 
@@ -18,7 +18,8 @@ struct SyntheticSales {
 
     init(transactions: Int) { chains = max(1, Int(Double(transactions) / Self.transactionsEach)) }
 
-    /// Without the index by kind, which is faster to make at the end.
+    /// Writes the movements. First drops the index by kind, because it is faster to make at the
+    /// end.
     func write(to driver: any DatabaseDriver) async throws {
         try await run("DROP INDEX money_movements_by_kind", in: driver)
         for first in stride(from: 0, to: chains, by: Self.batch) {
@@ -41,7 +42,8 @@ struct SyntheticSales {
         }
     }
 
-    /// `p` counts subscriptions. Some countries have many, most have few.
+    /// The SQL of the chains, in which `p` is the number of a subscription. Some countries have
+    /// many subscriptions, most have few.
     private static func chains(_ numbers: Range<Int>) -> String {
         """
         WITH RECURSIVE numbers (p) AS (SELECT CAST(\(numbers.lowerBound) AS BIGINT) UNION ALL
@@ -106,7 +108,7 @@ struct SyntheticSales {
         "promised",
     ]
 
-    /// A renewal that comes replaces the end that was expected.
+    /// The statement that inserts one kind of movement. A renewal replaces the expected end.
     private static func insert(_ movement: Synthetic, _ numbers: Range<Int>) -> String {
         let now = firstDay + days
         let replaced =

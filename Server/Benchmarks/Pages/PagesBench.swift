@@ -9,7 +9,7 @@ struct PagesBench {
     private static let rounds = 3
     /// The customer whose page is measured.
     private static let sample = 471_100
-    /// What is behind a number of a chart.
+    /// The page with the purchases behind a number of a chart.
     private static let purchases =
         "/charts/revenue/purchases?column=gross&by=month&currency=USD"
 

@@ -4,7 +4,8 @@ import Foundation
 /// Reads an app's log by cursor, at one server after the other, while others write.
 final class LogReader: @unchecked Sendable {
     private static let pageEvents = 500
-    /// Servers that are killed leave the reader without an answer for a while.
+    /// The maximum number of failed attempts. Servers that are killed leave the reader without an
+    /// answer for a while.
     private static let attemptsMax = 10_000
     private static let pauseSeconds = 0.01
 

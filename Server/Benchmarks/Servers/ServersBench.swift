@@ -1,7 +1,7 @@
 import Foundation
 import PostgresCluster
 
-/// Measures notifications that are posted to several servers on one PostgreSQL at once.
+/// Measures notifications that are posted at once to several servers on one PostgreSQL.
 struct ServersBench {
     static let counts = [1, 2, 3]
 
@@ -21,12 +21,12 @@ struct ServersBench {
         var rate = 0.0
         var rowsPerSecond = 0.0
         var rolledBack = 0.0
-        /// Customers that were read meanwhile, in a second.
+        /// The number of customers that were read per second at the same time.
         var reads = 0.0
         var waits: [String: Int] = [:]
     }
 
-    /// Returns what was measured in each round, by the number of servers. Fails if a server refuses
+    /// Returns the measurements of each round, by the number of servers. Fails if a server refuses
     /// a notification.
     func measure(rounds: Int, counts: [Int] = counts) async throws -> [Int: [Measurement]] {
         var found: [Int: [Measurement]] = [:]
@@ -43,8 +43,8 @@ struct ServersBench {
         return found
     }
 
-    /// Measures one and two servers while they take in a population, post its events to a webhook,
-    /// and answer about customers.
+    /// Measures one and two servers while they receive the notifications of a population, post its
+    /// events to a webhook, and answer about customers.
     static func measureLine(in folder: BenchFolder) async throws -> [Measured] {
         let accounts = folder.count(3000, quick: 500)
         let load = try ServersLoad.population(accounts, signedBy: folder.authority)
@@ -129,8 +129,8 @@ struct ServersBench {
 
     // MARK: - Reading during kills
 
-    /// Posts notifications to three servers, or to one on SQLite, of which one after the other is
-    /// killed and started again. Meanwhile one consumer reads the log by cursor.
+    /// Posts notifications to three servers, or to one on SQLite. The servers are killed and
+    /// started again, one after the other. Meanwhile one consumer reads the log by cursor.
     func readDuringKills(onSQLite: Bool) async throws -> String {
         if onSQLite {
             return try readDuringKills(try bench.freshDatabase("kills.sqlite"), servers: 1)
@@ -192,7 +192,7 @@ struct ServersBench {
     }
 }
 
-/// Looks every few milliseconds which statements wait for a lock.
+/// Checks every few milliseconds which statements wait for a lock.
 final class LockSampler: @unchecked Sendable {
     private static let pauseSeconds = 0.05
     private static let query = """
@@ -239,7 +239,7 @@ final class CustomerReader: @unchecked Sendable {
     private var failure: (any Error)?
     private let ended = DispatchSemaphore(value: 0)
 
-    /// - Parameter customers: none to read nobody.
+    /// - Parameter customers: the customers to read. If empty, nothing is read.
     init(_ customers: [String], key: String, ports: [UInt16]) {
         Thread.detachNewThread { [self] in
             do { try read(customers, key, ports) } catch { failure = error }
@@ -260,7 +260,7 @@ final class CustomerReader: @unchecked Sendable {
         }
     }
 
-    /// Returns how many were read. Throws if a server refused one.
+    /// Stops, and returns how many customers were read. Throws if a server refused a request.
     func stop() throws -> Int {
         lock.withLock { isStopped = true }
         ended.wait()

@@ -1,18 +1,18 @@
 import AppStoreFormats
 import Simulator
 
-/// What is sent to several servers while they are measured.
+/// The requests that are sent to several servers while they are measured.
 struct ServersLoad: Sendable {
-    /// Posted before, so that the tables are not empty.
+    /// The notifications that are posted before the measurement, so that the tables are not empty.
     var before: [[UInt8]] = []
     var measured: [[UInt8]]
     var connections: Int
-    /// The ids of customers who are read meanwhile; empty if nobody reads.
+    /// The ids of customers who are read during the measurement; empty if nobody is read.
     var customers: [String] = []
     /// Whether every event is posted to a webhook.
     var hasWebhook = false
 
-    /// The renewals of purchases, strewn over the tables.
+    /// The renewals of purchases that are spread over the tables.
     static func renewals(_ count: Int, _ maker: DocumentMaker) throws -> Self {
         let purchases = try (0..<count).map {
             HTTPRequestBytes.notification(try maker.notification(.init(number: $0, period: 0)))
@@ -25,10 +25,11 @@ struct ServersLoad: Sendable {
         return Self(before: purchases, measured: renewals, connections: 48)
     }
 
-    /// A prime, so that each purchase comes once if their number is not a multiple of it.
+    /// The step between purchases. It is a prime, so that each purchase comes once if their number
+    /// is not a multiple of it.
     private static let stride = 7919
 
-    /// The year of a population: everything that the App Store sends about random customers, from
+    /// The load of a year of random customers: everything that the App Store sends about them, from
     /// their first purchase on, to servers whose database is new. Customers are read meanwhile, and
     /// a webhook gets every event.
     static func population(

@@ -83,7 +83,7 @@ package struct Proof: Sendable {
         }
     }
 
-    /// Plays all seeds, smallest first. Stops early after too many violations.
+    /// Plays all seeds, smallest first. Stops early after ``violationsMax`` violations.
     ///
     /// - Parameters:
     /// - stopsAtFirst: whether to stop after the first violation.
@@ -159,8 +159,8 @@ extension Proof {
     /// The maximum number of trials played to shrink a failure.
     private static let attemptsMax = 150
 
-    /// The smallest plan with the same violation: fewer faults, customers, days and acts, as long
-    /// as it still fails.
+    /// Returns the report of the smallest plan found that breaks the same promise. Smaller plans
+    /// have fewer faults, customers, days and acts.
     package func shrunk(_ report: TrialReport) async throws -> TrialReport {
         var smallest = report
         var attempts = 0

@@ -49,8 +49,8 @@ extension FaultFamily {
 }
 
 extension FaultFamily {
-    /// The maximum odds of a failing response. An outage models an App Store that never responds;
-    /// here it must respond now and then, or a trial would only retry.
+    /// The maximum odds of a failing response. Only in an outage does the App Store never respond.
+    /// Here it must respond now and then, because otherwise a trial would only retry.
     fileprivate var maximumOdds: Double { self == .expiredPageTokens ? 0.6 : 0.3 }
 }
 
@@ -70,7 +70,7 @@ extension DeviceFault {
 
 extension Plan {
     private static let hour: Int64 = 3_600_000
-    /// Apple's delivery attempts end after this many hours.
+    /// The number of hours after which Apple makes its last delivery attempt.
     private static let lastAttemptHours: Int64 = 157
 
     /// When faults begin.
@@ -99,7 +99,7 @@ extension Plan {
         return settings
     }
 
-    /// Sells the shop's products in seats. Uses separate random numbers, so that the rest of a
+    /// Sells the shop's products in seats. Uses separate random numbers, so that the rest of the
     /// world is the same as without seats.
     private func sellSeats(in settings: inout SimulatorSettings) {
         var lots = random("seats")
@@ -108,9 +108,8 @@ extension Plan {
         settings.quirks.formUnion(seatHabits)
     }
 
-    /// The unusual behaviours of the App Store about seats. Behaviours about claims, and those that
-    /// nothing reports about members, are played only in Stories, because a trial could not expect
-    /// true answers.
+    /// The unusual behaviours of the App Store about seats. Only Stories play those about claims,
+    /// and those about members that no document reports: a trial could not expect true answers.
     var seatHabits: Set<Quirk> {
         guard sellsSeats, has(.habits) else { return [] }
         var lots = random("seat habits")

@@ -1,5 +1,5 @@
-/// A kind of fault that can occur in a trial. Each is absent from many trials, so that no fault
-/// hides what another reveals.
+/// A kind of fault that can occur in a trial. Each kind is absent from many trials, so that no
+/// fault hides what another reveals.
 package enum FaultFamily: String, Hashable, Sendable, Comparable, CaseIterable {
     // Notifications.
     case lostNotifications = "lost-notifications"
@@ -33,7 +33,8 @@ package enum FaultFamily: String, Hashable, Sendable, Comparable, CaseIterable {
     case skew
     case secondServer = "second-server"
     case races
-    // These were added later. They stand last, so that other random values of a seed do not change.
+    // These faults were added later. They stand last, so that other random values of a seed do not
+    // change.
     case bothEnvironments = "both-environments"
     case erasures
     case swallowedNotifications = "swallowed-notifications"
@@ -43,7 +44,7 @@ package enum FaultFamily: String, Hashable, Sendable, Comparable, CaseIterable {
     case unlistedProducts = "unlisted-products"
     case groups
 
-    /// Families added later that ``Plan/arm(_:)`` has no odds for.
+    /// The families without odds in ``Plan/arm(_:)``, because they were added later.
     static let withoutOdds: Set<Self> = [
         .swallowedNotifications, .intents, .anonymousDevices, .thieves,
         .unlistedProducts, .groups,

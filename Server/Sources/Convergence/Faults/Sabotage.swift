@@ -31,7 +31,7 @@ package enum SabotageKind: String, Hashable, Sendable, CaseIterable {
 final class Sabotage: Sendable {
     let kind: SabotageKind
     private let authority: SigningAuthority
-    /// By transaction id: the fields of a refund that was seen once.
+    /// The fields of each refund that was seen, by transaction id.
     private let refunds = Mutex<[String: [JSON.Member]]>([:])
 
     init(_ kind: SabotageKind, _ authority: SigningAuthority) {
@@ -39,7 +39,7 @@ final class Sabotage: Sendable {
         self.authority = authority
     }
 
-    /// A notification's body as a server with the bug would read it.
+    /// Returns a notification's body as a server with the bug would read it.
     func altered(_ body: [UInt8], at now: Int64) -> [UInt8] {
         guard let json = try? JSON(parsing: body) else { return body }
         return altered(json, at: now).bytes
@@ -66,7 +66,7 @@ final class Sabotage: Sendable {
         kind == .ignoredCancellations && key.hasPrefix("cancellation_date")
     }
 
-    /// An app receipt, in Base64, as a server with the bug would read it.
+    /// Returns an app receipt, in Base64, as a server with the bug would read it.
     func altered(receipt text: String) -> String {
         guard kind == .ignoredCancellations, let receipts = try? authority.receipts,
             let file = ReceiptText.bytes(of: text), var receipt = try? receipts.receipt(in: file)
@@ -80,7 +80,8 @@ final class Sabotage: Sendable {
         return again.map { ReceiptText.text(of: $0) } ?? text
     }
 
-    /// A signed document as a server with the bug would read it; other text is returned unchanged.
+    /// Returns a signed document as a server with the bug would read it. Returns other text
+    /// unchanged.
     func altered(document text: String, at now: Int64) -> String {
         // A document that the App Store did not sign must not become valid because it is signed
         // again.

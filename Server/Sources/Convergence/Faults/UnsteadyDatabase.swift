@@ -7,7 +7,7 @@ struct UnsteadyDatabase: DatabaseDriver {
     let database: any DatabaseDriver
     let power: ServerProcess
     let commits: CommitCounter
-    /// Milliseconds since 1970.
+    /// The trial's clock, in milliseconds since 1970.
     let clock: @Sendable () -> Int64
 
     var dialect: Dialect { database.dialect }
@@ -65,7 +65,7 @@ private struct TimedConnection: Connection {
     }
 }
 
-/// Counts commits. While the count is the same, values that were read need not be read again.
+/// Counts commits. Values that were read stay valid while the count is the same.
 final class CommitCounter: Sendable {
     private let number = Atomic(0)
 
@@ -73,8 +73,8 @@ final class CommitCounter: Sendable {
     func add() { number.add(1, ordering: .relaxed) }
 }
 
-/// Whether a server's process is running. Its work is a sequence of steps, and it may crash at
-/// each.
+/// Whether a server's process is running. Its work is a sequence of steps, and the process may
+/// crash at each step.
 final class ServerProcess: Sendable {
     /// The steps before or after which a server can crash.
     enum Step: String, Sendable, CaseIterable {
@@ -103,7 +103,7 @@ final class ServerProcess: Sendable {
     var isOn: Bool { state.withLock(\.isOn) }
     var crashedAt: Step? { state.withLock(\.crashedAt) }
 
-    /// From now on the process no longer crashes at random.
+    /// Ends the random crashes of the process.
     func stopCrashing() { state.withLock { $0.odds = 0 } }
 
     func turnOff() { state.withLock { $0.isOn = false } }

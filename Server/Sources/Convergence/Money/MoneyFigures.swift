@@ -8,12 +8,12 @@ import Simulator
 struct MoneyFigures: Hashable, Sendable {
     struct Key: Hashable, Sendable {
         var day: Int64
-        /// Nil for numbers of subscriptions.
+        /// The currency of an amount. Nil for numbers of subscriptions.
         var currency: String?
         var name: String
     }
 
-    /// Zeros are left out.
+    /// The numbers. Those that are zero are left out.
     private var numbers: [Key: Int64] = [:]
     /// Sentences about days whose movements do not add up to the state at the end, or that do not
     /// begin with the state at the end of the day before.
@@ -30,7 +30,7 @@ struct MoneyFigures: Hashable, Sendable {
         "gross", "refunded", "credited", "tax", "commission", "proceeds",
     ]
 
-    /// What reports say at a moment.
+    /// Reads the numbers from the reports at a moment.
     ///
     /// - Parameters:
     ///   - isAsKnown: whether to report what was known at that moment.
@@ -78,7 +78,7 @@ struct MoneyFigures: Hashable, Sendable {
         }
     }
 
-    /// What the simulator's books say.
+    /// Reads the numbers from the simulator's books.
     ///
     /// - Parameter isRestated: whether to leave out refunds that were reversed.
     init(

@@ -79,7 +79,7 @@ struct MoneyStall: Sendable {
         }
     }
 
-    /// Payments for several seats.
+    /// The number of payments for several seats.
     var groupChargesCount: Int {
         get async {
             await store.groundTruths(of: names.all).flatMap { $0.flatMap(\.charges) }
@@ -90,8 +90,8 @@ struct MoneyStall: Sendable {
     /// Ends the delays of notifications.
     func calm() async { await store.setFaults { $0.notifications.odds = [:] } }
 
-    /// Every app posts all transactions, as StoreKit signs them now. This is necessary because no
-    /// notification reports the amount that an upgrade gives back.
+    /// Lets every app post all transactions, as StoreKit signs them now. This is necessary because
+    /// no notification reports the amount that an upgrade gives back.
     func postAll() async throws {
         for name in names.all {
             let texts = (try? await store.transactions(on: name + "-1")) ?? []
@@ -107,7 +107,7 @@ struct MoneyStall: Sendable {
 
 /// The developer's agreement, as the simulator and the server know it.
 struct MoneyAgreement: Sendable {
-    /// In thousandths of a percent.
+    /// The tax of each country, in thousandths of a percent.
     private static let taxes: [String: Int64] = [
         "AUT": 20_000, "BRA": 17_000, "CHE": 8100, "DEU": 19_000, "FRA": 20_000, "GBR": 20_000,
         "HUN": 27_000, "IND": 18_000, "JPN": 10_000, "NOR": 25_000, "SWE": 25_000, "TUR": 20_000,
@@ -122,7 +122,8 @@ struct MoneyAgreement: Sendable {
     let rules: MoneyRules
     let reports: ReportRules
 
-    /// The developer is a member of the Small Business Program in the third quarter of the time.
+    /// Makes the agreement. The developer is a member of the Small Business Program in the third
+    /// quarter of the time.
     init(months: Int) {
         let month: Int64 = 30 * 86_400_000
         let from = Plan.start.milliseconds + Int64(months) * month / 2
@@ -150,7 +151,7 @@ private final class MoneyNames: Sendable {
     func add(_ more: [String]) { names.withLock { $0 += more } }
 }
 
-/// The time in the world of the app that acts at present.
+/// The clock of the world whose app acts at present.
 final class MoneyClock: Sendable {
     private let clock = Mutex<VirtualClock?>(nil)
 

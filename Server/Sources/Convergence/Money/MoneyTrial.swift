@@ -5,8 +5,8 @@ import Reports
 import Simulator
 import StorageSQLite
 
-/// Many customers of several apps, over years, whose money is compared with the simulator's own
-/// books and with the report files that it makes of them.
+/// Many customers of several apps, over years. Their money is compared with the simulator's own
+/// books, and with the report files that the simulator makes of the books.
 package struct MoneyTrial: Sendable {
     package static let accountsMax = 200_000
     package static let monthsMax = 36
@@ -14,10 +14,11 @@ package struct MoneyTrial: Sendable {
     package struct Report: Sendable {
         package internal(set) var accounts = 0
         package internal(set) var notifications = 0
-        /// How many numbers were compared with the books. A number is of a day and currency, or of
-        /// a day.
+        /// How many numbers were compared with the books. Each is a number of one day, or of one
+        /// day and currency.
         package internal(set) var compared = 0
-        /// How many of those differ between what happened and what is known now.
+        /// How many of the compared numbers differ between the report as it happened and the
+        /// restated report.
         package internal(set) var restated = 0
         /// How many purchases were paid in more than one currency.
         package internal(set) var mixed = 0
@@ -27,7 +28,7 @@ package struct MoneyTrial: Sendable {
         package internal(set) var reconciled = 0
         package internal(set) var explained = 0
         package internal(set) var files = 0
-        /// How many moments had reports that were made again at the end.
+        /// The number of moments whose reports were made again at the end.
         package internal(set) var moments = 0
         /// The differences, as sentences. Empty if there are none.
         package internal(set) var differences: [String] = []
@@ -42,7 +43,8 @@ package struct MoneyTrial: Sendable {
         static let differencesMax = 100
     }
 
-    /// The number of moments at which reports are made. At the end they are made again as of then.
+    /// The number of moments at which reports are made. At the end, the reports of these moments
+    /// are made again.
     private static let moments = 10
     /// The time after the last act in which late documents can arrive.
     private static let calmHours: Int64 = 72
@@ -216,7 +218,7 @@ package struct MoneyTrial: Sendable {
 }
 
 extension SeatRefundRow {
-    /// The row that results from a figure. Nil if its country is not known.
+    /// Makes the row that a figure results in. Nil if its country is not known.
     fileprivate init?(_ key: SalesFigure.Key) {
         guard let country = key.country else { return nil }
         self.init(productID: key.product.rawValue, country: country, day: key.day)

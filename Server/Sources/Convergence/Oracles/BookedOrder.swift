@@ -9,7 +9,7 @@ struct BookedOrder: Hashable, CustomStringConvertible {
     var refunded: Int64
 
     /// Whether the order is for several seats. Then only the remaining amount is compared: once the
-    /// rest is refunded too, the earlier refunds of single seats are not known to the thousandth.
+    /// rest is refunded, too, the earlier refunds of single seats are not known to the thousandth.
     private var isOfSeats = false
 
     var description: String { "\(order): \(amount) \(currency), \(refunded) given back" }
@@ -26,14 +26,15 @@ struct BookedOrder: Hashable, CustomStringConvertible {
         isOfSeats = charge.seats.map { $0 > 1 } ?? false
     }
 
-    /// Added seats may have the same line item as their period, but they begin later.
+    /// The key of an order. It includes the beginning, because added seats may have the same line
+    /// item as their period, but begin later.
     private static func order(_ line: String, _ from: Int64) -> String { "\(line) \(from)" }
 
     static func order(of payment: Payment) -> String {
         payment.line.map { order($0, payment.from.milliseconds) } ?? payment.transaction.rawValue
     }
 
-    /// Returns nil if somebody else has paid, or if no price was reported. Of a one-time purchase
+    /// Returns nil if somebody else has paid, or if no price was reported. Of a one-time purchase,
     /// perhaps only a restored transaction is known.
     init?(_ payment: Payment, of purchase: PurchaseID) {
         guard payment.ownership == .purchased, let price = payment.price else { return nil }
@@ -54,8 +55,8 @@ struct BookedOrder: Hashable, CustomStringConvertible {
         return copy
     }
 
-    /// A copy without the refund. An upgrade's refund is reported by the old transaction, which
-    /// some of Apple's documents do not contain. Then the refund is unknown.
+    /// Returns a copy without the refund. The refund of an upgrade is reported by the old
+    /// transaction, which some of Apple's documents do not contain. Then the refund is unknown.
     func withoutRefund() -> Self {
         var copy = self
         copy.refunded = 0
@@ -64,7 +65,8 @@ struct BookedOrder: Hashable, CustomStringConvertible {
 }
 
 extension BookedOrder {
-    /// Removes the orders that two sets have in common but for the rounding of ``roundings(in:)``.
+    /// Removes the orders that both sets contain, if their amounts differ by no more than
+    /// ``roundings(in:)``.
     static func removeRounded(
         _ theirs: inout Set<Self>, _ ours: inout Set<Self>, by roundings: [String: Int64]
     ) {
@@ -91,12 +93,12 @@ extension BookedOrder {
         }
         return Dictionary(
             rounded.map { charge in
-                // Each seat may have been refunded by a share of its own.
+                // Each seat may have been refunded by a different share.
                 let seats = charge.refundedSeats ?? 1
                 return (Self(charge).order, charge.amount / wholeShare * seats + seats)
             }, uniquingKeysWith: max)
     }
 
-    /// 100 %, in the unit of a document's share.
+    /// The whole, 100 %, in the unit of a document's share.
     private static let wholeShare: Int64 = 100_000
 }

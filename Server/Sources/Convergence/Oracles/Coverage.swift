@@ -1,8 +1,9 @@
 import Simulator
 
-/// What a proof must have reached at least once; otherwise it says nothing about that.
+/// The cases that a proof must have reached at least once. A proof says nothing about a case that
+/// it has not reached.
 package enum Coverage {
-    /// From this many seeds on, everything must be reached.
+    /// The number of seeds from which on a proof must reach every case.
     package static let fullCoverageSeeds = 500
 
     /// Every row of the lifecycle table, every fault, and every point at which a server can crash.
@@ -54,9 +55,9 @@ package enum Coverage {
 // MARK: - Proofs with overrides
 
 extension Coverage {
-    /// What a proof with overrides must still reach. Everything that depends on an overridden value
-    /// is excluded: for example, customers without acts, or with few days, do not reach every
-    /// lifecycle row.
+    /// The cases that a proof with overrides must still reach. Cases that depend on an overridden
+    /// value are excluded: for example, customers without acts, or with few days, do not reach
+    /// every lifecycle row.
     package static func required(of narrowing: Proof.PlanOverrides) -> [String] {
         guard narrowing != Proof.PlanOverrides() else { return expected }
         let spoken = narrowing.clientEra.map { [$0] } ?? ClientEra.allCases

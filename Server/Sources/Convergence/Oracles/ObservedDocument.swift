@@ -2,8 +2,8 @@ import AppStoreFormats
 import Ledger
 import Simulator
 
-/// What a document says, read without verification and without the server's code. Oracles are based
-/// on this.
+/// What a document says, read without verification and without the server's code. The oracles use
+/// these values.
 struct ObservedDocument: Sendable, CustomStringConvertible {
     /// The notification's UUID; nil for other documents.
     var uuid: String?
@@ -87,7 +87,7 @@ struct ObservedDocument: Sendable, CustomStringConvertible {
             }
     }
 
-    /// The label, and what the document is about.
+    /// The label, and the transaction that the document contains, if any.
     var description: String {
         guard let transaction else { return label }
         let from =
@@ -99,12 +99,12 @@ struct ObservedDocument: Sendable, CustomStringConvertible {
             + (transaction.revocationDate == nil ? "" : ", revoked")
     }
 
-    /// The original transaction id of the purchase that it is about.
+    /// The original transaction id of the purchase that the document is about.
     var original: String? {
         transaction?.originalTransactionId ?? renewal?.originalTransactionId
     }
 
-    /// The last moment until which it says that something is paid, granted, or due.
+    /// The last moment until which the document says that something is paid, granted, or due.
     var horizon: Int64? {
         let moments = [
             transaction?.expiresDate, renewal?.gracePeriodExpiresDate, renewal?.renewalDate,
@@ -125,7 +125,8 @@ struct Evidence: Sendable {
     /// When each period was first signed. A period can be bought long before it begins.
     private var firstSigned: [Period: Int64] = [:]
     private var renewals: [String: RenewalPayload] = [:]
-    /// Renewal infos that may have arrived after the accepted one: any of them may be the latest.
+    /// For each purchase, the renewal infos that may have arrived after the accepted one: any of
+    /// them may be the latest.
     private var possibleRenewals: [String: [RenewalPayload]] = [:]
     private var possiblePeriods: [Period: [TransactionPayload]] = [:]
     /// Periods that older documents may have ended. It cannot be determined which of those
@@ -185,7 +186,7 @@ struct Evidence: Sendable {
         }
     }
 
-    /// Whether a document that was signed later was sent before this one.
+    /// Whether another document, which was signed later than this one, was sent before it.
     func isOlder(_ letter: ObservedDocument) -> Bool {
         guard let signed = letter.signedAt, let last = letter.original.flatMap({ lastSigned[$0] })
         else { return false }
@@ -309,7 +310,7 @@ struct Evidence: Sendable {
     /// When the server may last have received something about a purchase.
     func lastHeard(of original: String) -> Int64? { lastHeardAt[original] }
 
-    /// Until when the server may believe that a purchase lasts. Returns nil if it cannot know of
-    /// it.
+    /// Until when the server may believe that a purchase lasts. Nil if the server cannot know the
+    /// purchase.
     func horizon(of original: String) -> Int64? { horizons[original] }
 }

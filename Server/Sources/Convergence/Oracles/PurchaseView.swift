@@ -3,7 +3,7 @@ import Engine
 import Ledger
 import Simulator
 
-/// One purchase as one side sees it, in terms that the simulator and the server share.
+/// One purchase as the simulator or the server sees it, in terms that they share.
 package struct PurchaseView: Hashable, Sendable, CustomStringConvertible {
     package var original: String
     package var product: String
@@ -40,8 +40,8 @@ package struct PurchaseView: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// The view of the server's answer about a customer. Returns nil if nothing is known of the
-    /// purchase.
+    /// The view of the server's answer about a customer. Returns nil if the answer says nothing
+    /// about the purchase.
     package init?(_ purchase: PurchaseState, at now: Instant) {
         let timeline = purchase.timeline
         guard let period = timeline.period(at: now) ?? timeline.periods.last else { return nil }

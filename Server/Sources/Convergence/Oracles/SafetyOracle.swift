@@ -5,10 +5,10 @@ import Simulator
 /// Which answers are allowed at a moment, given what had reached the server until then.
 struct SafetyOracle: Sendable {
     let evidence: Evidence
-    /// In milliseconds since 1970.
+    /// The moment of the answers, in milliseconds since 1970.
     let now: Int64
 
-    /// How long an answer may stay open after the end of a period if nothing later was reported.
+    /// How long an answer may stay open after the end of a period, if nothing later was reported.
     static let hold = AccessRules.unconfirmedHoldDefault.wholeMilliseconds
     private static let skew = Timeline.clockSkewMax.wholeMilliseconds
 

@@ -7,7 +7,7 @@ import Simulator
 
 extension Trial {
     private static let besideOdds = 0.4
-    /// The odds that a check before the end compares the devices: that reads two customers per
+    /// The odds that a check before the end compares the devices, which reads two customers per
     /// account.
     private static let comparisonOdds = 0.1
 

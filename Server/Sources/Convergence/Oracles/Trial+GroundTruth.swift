@@ -170,7 +170,8 @@ extension Trial {
             || isPending(booked) || usedUp.contains(booked.originalTransactionID)
     }
 
-    /// Whether the purchase was made at this moment, so that its app has had no time to post it.
+    /// Whether the purchase was made at the present moment, so that its app has had no time to post
+    /// it.
     private func isNew(_ booked: TruePurchase) -> Bool {
         !linked.contains(booked.originalTransactionID)
             && booked.charges.allSatisfy { $0.at.milliseconds >= now }
@@ -185,7 +186,8 @@ extension Trial {
         return (end.milliseconds...end.milliseconds + Self.minute).contains(now)
     }
 
-    /// A period that is paid and begins within the tolerated clock skew counts as open already.
+    /// Whether a period is paid and begins within the tolerated clock skew. Such a period already
+    /// counts as open.
     private func isAboutToBegin(_ booked: TruePurchase) -> Bool {
         guard !booked.isOpen, let next = booked.nextBegins else { return false }
         return next.milliseconds <= now + Timeline.clockSkewMax.wholeMilliseconds
@@ -223,7 +225,7 @@ extension Trial {
         try expectBoundedWork()
     }
 
-    /// The log must have no gaps. Each event must begin with the state in which the previous event
+    /// Expects a log without gaps. Each event must begin with the state in which the previous event
     /// of its purchase ended. The last event must end with the current state. The sum of all money
     /// must equal the timelines' money.
     private func expectLog() async throws {
@@ -239,10 +241,12 @@ extension Trial {
 
     /// The maximum number of requests a day per purchase, if every request fails.
     private static let requestsPerDayMax = 60
-    /// Requests that may come together in a few days are averaged over at least this many.
+    /// The minimum number of days over which requests are averaged: many requests may come together
+    /// in a few days.
     private static let daysMin = 10
 
-    /// Called not only at the end, because endless requests could keep a trial from ending.
+    /// Expects that servers send no endless requests. This is not only checked at the end, because
+    /// endless requests could keep a trial from ending.
     func expectBoundedWork() throws {
         let days = max(Self.daysMin, Int((now - Plan.start.milliseconds) / Self.day) + 1)
         let most = max(1, checkedPurchases.count) * days * Self.requestsPerDayMax
@@ -251,7 +255,8 @@ extension Trial {
         }
     }
 
-    /// All money of the ground truth is in the timelines, each order once, and nothing else is.
+    /// Expects that the timelines contain all money of the ground truth, each order once, and
+    /// nothing else.
     private func expectMoney() async throws {
         guard plan.clientEra == .modern else { return try await expectOrders() }
         for name in accounts {
@@ -287,8 +292,8 @@ extension Trial {
         }
     }
 
-    /// The facts of each purchase, in any order and repeated any number of times, must make the
-    /// same timeline.
+    /// Expects that the facts of each purchase make the same timeline in any order, and if they are
+    /// repeated.
     private func expectAnyOrder() async throws {
         var lots = plan.random("order")
         for name in accounts {

@@ -9,8 +9,8 @@ import StorageSQLite
 extension Trial {
     private static let documentsMax = 20_000
 
-    /// Derives all rows again from the documents: mostly to compare with the current rows,
-    /// otherwise in another order.
+    /// Derives all rows again from the documents. Usually compares them with the current rows;
+    /// sometimes records the documents again in another order.
     func expectReplay() async throws {
         var lots = plan.random("documents")
         if lots.happens(0.3) { return try await expectAnyOrderOfDocuments(&lots) }
@@ -19,8 +19,8 @@ extension Trial {
         report.tally.add("documents compared with their rows")
     }
 
-    /// All recorded documents, recorded by another server on an empty database, in another order
-    /// and some of them twice, must make the same purchases and the same answers.
+    /// Expects that the documents make the same purchases and the same answers if another server
+    /// records them on an empty database, in another order and some of them twice.
     private func expectAnyOrderOfDocuments(_ lots: inout TrialRandom) async throws {
         let kept = try await Database(database).read { tx in
             try tx.documents.apps().flatMap { app in

@@ -6,7 +6,7 @@ import Simulator
 
 extension Trial {
     /// The customer id of the owner of an account. If the devices of the account have an account
-    /// token, it is that token, as for an app that uses its customers' ids as tokens.
+    /// token, the id is this token, as in an app that uses its customers' ids as tokens.
     func customer(of name: String) async -> CustomerID {
         if let known = customers[name] { return known }
         guard let token = await simulator.accountToken(on: name + "-1") else {

@@ -25,8 +25,8 @@ package actor PopulationTrial {
             }
         }
 
-        /// The minutes after which all answers must be correct. They count from the end of the
-        /// disruption, or from each change if the other channel works.
+        /// The number of minutes after which all answers must be correct. It counts from the end of
+        /// the disruption or, if the other channel works, from each change.
         var intervalMinutes: Int64 { self == .neither ? 60 : Trial.intervalMinutes }
     }
 
@@ -39,11 +39,11 @@ package actor PopulationTrial {
         /// text.
         package internal(set) var explanation: [String] = []
         package internal(set) var purchases = 0
-        /// Answers that were compared with the ground truth.
+        /// The number of answers that were compared with the ground truth.
         package internal(set) var answers = 0
-        /// Of these, how many did not match the ground truth yet.
+        /// The number of compared answers that did not match the ground truth yet.
         package internal(set) var late = 0
-        /// How many were held open because nothing had been reported.
+        /// The number of compared answers that were held open because nothing had been reported.
         package internal(set) var held = 0
         package internal(set) var refusedNotifications = 0
         package internal(set) var questions = 0
@@ -180,8 +180,8 @@ package actor PopulationTrial {
         }
     }
 
-    /// The apps of customers who have bought something new post it once. All later documents must
-    /// come from the App Store.
+    /// Lets the apps of customers who have bought something new post it, once. All later documents
+    /// must come from the App Store.
     private func postNewPurchases() async throws {
         let (sent, next) = await simulator.notifications(from: seen)
         seen = next
@@ -308,8 +308,8 @@ package actor PopulationTrial {
     }
 }
 
-/// Connects the simulator and the server's client to the population trial. They are created before
-/// it.
+/// Connects the population trial with the simulator and the server's client, which are created
+/// before it.
 private final class PopulationConnection: Sendable {
     private let crowd = Mutex<PopulationTrial?>(nil)
 

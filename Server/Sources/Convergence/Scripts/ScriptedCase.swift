@@ -6,9 +6,9 @@ import Simulator
 struct ScriptedCase: Sendable {
     enum Step: Sendable {
         case buy(PurchaseOrder)
-        /// Applied to the most recently bought subscription.
+        /// An act on the most recently bought subscription.
         case act(SubscriptionAct)
-        /// Applied to the most recently bought product of any kind.
+        /// An act on the most recently bought product of any kind.
         case transactionAct(TransactionAct)
         case extendAll(String)
         case sendTest
@@ -74,7 +74,7 @@ extension ScriptedCase {
         Stage(hours: hours, step: .transactionAct(act))
     }
 
-    /// Makes no change, but extends the trial by this many days.
+    /// A step that changes nothing, but extends the trial by this many days.
     private static func wait(_ days: Int) -> Stage { act(.resume, days * day) }
 
     private static let weekly = "weeks.one"

@@ -28,8 +28,8 @@ extension Trial {
         }
     }
 
-    /// Takes one step. It is not a failure if the App Store rejects it: a random change may have
-    /// come first.
+    /// Takes one step. The App Store may reject the step, because a random change may have come
+    /// first. That is not a failure.
     func perform(step number: Int) async throws {
         guard let step = calling?.stages[number].step else { return }
         do {

@@ -49,7 +49,8 @@ extension Trial {
 
     // MARK: - What they do
 
-    /// A customer buys. The App Store may reject it if they have the product already.
+    /// Lets a customer buy. The App Store may reject the purchase if the customer already has the
+    /// product.
     func buy(_ product: String, account: Int) async {
         let order = PurchaseOrder(product, offerID: PurchaseOrder.noOffer)
         do {
@@ -58,7 +59,7 @@ extension Trial {
         } catch { report.tally.add("purchase rejected by the App Store") }
     }
 
-    /// A customer is erased. If the server crashes meanwhile, the erasure is repeated.
+    /// Erases a customer. If the server crashes meanwhile, the erasure is repeated.
     func erase(account: Int) async throws {
         guard let server = anyServer() else { return }
         let id = await customer(of: accounts[account])
@@ -98,7 +99,7 @@ extension Trial {
         books.filter { !usedUp.contains($0.originalTransactionID) }
     }
 
-    /// Whether purchases may be rejected permanently. They may if they contain a consumable of an
+    /// Whether purchases may be rejected permanently: they may if they contain a consumable of an
     /// erased customer, or a purchase that was taken with a copy. Everything else in the request
     /// was recorded.
     func isExcused(_ failure: EngineFailure, of name: String) async -> Bool {

@@ -13,7 +13,7 @@ extension Trial {
     /// The products that are sold in seats here.
     private static let products = ["tiers.silver", "tiers.gold", "weeks.one", "family.monthly"]
     private static let actsMost = 16
-    /// The odds that one more act follows at the same moment.
+    /// The odds that another act follows at the same moment.
     private static let atOnceOdds = 0.15
 
     // MARK: - The plan
@@ -36,8 +36,8 @@ extension Trial {
 
     // MARK: - What they do
 
-    /// Makes a random change to the group. It is not a failure if the App Store rejects it: all
-    /// seats may be taken, or the period over.
+    /// Makes a random change to the group. The App Store may reject the change, because all seats
+    /// are taken or the period is over. That is not a failure.
     func actInGroup() async {
         let number = groupRandom.number(in: 0...17)
         let count = Int64(groupRandom.number(in: 1...4))
@@ -127,8 +127,8 @@ extension Trial {
 }
 
 extension Timeline {
-    /// How many periods run at a moment. Added seats belong to the period before them, even if no
-    /// other seats of it are left.
+    /// How many periods run at a moment. Added seats belong to the period before them, even if that
+    /// period has no other seats left.
     fileprivate func runningPeriods(at moment: Instant) -> Int {
         var running: Set<Instant> = []
         var begin: Instant?

@@ -42,7 +42,8 @@ extension Plan {
     /// during the trial.
     private static let legacyOneIn = 10
 
-    /// Uses separate random values, so that the other values of a seed do not change.
+    /// The era of a seed. It uses separate random values, so that the other values of the seed do
+    /// not change.
     static func clientEra(of seed: UInt64) -> ClientEra {
         var lots = TrialRandom(seed: seed, part: "speech")
         return switch lots.number(in: 1...legacyOneIn) {
@@ -52,7 +53,7 @@ extension Plan {
         }
     }
 
-    /// In the middle of the period with faults.
+    /// When the app is updated: in the middle of the period with faults.
     var updatesAt: Int64 {
         var lots = random("update")
         let length = Double(stormEnd.milliseconds - Self.start.milliseconds)
@@ -69,7 +70,8 @@ extension Plan {
         settings.v1Era = lots.choice(.year2021, .year2021, .year2020, .year2018)
         settings.receiptDigest = lots.choice(.sha256, .sha1)
         settings.actsOnWholeSeconds = true
-        // With this quirk a purchase would have two original ids, and nothing would connect them.
+        // With this quirk a purchase would have two original ids, and nothing would show that they
+        // belong together.
         settings.quirks.remove(.sandboxReceiptsShiftOriginalID)
     }
 

@@ -53,7 +53,7 @@ struct Schedule: Sendable {
         return entries.removeFirst().deed
     }
 
-    /// Removes actions that are no longer wanted.
+    /// Removes the actions for which a closure returns true.
     mutating func remove(_ isOver: (Action) -> Bool) { entries.removeAll { isOver($0.deed) } }
 }
 

@@ -39,8 +39,8 @@ extension Trial {
         scheduleGroup(start, length)
     }
 
-    /// A real server checks all the time whether it should read the history. Here it does so now
-    /// and then.
+    /// Schedules when servers check whether they should read the history. A real server checks this
+    /// all the time; here it happens now and then.
     private func scheduleWalks(_ start: Int64, _ length: Int64) {
         guard plan.has(.swallowedNotifications) else { return }
         var at = start
@@ -69,8 +69,8 @@ extension Trial {
 
     // MARK: - Apps
 
-    /// Finds the new transactions of each account. Its app will post them, and answers are checked
-    /// just before and at each end.
+    /// Finds the new transactions of each account. Schedules that the account's app posts them, and
+    /// that answers are checked at each end of a period and just before.
     func watchAccounts() async throws {
         if let breach = report.violation { throw breach }
         for (number, books) in await simulator.groundTruths(of: accounts).enumerated() {
@@ -149,14 +149,14 @@ extension Trial {
         }
     }
 
-    /// Lets the app post every transaction that has ever existed.
+    /// Lets the app post all transactions of the account.
     func postAll(of name: String) async throws {
         guard !(await groundTruth(of: name)).isEmpty else { return }
         guard appUpdate.isModern else { return try await postReceipt(of: name) }
         try await post(simulator.transactions(on: name + "-1"), [], of: name)
     }
 
-    /// Lets the app see a transaction and post the last one.
+    /// Lets the app post the last transaction only.
     func postLatest(of name: String) async throws {
         guard isModern() else { return try await postReceipt(of: name) }
         try await post(simulator.transactions(on: name + "-1", last: 1), [], of: name)
@@ -215,8 +215,8 @@ extension Trial {
 
     // MARK: - Acts
 
-    /// Makes a change to a random purchase. It is not a failure if the App Store rejects it: near
-    /// the ends of periods many changes come too late.
+    /// Makes a change to a random purchase. The App Store may reject the change, because many
+    /// changes come too late near the end of a period. That is not a failure.
     func act() async {
         guard let name = actRandom.pick(accounts) else { return }
         let purchase = actRandom.pick(await groundTruth(of: name))
@@ -272,7 +272,7 @@ extension TruePurchase {
 }
 
 extension Ledger.Environment {
-    /// The environment of an account, which has only one.
+    /// The environment of an account, which has purchases in one environment only.
     init(_ books: [TruePurchase]) {
         self = books.first?.environment == .sandbox ? .sandbox : .production
     }

@@ -118,7 +118,7 @@ extension Trial {
         return await slowResponseCount()
     }
 
-    /// Throws if the response came late, because in real time the client would have timed out.
+    /// Throws if the response came so late that, in real time, the client would have timed out.
     func requireOnTime(since late: Int?) async throws {
         guard let late, await slowResponseCount() > late else { return }
         report.tally.add("response came too late")
@@ -129,8 +129,8 @@ extension Trial {
         await simulator.setFaults { $0.api.struck[.slow] ?? 0 }
     }
 
-    /// Counts a request. The first one about a purchase reads its whole history and is not counted
-    /// as a check.
+    /// Counts a request. The first request about a purchase reads its whole history, and does not
+    /// count as a check.
     private func count(_ request: AppStoreRequest) {
         guard let id = request.purchase else { return }
         // The status request is counted as the check; a history request is part of the same check.

@@ -27,8 +27,8 @@ extension Trial {
         await simulator.setNotificationURLs(signed: Plan.address, v1: nil)
     }
 
-    /// The notifications of a list that were signed since the update. The App Store made no version
-    /// 2 notifications before.
+    /// Returns only the notifications of a list that were signed after the update. The App Store
+    /// made no version 2 notifications before.
     func sinceUpdate(_ body: [UInt8]) -> [UInt8] {
         guard let json = try? JSON(parsing: body), let members = json.members,
             json["notificationHistory"] != nil
@@ -155,10 +155,10 @@ extension Trial {
 
     // MARK: - Ground truth
 
-    /// In a world that only uses receipts, answers cannot be correct at every moment: version 1
-    /// notifications do not report everything, and lost ones cannot be requested. But an answer
-    /// must be correct once the purchase was checked. So differences are recorded, and excused
-    /// until then.
+    /// Records differences, and excuses them until the purchase was checked. In a world that only
+    /// uses receipts, answers cannot be correct at every moment: version 1 notifications do not
+    /// report everything, and lost ones cannot be requested. But an answer must be correct once the
+    /// purchase was checked.
     func excuseUnchecked(_ books: [TruePurchase], _ state: CustomerState) async throws {
         guard plan.clientEra == .legacy else { return }
         let present = Instant(milliseconds: now)
@@ -180,9 +180,9 @@ extension Trial {
         }
     }
 
-    /// Older documents do not contain commitments, whose payments the App Store tries to collect
-    /// for longer. Access is closed in both the answer and the ground truth, but they report
-    /// different states.
+    /// Whether the state of a purchase cannot be told from older documents: they do not contain
+    /// commitments, whose payments the App Store tries to collect for longer. Access is closed in
+    /// both the answer and the ground truth, but they report different states.
     func isNotExpressible(_ booked: TruePurchase) -> Bool {
         plan.clientEra != .modern && booked.commitment != nil && booked.isInRetry
     }

@@ -40,7 +40,7 @@ extension Trial {
     private static let devicesAtOnceMax = 5
     private static let triesAgainMax = 4
     private static let signInOdds = 0.4
-    /// The clocks of servers differ by at most this much.
+    /// The maximum difference between the clocks of servers.
     private static let tolerance = Duration.seconds(600)
     private static let hour: Int64 = 3_600_000
 
@@ -156,10 +156,11 @@ extension Trial {
         try await postBesideAgain(copy.account)
     }
 
-    /// Posts from the second device of the account what the store signs now of the purchases that
-    /// the device has posted before. The device must then have them, however many copies were
-    /// posted. It posts no other purchase: it would own that purchase, and a person who signs in on
-    /// the first device would not get it back, because the app names no intent.
+    /// Lets the second device of the account post again the purchases that it has posted before,
+    /// with documents that the store signs now. The device must then have these purchases, however
+    /// many copies were posted. It posts no other purchase: it would own that purchase, and a
+    /// person who signs in on the first device would not get it back, because the app names no
+    /// intent.
     private func postBesideAgain(_ name: String) async throws {
         guard let posted = besidePosted[name], !posted.isEmpty else { return }
         let signed = try await simulator.restore(on: name + "-1").signedTransactions
@@ -245,7 +246,7 @@ extension Trial {
 
     // MARK: - What buyers do
 
-    /// Lets the buyer ask for what was taken, with documents that are signed now.
+    /// Lets the buyer ask for the purchases that were taken, with documents that are signed now.
     func winBack(account: Int) async throws {
         let name = accounts[account]
         guard let missing = taken[name], !missing.isEmpty else { return }

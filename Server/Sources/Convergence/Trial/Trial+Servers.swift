@@ -13,9 +13,9 @@ struct Server: Sendable {
     var process: ServerProcess
     var engine: Engine
     let skew: ClockSkew
-    /// The server was stopped on purpose, and will be started again.
+    /// Whether the server was stopped on purpose. It will be started again.
     var isStopped = false
-    /// The server's crash was noticed, and its restart is scheduled.
+    /// Whether the server's crash was noticed, and its restart is scheduled.
     var isRestartScheduled = false
 }
 
@@ -30,7 +30,7 @@ final class ClockSkew: Sendable {
 extension Trial {
     /// The maximum error of a server's clock, in milliseconds.
     private static let skewMax = 300_000
-    /// After this many crashes in one trial, servers no longer crash.
+    /// The number of crashes in one trial after which servers no longer crash.
     private static let crashesMax = 25
     /// The maximum number of checks that a server runs in a row.
     private static let checksMax = 20

@@ -12,8 +12,8 @@ import Synchronization
 ///
 /// First comes a storm: customers act, and the plan's faults occur. Then the faults end, and after
 /// the promised time every answer must equal the ground truth. Then the trial continues for a while
-/// without faults, and every answer must be correct at every moment. No answer may ever do what an
-/// oracle forbids.
+/// without faults, and every answer must be correct at every moment. No answer may ever break a
+/// promise that an oracle checks.
 package actor Trial {
     let plan: Plan
     let fixture: TrialFixture
@@ -41,12 +41,12 @@ package actor Trial {
     /// Transactions that the app of an account knows.
     var seen: Set<String> = []
     var isStormy = true
-    /// Once this is true, every answer must be correct at every moment.
+    /// Whether every answer must now be correct at every moment.
     var hasConverged = false
     var isRacing = false
     /// Purchases that were checked at least once.
     var checkedPurchases: Set<String> = []
-    /// With an incomplete history: purchases that the sweep has not reached.
+    /// With an incomplete history: the purchases that the sweep has not reached.
     var uncheckedPurchases: Set<String> = []
     /// The number of requests at one moment.
     var requestBurst: (at: Int64, questions: Int) = (0, 0)
@@ -73,7 +73,7 @@ package actor Trial {
     /// The odds that a notification is lost after a 200 response.
     let swallowOdds: Double
     /// In a legacy world: the ground truth at the time when an answer was first seen to differ from
-    /// it.
+    /// the ground truth.
     var differences: [String: (truth: PurchaseView, at: Int64)] = [:]
     /// Purchases whose answer may differ, because they were not checked since the difference arose.
     var excused: Set<String> = []
@@ -84,7 +84,7 @@ package actor Trial {
     /// Whether a document arrived after one that was signed later. A server that used the last one
     /// to arrive would answer incorrectly now.
     var isLookDue = false
-    /// When the next check is due, and the number of commits at which that was read.
+    /// When the next check is due, and the number of commits when that was read from the database.
     var knownDue: (commits: Int, due: Int64?)?
     /// Counts the commits of all servers.
     let commits = CommitCounter()
@@ -273,7 +273,7 @@ extension CustomerService {
     }
 }
 
-/// Connects objects that are created before the trial to the trial.
+/// Connects the trial with objects that are created before it.
 final class Switchboard: Sendable {
     private let trial = Mutex<Trial?>(nil)
 

@@ -22,8 +22,8 @@ package struct TrialFixture: Sendable {
     /// Signs for every simulated world. Its signatures are derived from the seed and the document,
     /// so that a trial produces the same bytes each time.
     let authority: SigningAuthority
-    /// Shared between trials, because building the certificate chain for each trial would only take
-    /// time.
+    /// The verifier of all trials. They share it, because building the certificate chain for each
+    /// trial would only take time.
     let verifier: Verifier
     let credentials: AppStoreCredentials
     let apps: [AppSettings]

@@ -72,7 +72,7 @@ package struct TrialReport: Sendable {
     package var explanation: [String] = []
     package var tally = Tally()
     package var statistics = Statistics()
-    /// A digest of all events in order: the same whenever the trial is played.
+    /// A digest of all events in order. It is the same each time the trial is played.
     package var digest: UInt64 { events.digest }
     private(set) var events = FNV1a()
 
