@@ -74,6 +74,6 @@ extension [Double] {
 }
 
 extension Double {
-    /// Seconds, formatted as microseconds.
+    /// This number of seconds as text, in microseconds.
     var microseconds: String { String(format: "%.0f µs", self * 1e6) }
 }

@@ -20,7 +20,7 @@ struct PostedNotification: Sendable {
         }
     }
 
-    /// An in-memory database, for finding out what is written.
+    /// Makes an in-memory database, to find out which rows are written.
     static func scratch() async throws -> SQLiteDriver {
         let scratch = try SQLiteDriver.inMemory()
         try await Database(scratch).migrate(at: DocumentMaker.now.milliseconds)

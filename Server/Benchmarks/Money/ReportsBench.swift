@@ -136,6 +136,6 @@ struct ReportsBench {
 }
 
 extension Double {
-    /// Seconds, formatted as milliseconds.
+    /// This number of seconds as text, in milliseconds.
     fileprivate var milliseconds: String { String(format: "%.0f ms", self * 1000) }
 }

@@ -18,7 +18,7 @@ package struct AppIdentity: Hashable, Sendable {
 }
 
 extension AppIdentity {
-    /// Apple's two environments. Anybody can sign documents of the others.
+    /// Apple's two environments. In any other environment, anybody can sign documents.
     static let trustedEnvironments: Set<StoreEnvironment> = [.production, .sandbox]
 
     func requireBundle(_ found: String?) throws(Refusal) {

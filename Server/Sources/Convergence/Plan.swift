@@ -36,13 +36,14 @@ package struct Plan: Hashable, Sendable {
             families.insert(family)
         }
         if families.contains(.races) { families.insert(.secondServer) }
-        // About every second seed has a scripted customer, each row as often as the others.
+        // About every second seed has a scripted customer. No row is scripted more often than
+        // another.
         let place = Int(seed % UInt64(2 * ScriptedCase.rows.count))
         guard place < ScriptedCase.rows.count else { return }
         addScript(to: ScriptedCase.rows[place])
     }
 
-    /// Adds a scripted customer for a row, and whatever the script needs.
+    /// Adds a scripted customer for a row, and changes the plan as the script requires.
     private mutating func addScript(to row: LifecycleRow) {
         scriptedRow = row
         accounts -= 1

@@ -9,16 +9,18 @@ import Storage
 extension Trial {
     private static let minute: Int64 = 60_000
     private static let day: Int64 = 86_400_000
-    /// All answers must be correct within this time after the faults have ended: missed
-    /// notifications are requested hourly, and the App Store may have required an hour's pause.
+    /// The number of minutes after the end of the faults within which all answers must become
+    /// correct: missed notifications are requested hourly, and the App Store may have required an
+    /// hour's pause.
     static let intervalMinutes: Int64 = 130
     /// The limit if notifications were lost after a 200 response: a day, since the whole history is
     /// read twice a day.
     private static let walkIntervalMinutes: Int64 = 1_440
     /// The time between two checks whether a server should read the history.
     private static let walkCheckMinutes = 180
-    /// With an incomplete history, the trial waits at most this long for the sweep. Purchases that
-    /// are not due before that are excluded: a yearly subscription is checked once a year.
+    /// With an incomplete history, the maximum number of days for which the trial waits for the
+    /// sweep. Purchases that are due later are excluded: a yearly subscription is checked once a
+    /// year.
     private static let sweepDaysMax = 40
 
     // MARK: - Convergence

@@ -38,8 +38,8 @@ final class AppUpdate: Sendable {
 }
 
 extension Plan {
-    /// One of this many worlds uses only the older APIs. The same share changes to the modern ones
-    /// during the trial.
+    /// Of this many worlds, one uses only the older APIs, and one changes to the modern APIs during
+    /// the trial.
     private static let legacyOneIn = 10
 
     /// The era of a seed. It uses separate random values, so that the other values of the seed do

@@ -46,7 +46,7 @@ extension Trial {
         return (mixed, place)
     }
 
-    /// The same document with another signature.
+    /// Returns the document with another signature.
     private static func forged(_ document: String) -> String {
         guard let dot = document.lastIndex(of: ".") else { return "" }
         let signature = document[document.index(after: dot)...]

@@ -122,7 +122,7 @@ extension Trial {
 
     // MARK: - Requests
 
-    /// How a server queries the App Store without an API key.
+    /// The client with which a server queries the App Store without an API key.
     func verification(
         _ number: Int, _ power: ServerProcess, _ now: @escaping @Sendable () -> Int64
     ) -> VerifyReceiptClient {

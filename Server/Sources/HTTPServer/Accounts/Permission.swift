@@ -11,7 +11,7 @@ enum Permission: Hashable, Sendable {
     case viewer, support, admin
     /// Admins of every app: only they manage operators.
     case manager
-    /// Every operator, for the operator's own session.
+    /// Every operator. For pages and acts about the operator's own session.
     case session
 
     /// Whether an act is about the app, so that its audit entry belongs to the app.

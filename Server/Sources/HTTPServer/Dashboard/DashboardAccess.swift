@@ -118,7 +118,7 @@ struct Visit: Sendable {
     }
 
     var viewer: Viewer
-    /// Nil for the developer, and behind a proxy that signs people in.
+    /// The session of the author. Nil for the developer, and behind a proxy that signs people in.
     var session: Session?
     /// The apps that the author may see.
     var apps: [AppID] = []

@@ -34,9 +34,9 @@ extension DashboardRoutes {
 
     /// What causes a page to change.
     enum Source: Sendable {
-        /// Only events of the app, and the time.
+        /// The page changes only by events of the app, and by the passing of time.
         case log
-        /// Any change, even without an event. The page is checked once a second.
+        /// The page can change without an event, so it is checked once a second.
         case everything
     }
 
@@ -160,7 +160,7 @@ private struct LiveStream: Sendable {
     }
 }
 
-/// What the browser currently shows.
+/// What the browser shows at present.
 private struct Shown {
     /// The position of the log when the page was rendered.
     private var place: String?

@@ -131,7 +131,7 @@ struct ReportPicture: Sendable {
             }, showsNet: opening != nil)
     }
 
-    /// One column, divided into its largest parts and the rest.
+    /// A chart of one column, divided into its largest parts and the rest.
     func parts(_ column: Int) -> BarChart {
         let definition = view.definition.columns[column]
         let parts = largestParts(column)
@@ -338,8 +338,8 @@ extension String {
 }
 
 extension ReportValue {
-    /// One whole unit of ``ChartUnit``: in thousandths of a currency's unit, in counts, or in
-    /// thousandths.
+    /// The value as a whole number in the unit of ``ChartUnit``: money in thousandths of the
+    /// currency's unit, counts as they are, and percentages in thousandths.
     var whole: Int64 {
         switch self {
         case .money(let milliunits): milliunits

@@ -53,7 +53,8 @@ struct EventPages: PageGroup {
         ).html(in: page.frame)
     }
 
-    /// From the beginning of the first day to the end of the last one, in milliseconds.
+    /// Parses two days as a range of milliseconds: from the beginning of the first day to the end
+    /// of the last one.
     private static func span(from: String?, to: String?) throws -> Range<Int64> {
         func day(_ text: String) throws -> Int64 {
             guard let day = CivilDate(text) else { throw ProblemError(.timeNotReadable) }

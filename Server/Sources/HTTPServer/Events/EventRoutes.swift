@@ -87,7 +87,7 @@ struct EventRoutes: RouteGroup {
 /// The events that a request asks for.
 struct EventQuery: Sendable {
     var app: AppID
-    /// If set, only the events of this customer.
+    /// The customer whose events are requested; nil for the events of all customers.
     var customer: CustomerID?
     /// The maximum number of events on a page.
     var limit: Int

@@ -195,8 +195,8 @@ extension ProblemCatalogue.Entry {
         "The log has no such event.",
         remedy: "Send the event_id of an event: GET /v1/events lists them.")
 
-    /// The response if the database was restored from a backup, and the reader knows events that it
-    /// no longer has.
+    /// The response if the database was restored from a backup, and the reader knows events that
+    /// the database no longer has.
     ///
     /// - Parameter place: the last position at which the present log equals the log to which the
     ///   cursor belongs.

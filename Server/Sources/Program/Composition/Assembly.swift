@@ -12,7 +12,7 @@ package struct Assembly: Sendable {
     package var database: any DatabaseDriver
     package var apps: [AppSettings]
 
-    /// What the database is opened for.
+    /// Why the database is opened.
     package enum Purpose {
         /// Creates the database if it does not exist, and migrates it.
         case serving

@@ -53,8 +53,8 @@ struct ServerAddresses {
         }
     }
 
-    /// Checks that each address can be listened on, so that a start that must fail does so before
-    /// the database is changed. Another program can still take the address afterwards: then the
+    /// Checks that the server can listen at each address. If it cannot, the start fails before the
+    /// database is changed. Another program can still take the address afterwards: then the
     /// listener's service fails.
     ///
     /// - Throws: ``StartFailure`` if an address cannot be listened on.

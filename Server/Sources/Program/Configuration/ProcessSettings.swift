@@ -20,7 +20,7 @@ package struct ProcessSettings: Hashable, Sendable {
     package var dashboardAddress: ListenAddress?
 
     package static let databaseDefault = ".perennial/perennial.sqlite"
-    /// By default, the server is reachable from this machine only.
+    /// The default host, at which only programs on this machine can reach the server.
     package static let hostDefault = "127.0.0.1"
     package static let portDefault = 8080
     package static let configDefault = "perennial.yaml"

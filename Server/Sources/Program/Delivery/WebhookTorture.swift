@@ -13,7 +13,8 @@ struct WebhookTorture: Sendable {
     static let slowPause = Duration.milliseconds(500)
     /// The number of bytes of a large body: the largest that Standard Webhooks recommends.
     static let largeBytes = 20_000
-    /// In seconds: an age beyond the tolerance of five minutes, and an age within it.
+    /// The ages of two deliveries, in seconds: one beyond the tolerance of five minutes, and one
+    /// within it.
     private static let tooOldSeconds: Int64 = 3_600
     private static let oldSeconds: Int64 = 240
 

@@ -17,7 +17,7 @@ actor PhoneBackend {
     ]
     /// How many people are tried at most when the user starts over.
     static let peopleMax = 1000
-    /// Another customer, with his own phone, and a member of the family.
+    /// The name of another customer, who has a phone and is a member of the family.
     static let other = "ben"
 
     /// The pages that are open in browsers.

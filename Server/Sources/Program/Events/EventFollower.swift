@@ -15,7 +15,7 @@ struct EventFollower: Sendable {
 
     let engine: Engine
     let app: AppID
-    /// If set, only the events of this customer are read.
+    /// The customer whose events are read; nil for the events of all customers.
     var customer: CustomerID?
 
     /// Passes on each event, in order, until the task is cancelled. Returns the cursor after the

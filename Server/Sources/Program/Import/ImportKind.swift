@@ -54,7 +54,7 @@ private enum Column: Hashable {
 /// One parsed row of an import.
 struct ImportRow: Hashable, Sendable {
     var customer: CustomerID?
-    /// Another id of the same customer.
+    /// Another id of the row's customer; nil if the row has only one id.
     var alias: CustomerID?
     var evidence: Evidence
 

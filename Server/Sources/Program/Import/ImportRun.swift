@@ -41,7 +41,7 @@ struct ImportRun {
     var isAnew = false
     /// Whether to accept a file without a customer column. Its purchases get no owner.
     var isWithoutCustomers = false
-    /// Called after each batch.
+    /// A closure that is called after each batch.
     var progress: @Sendable (_ position: ImportPosition, _ bytesTotal: Int64) -> Void = { _, _ in }
     var sleep: @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) }
 
