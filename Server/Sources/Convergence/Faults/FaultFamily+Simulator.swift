@@ -49,8 +49,8 @@ extension FaultFamily {
 }
 
 extension FaultFamily {
-    /// The maximum odds of a failing response. Only in an outage does the App Store never respond.
-    /// Here it must respond now and then, because otherwise a trial would only retry.
+    /// The maximum odds of a failing response. The App Store must respond now and then, because
+    /// otherwise a trial would only retry. In an outage it never responds.
     fileprivate var maximumOdds: Double { self == .expiredPageTokens ? 0.6 : 0.3 }
 }
 

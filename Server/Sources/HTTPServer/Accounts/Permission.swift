@@ -11,7 +11,7 @@ enum Permission: Hashable, Sendable {
     case viewer, support, admin
     /// Admins of every app: only they manage operators.
     case manager
-    /// Every operator. For pages and acts about the operator's own session.
+    /// Every operator. For acts on the operator's own session or password.
     case session
 
     /// Whether an act is about the app, so that its audit entry belongs to the app.

@@ -35,8 +35,8 @@ struct WebhookRoutes: RouteGroup {
                 OpenAPIOperation(
                     .patch, "/v1/webhooks/{webhook_id}", "changeWebhook", "Change a webhook",
                     description: """
-                        A member that is left out does not change. In perennial.yaml's webhooks, \
-                        only paused can be changed.
+                        A member that is left out does not change. For a webhook in \
+                        perennial.yaml, only paused can be changed.
                         """, input: WebhookChangeRequest.self,
                     output: .json(PerennialContract.Webhook.self)), change),
             server.secret(
