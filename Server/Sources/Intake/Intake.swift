@@ -223,7 +223,7 @@ extension Intake {
             price: money(told.commitmentPrice, transaction.currency))
     }
 
-    /// Apple: `int32`.
+    /// The maximum quantity of a transaction: Apple's type is `int32`.
     static let quantityMax = Int64(Int32.max)
 
     /// Returns one if the App Store gives no quantity or an invalid one. A member also has one

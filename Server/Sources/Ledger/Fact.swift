@@ -44,7 +44,7 @@ package struct Payment: Hashable, Sendable {
     package var product: ProductID
     package var kind: ProductKind
     package var from: Instant
-    /// Nil if the payment's time has no end.
+    /// The end of the paid time. Nil if it has no end.
     package var until: Instant?
     package var terms: Terms
     package var offer: Offer?
@@ -62,11 +62,13 @@ package struct Payment: Hashable, Sendable {
     /// Whether a later payment of the same chain, for a higher product, has replaced this one.
     package var isUpgraded: Bool
     package var revocation: Revocation?
-    /// The account that the app named at the purchase (Apple: `appAccountToken`), in lower case.
+    /// The account that the app named when the customer bought (Apple: `appAccountToken`), in lower
+    /// case.
     package var accountToken: String?
     package var group: String?
     package var storefront: String?
-    /// When a restore made this transaction. Only for one-time purchases.
+    /// When a restore made this transaction. Nil if no restore made it. Only for one-time
+    /// purchases.
     package var restoredAt: Instant?
 
     package init(
@@ -106,24 +108,24 @@ package enum ProductKind: String, Hashable, Sendable, CaseIterable {
     case nonRenewing
     case nonConsumable
     case consumable
-    /// A kind of the App Store's that we do not know yet. It is recorded, and gives access during
-    /// its period if it has an end.
+    /// A kind of product that Perennial does not know yet. A purchase of it is recorded, and gives
+    /// access during its period if it has an end.
     case unknown
 }
 
 /// The terms on which a period was obtained.
 package enum Terms: String, Hashable, Sendable, CaseIterable {
     case full
-    /// An offer of any kind makes it free.
+    /// An offer of any kind makes the period free.
     case trial
-    /// A reduced price.
+    /// An offer reduces the price of the period.
     case offer
 }
 
 package enum Ownership: String, Hashable, Sendable, CaseIterable {
     case purchased
     case familyShared
-    /// A seat that somebody else pays for.
+    /// The customer has a seat that somebody else pays for.
     case assigned
 }
 
@@ -154,7 +156,8 @@ package struct Renewal: Hashable, Sendable {
     package var renewsTo: ProductID?
     /// Whether the App Store could not collect the payment and keeps trying.
     package var isRetrying: Bool
-    /// Until when access continues although nothing was paid.
+    /// The end of the grace period: until then access continues although nothing was paid. Nil if
+    /// the renewal info names none.
     package var graceUntil: Instant?
     package var ending: Ending?
     package var renewsAt: Instant?

@@ -92,7 +92,7 @@ package struct PurchaseID: Hashable, Comparable, Sendable, CustomStringConvertib
 /// added.
 package struct Money: Hashable, Sendable {
     package var milliunits: Int64
-    /// ISO 4217.
+    /// The currency's code, as in ISO 4217.
     package var currency: String
 
     package init(milliunits: Int64, currency: String) {

@@ -8,13 +8,13 @@
 /// stored separately and merged by ``Mergeable``.
 package struct Timeline: Hashable, Sendable {
     package var purchase: PurchaseID
-    /// Sorted by start.
+    /// The periods of the purchase, sorted by start.
     package internal(set) var periods: [Period]
     package internal(set) var renewal: Attested<Renewal>?
     package private(set) var renewalSources = Sources<Renewal>.signed
     /// The end of the latest grace period. Once it is over, renewal info no longer contains it.
     package private(set) var lastGrace: Attested<Instant>?
-    /// Boxed, because few timelines have one.
+    /// Boxed, because only the purchase of the app itself has proofs.
     private var boxedAppProofs: Box<AppProofs>?
 
     /// Set if this is the purchase of the app itself, which has no periods.
@@ -30,7 +30,7 @@ package struct Timeline: Hashable, Sendable {
         set { boxedSeat = newValue.map(Box.init) }
     }
 
-    /// A value, and when its signer wrote it.
+    /// A statement, and when its signer wrote it.
     package struct Attested<Value: Hashable & Sendable>: Hashable, Sendable {
         package var value: Value
         package var at: Instant
@@ -59,8 +59,8 @@ package struct Timeline: Hashable, Sendable {
         /// Whether the period was paid ahead and replaced by an upgrade before it began. Such a
         /// period never counts.
         package var isVoid = false
-        /// Whether it is a renewal that was charged before the customer bought the period that runs
-        /// when the renewal begins. Neither ends the other.
+        /// Whether the period is a renewal that was charged before the customer bought the period
+        /// that still runs when the renewal begins. Neither of the two ends the other.
         package var isOvertaken = false
         /// Set if the copies contain more than the payment. Boxed, because few periods have any.
         private var boxedCopies: Box<[Copy]>?
@@ -276,7 +276,7 @@ package struct Timeline: Hashable, Sendable {
 }
 
 extension Timeline.Period {
-    /// Whether it is the same period, as it was known at another time.
+    /// Whether both values describe the same period, as it was known at different times.
     package func isSame(as other: Self) -> Bool {
         isTold(by: other.payment, other.id, other.sources.grade) || isSeated(as: other.payment)
     }

@@ -9,8 +9,8 @@ struct ItemRefunds {
     /// revoked. The access of a purchase depends on its product, not on its items, so the purchase
     /// stays open until the last item is revoked.
     let revokedAt: AppStoreDate?
-    /// In thousandths of the currency's unit. Nil if there is no refund, or if a refund does not
-    /// state its amount.
+    /// The sum of the refunds, in thousandths of the currency's unit. Nil if there is no refund, or
+    /// if the amount of a refund is unknown.
     let amount: Int64?
 
     /// Returns nil for a transaction without items.
@@ -53,7 +53,8 @@ struct ItemRefunds {
 }
 
 extension AdvancedCommerceTransactionItem {
-    /// One amount for each refund. Nil if the refund does not state its amount.
+    /// The amount of each refund, in thousandths of the currency's unit. A full refund that states
+    /// no amount has the item's price; any other has nil.
     fileprivate var refundedAmounts: [Int64?] {
         (refunds ?? []).map { refund in
             refund.refundAmount ?? (refund.refundType == "FULL" ? price : nil)

@@ -4,10 +4,11 @@ package struct Access: Hashable, Sendable {
     package var purchase: PurchaseID
     package var product: ProductID
     package var state: State
-    /// If open: the end if nothing else happens, nil if it never ends. If shut: since when.
+    /// If access is open: when it ends if nothing else happens; nil if it never ends. If access is
+    /// shut: since when.
     package var until: Instant?
     package var reason: Reason
-    /// Nil if the App Store has not reported it.
+    /// Whether the next renewal continues the access. Nil if the App Store has not reported it.
     package var willRenew: Bool?
     /// The product that may have replaced ``product``: the customer chose it, but no payment for it
     /// is known. Until a payment is known, both products are open.
@@ -42,10 +43,10 @@ package struct AccessRules: Hashable, Sendable {
 }
 
 extension Timeline {
-    /// How long the App Store keeps trying to collect.
+    /// How long the App Store keeps trying to collect the payment of a renewal.
     package static let retryMax = Duration.days(retryDaysMax)
     package static let retryDaysMax = 60
-    /// How long the App Store keeps trying to collect the months of a commitment.
+    /// How long the App Store keeps trying to collect a payment of a commitment.
     package static let committedRetryMax = Duration.days(committedRetryDaysMax)
     package static let committedRetryDaysMax = 90
     /// How far the App Store's clock may be ahead of ours without shutting out a paying customer.
@@ -98,8 +99,9 @@ extension Timeline {
         return main.flatMap { $0.covers(now) ? $0 : nil } ?? found
     }
 
-    /// Of a period with several payments, the one that gave access for longest. If several lasted
-    /// equally long, one that was not refunded.
+    /// The period that began last. If the period has several payments, returns the payment that
+    /// gave access for longest. If several payments lasted equally long, prefers one that was not
+    /// refunded.
     private func lastBegun(by now: Instant) -> Period? {
         let main =
             last { $0.from <= now && !$0.isAddition && !$0.isOvertaken }
@@ -151,7 +153,8 @@ extension Timeline {
     ///
     /// If renewal info says that the App Store tries to collect, it is about the renewal before
     /// this period. There are two exceptions: this period's own end is near, or the grace period
-    /// lasts beyond the period. A payment recovered in grace begins where the period before ended.
+    /// lasts beyond the period. A payment that was recovered in grace begins where the previous
+    /// period ended.
     package func renewalInfo(about period: Period) -> Attested<Renewal>? {
         guard let renewal else { return nil }
         if let end = period.payment.until, renewal.value.renewsAt == end { return renewal }
@@ -258,7 +261,7 @@ extension Timeline {
 
     /// - Parameters:
     ///   - grace: the end of the grace period, if there was one.
-    ///   - end: when access ended if there was none.
+    ///   - end: when access ended, if there was no grace period.
     private func retrying(
         _ period: Period, graceUntil grace: Instant?, since end: Instant, at now: Instant
     ) -> Access {
@@ -290,7 +293,8 @@ extension Timeline {
 extension Renewal {
     /// Whether the App Store charged, or tried to charge, at the due date although the period
     /// before was refunded. A grace period that was over at the due date belongs to an earlier
-    /// failure. Once renewal is off, a grace period has no meaning even if it is still named.
+    /// failure. Once renewal is off, a grace period has no meaning even if renewal info still
+    /// contains it.
     fileprivate func wasCollectionAttempted(
         at due: Instant, after refund: Revocation, told: Instant
     ) -> Bool {
@@ -306,7 +310,8 @@ extension Renewal {
 }
 
 extension Timeline.Period {
-    /// The end that counts for access: earlier if the payment was revoked. Nil if there is none.
+    /// The end of the access that the period gives: earlier than the period's end if the payment
+    /// was revoked. Nil if the access never ends.
     package var openUntil: Instant? {
         // An upgrade also refunds money, but removes no access: the next period begins there.
         guard let revocation = payment.revocation, !payment.isReplacedByUpgrade else { return end }
@@ -336,8 +341,9 @@ extension Timeline.Period {
 }
 
 extension Payment {
-    /// Whether an upgrade has replaced the payment. A family-shared purchase ends even if its buyer
-    /// upgraded: the higher product is not shared, or is reported by a separate payment.
+    /// Whether an upgrade has replaced the payment. False if family sharing has ended: then access
+    /// ends even if the buyer upgraded, because the higher product is not shared, or is reported by
+    /// a separate payment.
     var isReplacedByUpgrade: Bool {
         isUpgraded && revocation?.kind != .sharingEnded
     }

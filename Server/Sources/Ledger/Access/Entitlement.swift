@@ -4,9 +4,9 @@ package enum Entitlement {
     /// purchases and the terms computed from them. Returns nil if the customer never had any of
     /// them.
     ///
-    /// Open outranks shut. Of two open ones, the one that stays open longer wins. Of two shut ones,
-    /// one whose payment is still being collected wins, because it may open again. Otherwise the
-    /// one that was shut last wins.
+    /// Open access outranks shut access. Of two open ones, the one that stays open longer wins. Of
+    /// two shut ones, one whose payment is still being collected wins, because it may open again.
+    /// Otherwise the one that was shut last wins.
     ///
     /// - Parameter others: access to the entitlement from other sources than its products.
     package static func access(

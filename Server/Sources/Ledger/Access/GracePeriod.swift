@@ -17,7 +17,7 @@ extension Renewal {
 
 extension Timeline {
     /// The end of a grace period that is over or was ended early. Later renewal info no longer
-    /// contains it. Returns nil if there was none.
+    /// contains this end. Returns nil if there was none.
     ///
     /// - Parameter news: the latest renewal info, which grants no grace.
     func endedGrace(after end: Instant, before news: Attested<Renewal>) -> Instant? {

@@ -5,7 +5,7 @@ package struct AppVersion: Hashable, Comparable, Sendable, CustomStringConvertib
     private let parts: [UInt64]
     package let description: String
 
-    /// Returns nil if the text consists of anything but such numbers.
+    /// Returns nil if the text is anything other than numbers with dots between them.
     package init?(_ text: String) {
         var parts: [UInt64] = []
         for part in text.split(separator: ".", omittingEmptySubsequences: false) {
@@ -33,7 +33,7 @@ package struct PaidAppRule: Hashable, Sendable {
     /// The first version that was free.
     package var before: AppVersion
     /// The first version that was free on Macs, where the App Store reports another number. Nil if
-    /// it is ``before``.
+    /// Macs have the same first version as ``before``.
     package var beforeOnMac: AppVersion?
     package var entitlements: Set<EntitlementID>
     /// Whether the rule applies in the sandbox, where every account got the app at version 1.0.

@@ -4,17 +4,20 @@ package enum Reason: Hashable, Sendable {
     case trial(until: Instant, Continuation)
     case offer(Offer.Kind, until: Instant, Continuation)
     case owned(since: Instant)
-    /// The app itself was bought at that version.
+    /// The app itself was bought, at the given version.
     case ownedApp(since: Instant, version: AppVersion)
     case grace(until: Instant)
     case unconfirmed(since: Instant, until: Instant)
     case upgradedToUnknown(until: Instant)
-    /// The date at which the renewal was due, and the end of the grace period that followed.
+    /// The App Store could not collect the renewal, and keeps trying. The values are when the
+    /// renewal was due, and the end of the grace period that followed.
     case retrying(due: Instant, graceUntil: Instant?)
-    /// If the App Store could not collect: when the renewal was due.
+    /// The period ended, for the given reason. If the App Store could not collect, `at` is when the
+    /// renewal was due.
     case ended(at: Instant, Renewal.Ending?)
     case neverConfirmed(end: Instant, held: Instant)
-    /// In thousandths of a percent, if the App Store says how much.
+    /// The payment was refunded. The number is the refunded share in thousandths of a percent; nil
+    /// if the App Store does not say.
     case refunded(at: Instant, Int64?)
     case sharingEnded(at: Instant)
     /// The group or the organization took the seat back.
@@ -22,7 +25,7 @@ package enum Reason: Hashable, Sendable {
     /// More members have joined than there are seats.
     case seatsTaken
     case changed(to: ProductID, at: Instant)
-    /// For a term, which does not renew.
+    /// A term ended. Terms do not renew.
     case termEnded(at: Instant)
     /// A manual grant.
     case granted(until: Instant?)

@@ -11,14 +11,15 @@ package enum Delivery: String, Hashable, Sendable, CaseIterable {
 package enum RefundPreference: String, Hashable, Sendable, CaseIterable {
     case decline
     case grantFull = "grant_full"
-    /// The unused part is refunded.
+    /// The app prefers that only the unused part is refunded.
     case grantProrated = "grant_prorated"
 }
 
 /// What is sent to the App Store about a purchase when its refund is requested.
 package struct ConsumptionResponse: Hashable, Sendable {
     package var delivery: Delivery
-    /// In thousandths of a percent. Nil if unknown, and for subscriptions.
+    /// How much of the purchase was used, in thousandths of a percent. Nil if unknown, and for
+    /// subscriptions.
     package var used: Int64?
     /// Whether the customer could try the content before buying.
     package var hadSample: Bool
@@ -38,7 +39,8 @@ package struct ConsumptionResponse: Hashable, Sendable {
 package struct PurchaseUsage: Hashable, Sendable {
     package var transaction: TransactionID
     package var delivery: Delivery
-    /// In thousandths of a percent. Nil to use our own figure.
+    /// How much of the purchase was used, in thousandths of a percent. Nil to use the figure that
+    /// Perennial computes.
     package var used: Int64?
 
     package init(transaction: TransactionID, delivery: Delivery, used: Int64?) {
@@ -101,8 +103,8 @@ package struct ConsumptionRules: Hashable, Sendable {
 /// was reported under.
 package struct InquiredPayment: Hashable, Sendable {
     package var payment: Payment
-    /// The number that the inquiry names comes first, then the timeline's, then the others in
-    /// ascending order. Without duplicates.
+    /// All numbers of the payment, without duplicates. The number that the inquiry names comes
+    /// first, then the timeline's, then the others in ascending order.
     package var numbers: [TransactionID]
 
     package init(payment: Payment, numbers: [TransactionID]) {
@@ -161,8 +163,8 @@ extension Wallet {
     package func spent(of transaction: TransactionID) -> (amount: Int64, credited: Int64)? {
         var kept: [(transaction: TransactionID, amount: Int64)] = []
         var credited: Int64?
-        // The spent part of manual credits is subtracted first: their sum minus what is left of
-        // them.
+        // The spent part of manual credits is subtracted first: the sum of these credits minus the
+        // part that is left.
         var spent = given
         for entry in entries {
             switch entry.cause {

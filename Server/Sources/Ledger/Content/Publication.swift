@@ -3,9 +3,9 @@
 package struct Publication: Hashable, Sendable {
     package var id: PublicationID
     package var publishedAt: Instant
-    /// The entitlement whose holders may read it. Nil if it is only sold separately.
+    /// The entitlement whose holders may read the publication. Nil if it is only sold separately.
     package var entitlement: EntitlementID?
-    /// Products that open it by themselves.
+    /// Products that open the publication by themselves.
     package var products: Set<ProductID>
 
     package init(
@@ -45,17 +45,18 @@ package struct Reading: Hashable, Sendable {
     package var reason: Reason
 
     package enum Reason: Hashable, Sendable {
-        /// It was bought separately.
+        /// The publication was bought separately.
         case bought(ProductID)
-        /// It was published while they had the entitlement.
+        /// It was published while the customer had the entitlement.
         case heldAtPublication
-        /// It was the newest publication when their entitlement began.
+        /// It was the newest publication when the customer's entitlement began.
         case currentAtStart(Instant)
-        /// They have the entitlement, and it opens all earlier publications.
+        /// The customer has the entitlement, and the entitlement opens all earlier publications.
         case earlier
-        /// It is closed. It would be open if they had the entitlement now.
+        /// The publication is closed. It would be open if the customer had the entitlement now.
         case lapsed
-        /// It is closed. They had the entitlement only before or after its publication, or never.
+        /// The publication is closed. The customer had the entitlement only before or after its
+        /// publication, or never.
         case notHeldAtPublication
         case onlySold
     }
@@ -99,7 +100,7 @@ package struct PublicationReader {
         }
     }
 
-    /// For each publication that has come out, whether it may be read; the newest first.
+    /// For each publication that has come out, whether the customer may read it; the newest first.
     package func readings(of publications: [Publication]) -> [Reading] {
         let published = published(of: publications)
         let starts = starts(among: published)
@@ -185,13 +186,14 @@ package struct PublicationReader {
 
 /// When a customer had an entitlement, and whether they have it now.
 private struct Tenure {
-    /// Each range is without gaps; they are sorted by time.
+    /// The ranges of time in which the customer had the entitlement, each without gaps, sorted by
+    /// time.
     let runs: [Range<Instant>]
     let isOpen: Bool
 
-    /// A refunded period does not count, unless an upgrade or a partial refund is the cause: then
-    /// it counts until the refund. While a purchase is open beyond its paid time, in grace or
-    /// unconfirmed, its own range continues, whatever else was bought or granted meanwhile.
+    /// A refunded period does not count. After an upgrade or a partial refund, the period counts
+    /// until the refund. While a purchase is open beyond its paid time, in grace or unconfirmed,
+    /// its own range continues, whatever else was bought or granted meanwhile.
     init(
         _ timelines: [Timeline], _ terms: [Term], _ grants: [Grant],
         through products: Set<ProductID>, isOpen: Bool, at now: Instant, rules: AccessRules
@@ -225,8 +227,8 @@ private struct Tenure {
 }
 
 extension Timeline {
-    /// The range, up to now, in which this purchase has given its present access through some
-    /// products. Returns nil if it gives no access through them.
+    /// The range of time, up to now, in which this purchase has given its present access through
+    /// some products. Returns nil if it gives no access through them.
     fileprivate func openRange(
         through products: Set<ProductID>, heldAt now: Instant, rules: AccessRules
     ) -> Range<Instant>? {

@@ -1,12 +1,13 @@
 /// One change of a purchase: the content of an event before it has a position in the log.
 package struct Change: Hashable, Sendable {
     package var kind: Kind
-    /// When it happened, according to the App Store. For changes caused by time alone, the moment
-    /// of the transition.
+    /// When the change happened, according to the App Store. If time alone caused the change, the
+    /// moment of the transition.
     package var at: Instant
-    /// The status reported last. Nil if nothing was known of the purchase.
+    /// The purchase's status as last reported before this change. Nil if nothing was known of the
+    /// purchase.
     package var before: PurchaseStatus?
-    /// The status reported by this change. The next change of the purchase begins with it.
+    /// The status reported by this change. The next change of the purchase begins with this status.
     package var after: PurchaseStatus?
     /// By how much the seller's money has grown; negative if it shrank. The sum over all changes of
     /// a purchase equals the money of its timeline. Nil if no money moved, or if the App Store does
@@ -137,9 +138,9 @@ package struct Change: Hashable, Sendable {
         /// Somebody added to a wallet. Nothing was bought.
         case walletCreditedByHand = "wallet_credited_by_hand"
         case walletDebited = "wallet_debited"
-        /// A refund was deducted.
+        /// A refund was deducted from a wallet.
         case walletClawedBack = "wallet_clawed_back"
-        /// A refund was reversed, or turned out to be smaller.
+        /// A refund was reversed, or turned out to be smaller, so the wallet got units back.
         case walletRestored = "wallet_restored"
         /// Any other change of a balance.
         case walletAdjusted = "wallet_adjusted"
@@ -173,7 +174,7 @@ package struct Change: Hashable, Sendable {
 /// A claim on a seat that began or ended.
 package struct SeatChange: Hashable, Sendable {
     package var claim: SeatClaimID
-    /// Nil if the claim began.
+    /// Why the claim ended. Nil if it began.
     package var cause: SeatClaim.Cause?
 
     package init(_ claim: SeatClaimID, cause: SeatClaim.Cause? = nil) {

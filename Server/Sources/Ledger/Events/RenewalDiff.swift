@@ -1,7 +1,7 @@
 /// What happened to the next period: the difference between two renewal infos of the App Store.
 ///
-/// Only renewal info about the current period counts. Info about the period before says nothing
-/// about this one.
+/// Only renewal info about the current period counts. Info about the previous period says nothing
+/// about the current one.
 struct RenewalDiff {
     private let period: Timeline.Period
     private let old: Renewal?
@@ -32,7 +32,7 @@ struct RenewalDiff {
         [failure, autoRenew, commitment, product, offer, priceRise, extended].compactMap { $0 }
     }
 
-    /// Whether the current period is reported for the first time by the same changes.
+    /// Whether one of the changes found so far reports the beginning of the current period.
     private var begins: Bool { sofar.contains { $0.kind.isBeginning } }
 
     private func change(_ kind: Change.Kind) -> Change {
@@ -91,7 +91,8 @@ struct RenewalDiff {
         return next
     }
 
-    /// An introductory offer of several periods is redeemed only once, not in each period.
+    /// The change if the customer has redeemed an offer for the next period. Ignores introductory
+    /// offers: an introductory offer of several periods is redeemed only once, not in each period.
     private var offer: Change? {
         guard let offer = new.offer, offer.kind != .introductory, offer != period.payment.offer,
             offer != old?.offer

@@ -2,10 +2,10 @@
 /// changes were reported.
 ///
 /// The log records what was learned, and when, so it depends on the order of arrival. The following
-/// properties do not depend on it: each change begins with the status of the one before, the last
-/// change ends with the purchase's current status, and the money of all changes adds up to the
-/// money of its timeline. Nothing is reported twice: a document that says nothing new makes no
-/// change.
+/// properties do not depend on it: each change begins with the status at which the previous change
+/// ended, the last change ends with the purchase's current status, and the money of all changes
+/// adds up to the money of its timeline. Nothing is reported twice: a document that says nothing
+/// new makes no change.
 ///
 /// Late information corrects earlier reports. If a purchase was reported as expired, and then a
 /// payment arrives that covers the same time, that payment is a change from expired to paid.
@@ -133,7 +133,7 @@ extension Change.Kind {
         }
     }
 
-    /// Whether it reports that a period was bought, renewed, or shared.
+    /// Whether the change reports that a period was bought, renewed, or shared.
     var isBeginning: Bool {
         switch self {
         case .purchased, .trialStarted, .trialConverted, .renewed, .billingRecovered,

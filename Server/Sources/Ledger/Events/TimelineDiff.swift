@@ -3,7 +3,7 @@
 struct TimelineDiff {
     let before: Timeline
     let after: Timeline
-    /// The status reported last.
+    /// The purchase's status as last reported.
     let told: PurchaseStatus?
     let now: Instant
     let rules: AccessRules
@@ -109,8 +109,8 @@ struct TimelineDiff {
         return previous.product == period.product ? .renewed : .upgraded
     }
 
-    /// A period that another person pays for begins, begins again, or continues, independently of
-    /// the buyer's payment.
+    /// The kind of change for a period that another person pays for. Such a period begins, begins
+    /// again, or continues, independently of the buyer's payment.
     private func shared(
         _ period: Timeline.Period, after previous: Timeline.Period?
     ) -> Change.Kind {
@@ -171,7 +171,7 @@ struct TimelineDiff {
         found += money.map { Change(kind, at: new.attestedAt, of: new, money: $0) }
     }
 
-    /// The period was revoked or restored.
+    /// The change if the period was revoked or restored, and when that happened.
     private static func revocationChange(
         from old: Timeline.Period, to new: Timeline.Period, isMoneyMoved: Bool
     ) -> (Change.Kind, Instant)? {
@@ -247,8 +247,9 @@ struct TimelineDiff {
         }
     }
 
-    /// The moment of the change. If access is shut, it is the moment since when; if access was open
-    /// beyond that moment, the new information has shut it now.
+    /// The moment of the change. If access is shut, this is the moment since which it is shut, but
+    /// at the latest now. If a purchase expires after grace or retry, it is when the App Store said
+    /// so.
     private func moment(of kind: Change.Kind, _ access: Access?) -> Instant {
         if kind == .expired, told?.state == .grace || told?.state == .retry {
             return after.renewal?.at ?? now
@@ -261,7 +262,7 @@ struct TimelineDiff {
 }
 
 extension Payment {
-    /// The kind of change that reports that a period began that another person pays for.
+    /// The kind of change that reports the beginning of a period that another person pays for.
     fileprivate var beginningOfOthers: Change.Kind {
         ownership == .assigned ? .seatAssigned : .familyShared
     }

@@ -3,11 +3,11 @@ package struct Grant: Hashable, Sendable {
     package var id: GrantID
     package var entitlement: EntitlementID
     package var from: Instant
-    /// Nil if it lasts until it is withdrawn.
+    /// When the grant ends by itself. Nil if it lasts until it is withdrawn.
     package var until: Instant?
     /// A note for people who review the grant later. It is never shown to the customer.
     package var reason: String
-    /// When it was withdrawn manually.
+    /// When the grant was withdrawn manually. Nil if it was not.
     package var withdrawnAt: Instant?
 
     package init(
@@ -22,7 +22,7 @@ package struct Grant: Hashable, Sendable {
         self.withdrawnAt = withdrawnAt
     }
 
-    /// When it ends, or ended.
+    /// When the grant ends or ended, by itself or because it was withdrawn. Nil if it has no end.
     package var end: Instant? {
         guard let withdrawnAt else { return until }
         return until.map { min($0, withdrawnAt) } ?? withdrawnAt
@@ -39,10 +39,12 @@ package struct GrantID: TextIdentifier {
 /// The source that decides an entitlement: a purchase, or a manual grant.
 package struct EntitlementStatus: Hashable, Sendable {
     package var state: Access.State
-    /// If open: the end if nothing else happens, nil if it never ends. If shut: since when.
+    /// If the entitlement is open: when it ends if nothing else happens; nil if it never ends. If
+    /// it is shut: since when.
     package var until: Instant?
     package var reason: Reason
-    /// Nil if the App Store has not reported it.
+    /// Whether the next renewal continues the access. False for grants. Nil if the App Store has
+    /// not reported it.
     package var willRenew: Bool?
     package var source: Source
 
@@ -86,10 +88,10 @@ package struct EntitlementStatus: Hashable, Sendable {
         if case .grant(let id) = source { id } else { nil }
     }
 
-    /// The status that a purchase and grants give together. Open beats shut, and among open ones
-    /// the one that stays open longest wins. Among shut ones, a purchase whose payment is still
-    /// being collected wins, because it may open again. If nothing else distinguishes them, the
-    /// purchase wins.
+    /// The status that a purchase and grants give together. Open access beats shut access, and
+    /// among open ones the one that stays open longest wins. Among shut ones, a purchase whose
+    /// payment is still being collected wins, because it may open again. If nothing else
+    /// distinguishes them, the purchase wins.
     package static func strongest(
         _ access: Access?, _ grants: [Grant], at now: Instant
     ) -> EntitlementStatus? {

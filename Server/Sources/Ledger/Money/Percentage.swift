@@ -15,7 +15,7 @@ package enum Percentage {
         return units * share + rest * share / whole
     }
 
-    /// In percent, for people: `25.5`.
+    /// Converts thousandths of a percent to percent, for people: `25.5`.
     package static func percent(_ thousandths: Int64) -> Double {
         Double(thousandths) / Double(onePercent)
     }

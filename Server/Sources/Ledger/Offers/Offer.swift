@@ -10,7 +10,7 @@ package struct Offer: Hashable, Sendable {
         case code
         case winBack
         case retention
-        /// A kind of the App Store's that we do not know yet.
+        /// A kind of offer that Perennial does not know yet.
         case unknown
 
         /// The name used in the HTTP API and in files.

@@ -102,9 +102,9 @@ package struct OfferEligibility: Hashable, Sendable {
 }
 
 extension OfferCatalogue {
-    /// Whether a customer is eligible for each offer, judged by their purchases; product by
-    /// product, sorted by name. The App Store judges by the store account, which may have bought
-    /// more than we know, so it decides again at the purchase.
+    /// Whether a customer is eligible for each offer, judged by the customer's purchases. The
+    /// results are sorted by the product's name. The App Store judges by the store account, which
+    /// may have bought more than we know, so it decides again at the purchase.
     package func eligibility(
         for timelines: [Timeline], at now: Instant, rules: AccessRules
     ) -> [OfferEligibility] {
@@ -117,8 +117,8 @@ extension OfferCatalogue {
         }
     }
 
-    /// Our group names by the App Store's group ids. They differ if the StoreKit file was never
-    /// synced: Xcode makes up its own.
+    /// The catalogue's group names by the App Store's group ids. The two differ if the StoreKit
+    /// file was never synced, because Xcode then makes up group ids.
     private func groupNames(in payments: [Payment]) -> [String: String] {
         var names: [String: String] = [:]
         for payment in payments {
@@ -130,7 +130,8 @@ extension OfferCatalogue {
         return names
     }
 
-    /// The group of the product if it is listed; otherwise the one that the App Store names.
+    /// The group of the payment's product: from the catalogue if it lists the product, otherwise as
+    /// the App Store names it.
     private func group(of payment: Payment, _ names: [String: String]) -> String? {
         products[payment.product]?.group ?? payment.group.map { names[$0] ?? $0 }
     }
@@ -148,7 +149,8 @@ extension OfferCatalogue {
             var payments: [Payment] = []
             var isOver = true
             for timeline in timelines {
-                // A purchase shared by the family was sold to somebody else.
+                // A purchase shared by the family does not count, because it was sold to somebody
+                // else.
                 let theirs = timeline.periods.map(\.payment).filter {
                     $0.kind == .autoRenewable && $0.ownership == .purchased
                         && counts($0)

@@ -1,9 +1,9 @@
 /// A place in the app where products are offered, such as a paywall.
 package struct Placement: Hashable, Sendable {
     package var id: PlacementID
-    /// In the order in which they are shown.
+    /// The products, in the order in which the app shows them.
     package var products: [ProductID]
-    /// The app's own values, by name. This program only passes them on.
+    /// The app's own values, by name. Perennial only passes them on.
     package var metadata: [String: Metadata]
 
     package init(id: PlacementID, products: [ProductID], metadata: [String: Metadata] = [:]) {
@@ -31,7 +31,7 @@ package struct PlacementID: TextIdentifier {
 
 /// What an app's offerings contain beyond what decides access.
 package struct OfferingRules: Hashable, Sendable {
-    /// In the order of the configuration. The first one is the default.
+    /// The placements, in the order of the configuration. The first one is the default.
     package var placements: [Placement]
     /// Whether a product can be shared with the family; absent if that is not known.
     package var familyShareable: [ProductID: Bool]

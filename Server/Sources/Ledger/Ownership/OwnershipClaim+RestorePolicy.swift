@@ -14,8 +14,9 @@ extension OwnershipClaim {
 
     /// Which customers get a share in a purchase.
     package struct ShareRules: Hashable, Sendable {
-        /// Under the policy ``RestorePolicy/share``: the maximum number of persons who share one
-        /// purchase, besides its owner; and that of anonymous customers.
+        /// The maximum number of persons who share one purchase under the policy
+        /// ``RestorePolicy/share``, besides its owner. The same maximum applies to anonymous
+        /// customers, who are counted separately.
         package var most: Int
         /// The maximum number of customers who have a purchase of an anonymous customer, besides
         /// that customer. These are the devices and installations of one store account.
@@ -24,8 +25,8 @@ extension OwnershipClaim {
         package static let mostDefault = 5
         package static let anonymousMostDefault = 100
         /// The maximum age of a document, in days since its signature, that gives a share or takes
-        /// a purchase from an anonymous customer. A person with only an old copy has no device that
-        /// could get a new document.
+        /// a purchase from an anonymous customer. The limit excludes a person who has only an old
+        /// copy of a document, and no device of the store account that could get a new one.
         package static let documentDaysMax = 30
 
         package init(most: Int = mostDefault, anonymousMost: Int = anonymousMostDefault) {
@@ -52,10 +53,10 @@ extension OwnershipClaim {
         verdict(ofSharingWithAtMost: rules.anonymousMost, rules)
     }
 
-    /// An anonymous customer is a device, and users give up devices without notice. So if all
-    /// shares are taken, the share with the oldest document ends in favour of a newer document.
-    /// Therefore copies of a document cannot exclude a device of the store account itself, which
-    /// can always get a newer one.
+    /// Whether the claimant gets a share. An anonymous customer is a device, and users give up
+    /// devices without notice. So if all shares are taken, the share with the oldest document ends
+    /// in favour of a newer document. Therefore copies of a document cannot exclude a device of the
+    /// store account itself, which can always get a newer one.
     private func verdict(ofSharingWithAtMost most: Int, _ rules: ShareRules) -> Verdict {
         if isShareUndone { return .refuse(.decidedBySupport) }
         guard rules.accepts(documentOfAge: documentAge) else { return .refuse(.documentTooOld) }

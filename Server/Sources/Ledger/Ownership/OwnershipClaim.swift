@@ -27,20 +27,21 @@ package struct OwnershipClaim: Hashable, Sendable {
     package var isClaimantAnonymous = false
     /// Why the device presents the purchase. Nil if the app does not say.
     package var intent: Intent?
-    /// Whether the claimant already has a share in it.
+    /// Whether the claimant already has a share in the purchase.
     package var isShared: Bool
-    /// Whether support has removed the claimant's share in it.
+    /// Whether support has removed the claimant's share in the purchase.
     package var isShareUndone: Bool
     /// Whether the purchase gives its owner access now.
     package var isInUse: Bool
     /// Whether the purchase contains a consumable.
     package var isUsedUp: Bool
-    /// Whether none of its consumables was spent, according to the owner's wallets.
+    /// Whether none of the purchase's consumables was spent, according to the owner's wallets.
     package var isUnspent: Bool
     /// How many other customers of the claimant's kind (persons, or anonymous customers) have a
-    /// share in it.
+    /// share in the purchase.
     package var sharers: Int
-    /// The one of their shares that a newer document replaces.
+    /// The share that ends first if all shares are taken: its document is the oldest of the
+    /// ``sharers``. Nil if they have no share.
     package var weakestShare: Share?
     /// How long ago the document that the device presents was signed. Nil if it presents none.
     package var documentAge: Duration?

@@ -51,7 +51,8 @@ package struct AppProofs: Hashable, Sendable {
     /// One or two proofs.
     package var all: [Timeline.Attested<AppPurchase>] { [onDevices, onMacs].compactMap(\.self) }
 
-    /// Combines the proofs of two sets of documents.
+    /// Combines the proofs of two sets of documents: for each platform, the one with the earlier
+    /// version.
     package func adding(_ other: Self) -> Self {
         var proofs = self
         proofs.onDevices = Self.earlier(onDevices, other.onDevices)
@@ -68,8 +69,8 @@ package struct AppProofs: Hashable, Sendable {
 }
 
 extension Timeline.Attested<AppPurchase> {
-    /// Whether it proves an earlier version, or the same version by an earlier date. The last rules
-    /// only make the result independent of the order of arrival.
+    /// Whether this purchase proves an earlier version than the other, or the same version by an
+    /// earlier date. The last rules only make the result independent of the order of arrival.
     fileprivate func provesMore(than other: Self) -> Bool {
         let (mine, others) = (value.parsedVersion, other.value.parsedVersion)
         if mine != others {
@@ -83,6 +84,7 @@ extension Timeline.Attested<AppPurchase> {
 }
 
 extension AppPurchase {
-    /// Nil if the App Store names no version, or one that does not consist of numbers.
+    /// The version as numbers. Nil if the App Store names no version, or one that does not consist
+    /// of numbers.
     package var parsedVersion: AppVersion? { version.flatMap(AppVersion.init) }
 }

@@ -1,6 +1,6 @@
 /// The position of a month within the months that the customer has committed to pay.
 package struct Commitment: Hashable, Sendable {
-    /// Counted from 1.
+    /// The number of the month within the commitment, counted from 1.
     package var month: Int
     package var months: Int
     /// When the commitment ends.

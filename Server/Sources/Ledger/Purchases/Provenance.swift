@@ -164,9 +164,9 @@ extension Payment: Mergeable {
     }
 
     /// Receipts name the kind of product, verifyReceipt responses name the subscription group and
-    /// the account, neither names both, and old ones have no family sharing. For fields that only
-    /// some documents have, the greatest value wins. Only the remaining fields decide which
-    /// statement is later.
+    /// the account, neither kind of document names both, and old ones do not mention family
+    /// sharing. For fields that only some documents have, the greatest value wins. Only the
+    /// remaining fields decide which statement is later.
     static func joined(
         _ one: Timeline.Attested<Payment>, _ two: Timeline.Attested<Payment>
     ) -> Timeline.Attested<Payment> {

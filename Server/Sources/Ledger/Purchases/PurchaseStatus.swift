@@ -2,12 +2,13 @@
 /// whether it continues.
 package struct PurchaseStatus: Hashable, Sendable {
     package var product: ProductID
-    /// Nil if the purchase gives no access by time or ownership, such as a consumable, or no access
-    /// yet.
+    /// The state of the access. Nil if the purchase gives no access by time or ownership, such as a
+    /// consumable, or no access yet.
     package var state: Access.State?
-    /// If open: the end if nothing else happens. Nil if it never ends by itself, or is shut.
+    /// When open access ends if nothing else happens. Nil if it never ends by itself, or if access
+    /// is shut.
     package var until: Instant?
-    /// Nil if the App Store has not reported it.
+    /// Whether the next renewal continues the access. Nil if the App Store has not reported it.
     package var willRenew: Bool?
 
     package init(
@@ -27,14 +28,14 @@ extension Timeline {
     /// The status of this purchase at a moment. Returns nil if no payment is known.
     ///
     /// It equals the access of ``access(at:rules:through:)``, with one exception: just after a
-    /// period's end the notification is usually on its way. While that is likely, the status
-    /// stays the one before the end.
+    /// period's end the notification is usually on its way. While that is likely, the status from
+    /// before the end stays in force.
     package func status(at now: Instant, rules: AccessRules = AccessRules()) -> PurchaseStatus? {
         status(from: reportedAccess(at: now, rules: rules))
     }
 
-    /// The status that follows from an access. If there is none, it has only the last product, and
-    /// it is nil if there is no period.
+    /// The status that follows from an access. Without an access, the status contains only the last
+    /// product. Returns nil if there is no period either.
     func status(from access: Access?) -> PurchaseStatus? {
         guard let access else { return periods.last.map { PurchaseStatus(product: $0.product) } }
         return PurchaseStatus(access)

@@ -27,8 +27,8 @@ extension Timeline {
                 joined, wasRevoked: wasRevoked && joined.value.value.revocation == nil)
         }
 
-        /// The purchase itself comes first, then the copies in the order in which they were
-        /// restored.
+        /// Whether this copy comes before another: the original transaction comes first, then the
+        /// others in the order in which they were restored.
         fileprivate func precedes(_ other: Self, of purchase: PurchaseID) -> Bool {
             let (one, two) = (payment, other.payment)
             let isFirst = one.transaction == purchase.original

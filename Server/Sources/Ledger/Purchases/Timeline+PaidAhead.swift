@@ -26,8 +26,9 @@ extension Timeline {
 
     /// Whether the same product was bought again between the period that a renewal follows and the
     /// renewal, and lasts beyond the renewal's start. A payment begins when the latest period ends,
-    /// so the renewal must have been charged before. This happens if a renewal is charged ahead and
-    /// refunded, and the refund is reversed after the customer has bought again.
+    /// so the renewal must have been charged before the product was bought again. This happens if a
+    /// renewal is charged ahead and refunded, and the refund is reversed after the customer has
+    /// bought again.
     func isOvertaken(_ index: Int) -> Bool {
         let from = periods[index].from
         guard
@@ -44,7 +45,7 @@ extension Timeline {
 }
 
 extension Payment {
-    /// Whether it was revoked before it began, or another product replaced it.
+    /// Whether the payment was revoked before its period began, or another product replaced it.
     fileprivate var neverBegan: Bool { isUpgraded || revocation.map { $0.at <= from } == true }
 
     /// Whether the payment is for a renewal that was charged ahead and refunded before it began.

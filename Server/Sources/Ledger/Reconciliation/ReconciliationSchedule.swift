@@ -6,7 +6,7 @@ package struct CheckHistory: Hashable, Sendable {
     /// When the App Store last responded. Nil if it never did; then the purchase's history is not
     /// known either.
     package var askedAt: Instant?
-    /// When the last check failed. Nil if no check has failed since the last success.
+    /// When the latest failed check failed. Nil if no check has failed since the last success.
     package var failedAt: Instant?
     /// How many checks failed since the last success.
     package var failures: Int
@@ -49,8 +49,8 @@ package struct CheckRules: Hashable, Sendable {
 }
 
 extension CheckHistory {
-    /// Used while failures are treated as temporary: the next attempt comes at the latest after the
-    /// longest of these delays.
+    /// The delays after failures that are treated as temporary. The next attempt comes at the
+    /// latest after the longest of these delays.
     private static let retryBackoff = ExponentialBackoff(
         first: .seconds(60), longest: .seconds(1800))
     /// About a day of failures. A check that still fails after that has a persistent cause.
@@ -91,7 +91,8 @@ extension Timeline {
     /// The end of the year 9999.
     private static let never = Instant(milliseconds: 253_402_300_799_999)
 
-    /// The next moment to check with the App Store. In the past if the check is overdue.
+    /// The next moment to check with the App Store. The moment is in the past if the check is
+    /// overdue.
     package func nextCheck(_ history: CheckHistory, rules: CheckRules = CheckRules()) -> Instant {
         // The App Store reports nothing new about the purchase of the app itself.
         guard appProofs == nil else { return Self.never }
@@ -111,8 +112,8 @@ extension Timeline {
         return max(wanted, history.retryAt ?? wanted)
     }
 
-    /// The subscription period that ends last and may be followed by another. It may be a refunded
-    /// one, if the App Store continues to charge; but not one that never began.
+    /// The subscription period that ends last and may be followed by another. It may be refunded,
+    /// if the App Store continues to charge. A period that never began is not considered.
     private var lastPeriod: (period: Period, end: Instant)? {
         let last = periods.last {
             $0.payment.kind == .autoRenewable && $0.payment.until != nil && !$0.isVoid
@@ -140,9 +141,9 @@ extension Timeline {
         return nextRenewalCheck(of: news, about: period, end: end, after: asked)
     }
 
-    /// The product of an upgrade was not named, neither by information since the last check nor by
-    /// the response to it. A response is dated anew each time, so it does not say since when that
-    /// is so.
+    /// When to check after an upgrade whose product the App Store has not named yet. If the upgrade
+    /// is known from the response to the last check, the silence counts from the start of the
+    /// period: each response has a new date, so that date does not say when the upgrade happened.
     private func nextUpgradeCheck(of period: Period, after asked: Instant) -> Instant? {
         let told = period.attestedAt
         if asked + Self.clockSkewMax < told { return told + period.notificationWait }
@@ -158,8 +159,8 @@ extension Timeline {
         return nextCheckInSilence(since: end, of: period, after: asked)
     }
 
-    /// The check after a later end: the App Store may have named one that is later than the end of
-    /// the last known payment.
+    /// When to check if the App Store has named an end that is later than the end of the last known
+    /// payment. Returns nil if it has not.
     private func nextCheckAfterLaterEnd(after asked: Instant) -> Instant? {
         guard let (period, end) = lastPeriod, let told = renewalInfo(about: period)?.value,
             told.ending == nil, let later = told.renewsAt, later > end
@@ -167,9 +168,10 @@ extension Timeline {
         return nextCheckAfterEnd(of: period, later, after: asked)
     }
 
-    /// The App Store has said after a period's end that the period continues until a later date,
-    /// and names no payment for it. Nothing is due before then, and access is open. So checks
-    /// become less and less frequent, in case that date belongs to a payment reported late.
+    /// When to check if the App Store has said after a period's end that the period continues until
+    /// a later date, and names no payment for it. Nothing is due before then, and access is open.
+    /// So checks become less and less frequent, in case that date belongs to a payment reported
+    /// late.
     private func nextCheckBeforeLaterEnd(
         of period: Period, end: Instant, after asked: Instant
     ) -> Instant {
@@ -177,8 +179,8 @@ extension Timeline {
         return max(asked, end) + max(least, asked - end)
     }
 
-    /// What the App Store said at the end, or after it, may be final, or may leave open what
-    /// follows.
+    /// When to check if the App Store has made a statement at a period's end or later. Returns nil
+    /// if the statement is final.
     private func nextRenewalCheck(
         of news: Attested<Renewal>, about period: Period, end: Instant, after asked: Instant
     ) -> Instant? {
@@ -201,8 +203,8 @@ extension Timeline {
         return nextCheckInSilence(since: end, of: period, after: asked)
     }
 
-    /// Waits as long as collecting has lasted so far, but at least an hour (less if periods are
-    /// short) and at most three days.
+    /// When to check while the App Store tries to collect. Waits as long as collecting has lasted
+    /// so far, but at least an hour (less if periods are short) and at most three days.
     private func nextCheckWhileCollecting(
         since end: Instant, after last: Instant, _ patience: Duration
     ) -> Instant {
@@ -210,9 +212,9 @@ extension Timeline {
         return last + max(least, min(last - end, Self.collectingPauseMax))
     }
 
-    /// Waits as long as the silence has lasted so far; at most an hour in the first eight hours,
-    /// and then an eighth of the time passed. Returns nil after the time in which the App Store
-    /// collects: then only the sweep remains.
+    /// When to check if the App Store reports nothing. Waits as long as the silence has lasted so
+    /// far; at most an hour in the first eight hours, and then an eighth of the time passed.
+    /// Returns nil when the App Store no longer collects: then only the sweep remains.
     private func nextCheckInSilence(
         since start: Instant, of period: Period, after asked: Instant
     ) -> Instant? {
@@ -242,9 +244,9 @@ extension Timeline {
 
     // MARK: - Information without a date
 
-    /// When to check because of information that does not say when it was true and may be late: the
-    /// App Store knows the current state. Nil if there was a check since, or if the App Store has
-    /// reported something later.
+    /// When to check because of information that does not say when it was true. Such information
+    /// may be late, and the App Store knows the current state. Nil if there was a check since, or
+    /// if the App Store has reported something later.
     private func nextUndatedCheck(after asked: Instant) -> Instant? {
         guard let heard = sourcedRenewal?.receivedAt, let renewal, renewal.at < heard else {
             return nil
@@ -269,7 +271,8 @@ extension Timeline {
 extension Timeline.Period {
     fileprivate var length: Duration { (end ?? from) - from }
 
-    /// A minute. Less in the sandbox, where a month may last five minutes.
+    /// How long to wait for a notification about the end of this period: a minute. Less in the
+    /// sandbox, where a month may last five minutes.
     var notificationWait: Duration {
         max(Timeline.notificationWaitMin, min(Timeline.notificationWaitMax, length / 300))
     }

@@ -37,7 +37,8 @@ extension Timeline.Period {
     }
 
     /// Whether these seats were bought within the period of the others. Older documents do not say
-    /// so, but a payment that begins later with the same line item can only be for added seats.
+    /// that seats were added, but a payment that begins later with the same line item can only be
+    /// for added seats.
     func adds(to other: Self) -> Bool {
         let isPart = payment.isPart || payment.hasLine(of: other.payment)
         guard isPart, product == other.product, let until = other.payment.until else {
@@ -47,8 +48,9 @@ extension Timeline.Period {
     }
 
     /// Whether the two periods end separately. Then this one was bought again, for example after
-    /// all seats were refunded. An extension may for a while be known of one payment only. But it
-    /// adds whole days, and periods that the App Store describes together are extended together.
+    /// all seats were refunded. For a while, an extension may be known for one of the payments
+    /// only. But an extension adds whole days, and periods that the App Store describes together
+    /// are extended together.
     private func endsApart(from other: Self) -> Bool {
         guard let until = payment.until, let end = other.payment.until else { return false }
         let difference = max(until, end) - min(until, end)
@@ -75,7 +77,7 @@ extension Timeline.Period {
 }
 
 extension Payment {
-    /// Whether it is one of several payments of its period.
+    /// Whether the payment is one of several payments for its period.
     var isPart: Bool { seats?.isPart ?? false }
 
     fileprivate var hasLength: Bool { until.map { from < $0 } ?? true }

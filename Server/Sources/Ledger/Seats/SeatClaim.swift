@@ -11,7 +11,8 @@ package struct SeatClaim: Hashable, Sendable {
     package var id: SeatClaimID
     package var customer: CustomerID
     package var claimedAt: Instant
-    /// Nil while it is open. Once a claim has ended, it never opens again.
+    /// How and when the claim ended. Nil while it is open. A claim that has ended never opens
+    /// again.
     package var end: End?
     /// What was reported to the App Store about the claim.
     package var report: SeatReport
@@ -27,13 +28,13 @@ package struct SeatClaim: Hashable, Sendable {
 
     /// Why a claim ended.
     package enum Cause: String, Hashable, Sendable, CaseIterable {
-        /// The member gave it back.
+        /// The member gave the seat back.
         case left
-        /// The purchaser or the app's server took it back.
+        /// The purchaser or the app's server took the seat back.
         case removed
         /// The member or the purchaser was erased.
         case erased
-        /// The App Store ended it, because seats were refunded.
+        /// The App Store ended the claim, because seats were refunded.
         case unclaimed
         /// The subscription had ended, and was bought again.
         case boughtAgain = "bought_again"
@@ -50,7 +51,7 @@ package struct SeatClaim: Hashable, Sendable {
         /// The standing of an open claim.
         ///
         /// - Parameters:
-        ///   - rank: how many open claims of the same purchase come before it.
+        ///   - rank: how many open claims of the same purchase come before this one.
         ///   - capacity: the number of seats for members.
         package init(rank: Int, capacity: Int) {
             self = rank < capacity ? .held : .waiting
@@ -122,8 +123,8 @@ extension Timeline {
     ///
     /// A renewal continues a subscription, however late its payment is. Any other purchase before
     /// the end, or soon after it, also continues the subscription, because the last renewal may be
-    /// unknown yet, or the App Store may have been collecting. It does not if the payment before
-    /// was refunded.
+    /// unknown yet, or the App Store may have been collecting. But after a refunded payment,
+    /// another purchase does not continue it.
     package var seatsBegin: Instant? {
         var begin: Instant?
         var end: Instant?
@@ -159,8 +160,9 @@ extension Timeline {
             ?? .other
     }
 
-    /// The number of people that the payment that decides about access is for. It also counts in a
-    /// grace period, and while it is unknown whether the subscription was renewed.
+    /// The number of people for whom the subscription is paid, by the payment that decides about
+    /// access. That payment also counts in a grace period, and while it is unknown whether the
+    /// subscription was renewed.
     package func seatsInForce(at now: Instant) -> Int {
         guard let moment = momentInForce(at: now) else { return 0 }
         let seats = seats(at: moment)

@@ -4,12 +4,12 @@
 /// What was reported to the App Store about one claim.
 package struct SeatReport: Hashable, Sendable {
     package var state: State
-    /// Nil if the App Store has not answered.
+    /// The claim's id in the App Store. Nil if the App Store has not answered.
     package var storeID: StoreSeatID?
     /// When the first request was about to be sent. From then on the App Store may know the claim.
     /// Nil before that.
     package var askedAt: Instant?
-    /// Since when the state holds, or since when the end of the claim is to be reported.
+    /// Since when the report has its state, or since when the end of the claim is to be reported.
     package var since: Instant
 
     package enum State: String, Hashable, Sendable, CaseIterable {
@@ -45,7 +45,7 @@ package struct StoreSeatID: TextIdentifier {
 extension SeatReport {
     /// What to do next about a claim.
     package enum Step: Hashable, Sendable {
-        /// Report the claim. The same request again has the same answer, which contains the id.
+        /// Report the claim. A repeated request gets the same answer, which contains the id.
         case claim
         /// Report that the claim is over.
         case unclaim(StoreSeatID)

@@ -5,8 +5,8 @@ package struct Seats: Hashable, Sendable {
     package var tiers: [Tier]
     /// How many of the seats were refunded.
     package var refunded: Int
-    /// Whether seats were added within the period, so that it has several payments. It is true for
-    /// each of them, including the first one.
+    /// Whether seats were added within the period, so that it has several payments. True for each
+    /// of these payments, including the first one.
     package var isPart: Bool
     package var invitations: Invitations?
 
@@ -110,7 +110,7 @@ extension Timeline {
 }
 
 extension Timeline.Period {
-    /// Whether the seats of its payment count at a moment.
+    /// Whether the seats of the period's payment count at a moment.
     func paysForSeats(at moment: Instant) -> Bool {
         payment.kind == .autoRenewable && !isVoid && covers(moment)
             && payment.ownership == .purchased

@@ -1,7 +1,7 @@
 /// How the App Store counts the seats of a group whose members the app invites.
 package struct StoreSeats: Hashable, Sendable {
     package var seats: Int
-    /// How many more claims the App Store accepts.
+    /// How many more claims of the group the App Store accepts.
     package var available: Int
     /// How many listed claims are not ours, for example because a backup without them was restored.
     package var foreign: Int

@@ -6,7 +6,7 @@ package struct Term: Hashable, Sendable {
     package var from: Instant
     /// The end. If the term was revoked, the end is earlier than paid for.
     package var until: Instant
-    /// Whether it follows the term before it in its chain without a gap.
+    /// Whether the term follows the previous term of its chain without a gap.
     package var continues: Bool
     package var chain: String
 
@@ -168,8 +168,8 @@ private struct Chain {
     private var length = Term.Length(months: 0, days: 0)
     private var end: Instant?
 
-    /// The largest amount by which a term may be too short because clocks skip an hour: its end
-    /// keeps the local time at which the run began.
+    /// The maximum time by which a term may be too short because clocks skip an hour: the end of a
+    /// term has the same local time as the start of its run.
     private static let leapMax = Duration.hours(12)
 
     init(name: String) { self.name = name }

@@ -4,9 +4,9 @@
 /// of these modules may import another. This module does not use Foundation's calendar.
 package struct CivilDate: Hashable, Sendable {
     package var year: Int64
-    /// From 1.
+    /// The number of the month, from 1.
     package var month: Int64
-    /// From 1.
+    /// The day of the month, from 1.
     package var day: Int64
 
     static let dayMilliseconds: Int64 = 86_400_000
@@ -29,7 +29,7 @@ package struct CivilDate: Hashable, Sendable {
         day = dayOfYear - (153 * marchMonth + 2) / 5 + 1
     }
 
-    /// Days since 1970-01-01: the inverse calculation.
+    /// Days since 1970-01-01: the inverse of ``init(dayNumber:)``.
     package var dayNumber: Int64 {
         let (era, yearOfEra) = Self.floorDivide(month <= 2 ? year - 1 : year, by: 400)
         let marchMonth = month > 2 ? month - 3 : month + 9

@@ -8,7 +8,7 @@ package struct WallClock: Hashable, Sendable {
     /// A change of the offset.
     package struct Change: Hashable, Sendable {
         package var at: Instant
-        /// Seconds east of UTC, from this moment on.
+        /// The offset from this moment on, in seconds east of UTC.
         package var seconds: Int
 
         package init(at: Instant, seconds: Int) {
@@ -56,7 +56,7 @@ package struct WallClock: Hashable, Sendable {
         moment(showing: number * CivilDate.dayMilliseconds)
     }
 
-    /// The day of a moment here, counted from 1970-01-01.
+    /// The local day of a moment, counted from 1970-01-01.
     package func dayNumber(at instant: Instant) -> Int64 {
         CivilDate.dayAndRest(of: localMilliseconds(at: instant)).day
     }

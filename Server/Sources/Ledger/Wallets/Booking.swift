@@ -28,7 +28,7 @@ package struct Booking: Hashable, Sendable {
         self.at = at
     }
 
-    /// Negative for a debit.
+    /// The amount with its sign: negative for a debit.
     package var signedAmount: Int64 {
         switch kind {
         case .debit: -amount

@@ -41,12 +41,12 @@ package struct WalletRules: Hashable, Sendable {
 
     /// The part of the purchase's credit that a refund deducts from the wallet.
     package enum Refunds: String, Hashable, Sendable, CaseIterable {
-        /// The part that was not spent.
+        /// The refund deducts the part that was not spent.
         case toZero = "to_zero"
-        /// The whole credit. The part that was already spent becomes a debt, which the next
-        /// purchase pays.
+        /// The refund deducts the whole credit. The part that was already spent becomes a debt,
+        /// which the next purchase pays.
         case belowZero = "below_zero"
-        /// Nothing.
+        /// The refund deducts nothing.
         case nothing
     }
 
@@ -90,7 +90,7 @@ package struct WalletRules: Hashable, Sendable {
 /// remaining part never deducts manual credits.
 package struct Wallet: Hashable, Sendable {
     package private(set) var balance: Int64 = 0
-    /// Sorted by time.
+    /// The entries of the statement, sorted by time.
     package private(set) var entries: [Entry] = []
     /// How much of the balance is from manual credits. From 0 to the balance; 0 if the balance is
     /// negative.
@@ -99,9 +99,9 @@ package struct Wallet: Hashable, Sendable {
     package struct Entry: Hashable, Sendable {
         package var at: Instant
         package var cause: Cause
-        /// Signed.
+        /// By how much the entry changes the balance; negative for a deduction.
         package var amount: Int64
-        /// The amount before the refund rules apply, which may deduct less than was refunded.
+        /// The amount before the refund rules apply. These rules may deduct less than was refunded.
         var whole: Int64
         /// The balance after this entry.
         package var balance: Int64

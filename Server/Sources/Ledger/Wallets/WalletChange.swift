@@ -2,13 +2,14 @@
 package struct WalletChange: Hashable, Sendable {
     package var currency: CurrencyID
     package var environment: Environment
-    /// The balance reported last. 0 if none was reported.
+    /// The balance as last reported before this change. 0 if none was reported.
     package var before: Int64
-    /// The balance reported now. The next change of the wallet begins with it.
+    /// The balance that this change reports. The next change of the wallet begins with this
+    /// balance.
     package var after: Int64
-    /// The id of the debit, if it is one.
+    /// The id of the debit, if the change is a debit.
     package var debit: BookingID?
-    /// The id of the manual credit, if it is one.
+    /// The id of the manual credit, if the change is one.
     package var credit: BookingID?
     /// The reason of a debit or a manual credit, and the caller's idempotency key.
     package var reason: String?
@@ -29,7 +30,7 @@ package struct WalletChange: Hashable, Sendable {
         self.key = key
     }
 
-    /// Signed.
+    /// By how much the balance changed; negative for a deduction.
     package var amount: Int64 { after - before }
 }
 
@@ -39,7 +40,7 @@ extension Wallet {
         package var kind: Change.Kind
         package var at: Instant
         package var cause: Cause
-        /// Signed, and never 0.
+        /// By how much the balance changes: negative for a deduction, never 0.
         package var amount: Int64
     }
 
@@ -76,7 +77,7 @@ extension Wallet.Cause {
 }
 
 extension Wallet.Step {
-    /// Nil if nothing changed.
+    /// Returns nil if the entry's amount did not change.
     fileprivate init?(_ entry: Wallet.Entry, after former: Wallet.Entry?) {
         let amount = entry.amount - (former?.amount ?? 0)
         guard amount != 0 else { return nil }
