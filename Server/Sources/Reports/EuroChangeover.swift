@@ -9,7 +9,7 @@ package struct EuroChangeover: Hashable, Sendable {
 
     /// The first day on which the euro was the currency, counted from 1970-01-01.
     package let day: Int64
-    /// Millionths of a unit of the former currency for one euro.
+    /// The fixed rate: millionths of a unit of the former currency for one euro.
     package let millionths: Int64
 
     /// Returns nil for a currency that the euro has not replaced.
@@ -33,6 +33,7 @@ package struct EuroChangeover: Hashable, Sendable {
     }
 
     /// Millionths of a currency's unit for one euro, if its rate does not depend on a table.
+    /// Otherwise nil.
     static func rate(of currency: String, on day: Int64) -> Int64? {
         if currency == euro { return unit }
         return all[currency].flatMap { $0.day <= day ? $0.millionths : nil }

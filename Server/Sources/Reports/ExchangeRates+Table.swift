@@ -6,7 +6,7 @@ extension ExchangeRates {
 
     /// Why a table of rates cannot be read.
     package struct Defect: Error, Hashable, Sendable {
-        /// Counted from 1.
+        /// The number of the line, counted from 1.
         package var line: Int
         /// The name of the column; nil if the line as a whole is wrong.
         package var column: String?

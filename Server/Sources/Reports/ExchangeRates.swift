@@ -3,10 +3,10 @@ import Ledger
 /// Exchange rates by day, from a configured table. Without them, sums of different currencies are
 /// never added.
 package struct ExchangeRates: Hashable, Sendable {
-    /// The number of days after its own day for which a rate is used, because no rates are
+    /// The maximum number of days for which a rate is used after its own day, because no rates are
     /// published on weekends and holidays.
     static let daysMax: Int64 = 10
-    /// A rate of one, in millionths.
+    /// The rate 1, in millionths.
     private static let unit: Int64 = 1_000_000
 
     /// Millionths of a currency's unit for one unit of the base, by day and currency.
@@ -41,8 +41,8 @@ package struct ExchangeRates: Hashable, Sendable {
 
     /// Converts an amount at the rates of a day, or of the last day before it on which both
     /// currencies have a rate, rounded to the nearest. A currency that had joined the euro by the
-    /// day of the amount always has the rate fixed by law. Returns nil if there is no such day
-    /// within ten days.
+    /// day of the amount always has the rate fixed by law. Returns nil if the currencies have no
+    /// rates within ``daysMax`` days.
     package func convert(
         _ amount: Int64, from currency: String, to other: String, on day: Int64
     ) -> Conversion? {
@@ -93,7 +93,7 @@ package struct ExchangeRates: Hashable, Sendable {
         return nil
     }
 
-    /// The index of the first day after a day.
+    /// The index of the first day of the table that is later than the given day.
     private func placeAfter(_ day: Int64) -> Int {
         var low = days.startIndex
         var high = days.endIndex

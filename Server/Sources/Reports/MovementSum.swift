@@ -3,13 +3,13 @@ import Ledger
 /// The sum of all movements of one kind, on one day, in one currency and one part of a division.
 /// Reports are computed from these alone.
 package struct MovementSum: Hashable, Sendable {
-    /// Counted from 1970-01-01, in the configured time zone.
+    /// The day of the movements, counted from 1970-01-01, in the configured time zone.
     package var day: Int64
     package var kind: Movement.Kind
-    /// Whether it is the difference that refunds made until they were reversed: see
+    /// Whether the sum is of the difference that refunds made until they were reversed: see
     /// ``Movement/isMeanwhile``.
     package var isMeanwhile = false
-    /// Nil if no document contains a price.
+    /// The currency of the amounts. Nil if no document contains a price.
     package var currency: String?
     /// The value of the property that divides the report. Nil if the report is not divided.
     package var part: String?

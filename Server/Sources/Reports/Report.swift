@@ -12,10 +12,11 @@ package struct Report: Sendable {
 
     package struct Row: Hashable, Sendable {
         package var period: ReportPeriod
-        /// Nil for rows without a price, and in reports that only count.
+        /// The currency of the amounts. Nil for rows without a price, and in reports that only
+        /// count.
         package var currency: String?
         package var part: String?
-        /// In the order of the definition's columns.
+        /// The numbers of the row, in the order of the definition's columns.
         package var values: [ReportValue]
     }
 
@@ -77,7 +78,7 @@ package struct Report: Sendable {
         rateDays = fold.rateDays
     }
 
-    /// The report would have more rows than allowed. It would have at least this number.
+    /// The report would have more rows than allowed: at least this number.
     package struct TooManyRows: Error, Hashable {
         package var count: Int
 
@@ -172,7 +173,8 @@ struct ReportFold {
         }
     }
 
-    /// The days at whose ends any part has amounts in force in a currency.
+    /// The days for which rates are needed, because a part has amounts in force in one currency at
+    /// their end.
     private func stockDays(of sums: [MovementSum]) -> [Int64] {
         var days: Set<Int64> = []
         for sums in Dictionary(grouping: sums, by: \.part).values {
@@ -188,7 +190,8 @@ struct ReportFold {
         return Array(days)
     }
 
-    /// The last day of each period, and the day before the first period if its state is shown.
+    /// The last day of each period. Also the day before the first period, if the report shows the
+    /// state at that time.
     private var ends: [Int64] {
         (hasOpening ? periods.prefix(1).map { $0.days.lowerBound - 1 } : [])
             + periods.map { $0.days.upperBound - 1 }

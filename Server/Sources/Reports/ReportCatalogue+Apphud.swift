@@ -26,7 +26,7 @@ extension ReportCatalogue {
     // MARK: - Money
 
     private static let apphudRevenue = definition(
-        "revenue", "Revenue", "What was billed, what of it is left, and what of it you have.",
+        "revenue", "Revenue", "What was billed, what is left after refunds, and what you get.",
         [
             Column("gross", .money, .flow(charging), "Billed.") {
                 .money($0.flow.amounts.gross)
@@ -43,10 +43,10 @@ extension ReportCatalogue {
         "mrr", "Monthly recurring revenue",
         "Prices of paid subscriptions as prices of a month, less the store's share.",
         [
-            Column("mrr", .money, .stock(.mrr), "At the end of each period.") {
+            Column("mrr", .money, .stock(.mrr), "MRR at the end of each period.") {
                 .money($0.closing.amounts.mrrOfSeller)
             },
-            Column("arr", .money, .computed, "The same for twelve months.") {
+            Column("arr", .money, .computed, "MRR for twelve months.") {
                 .money($0.closing.amounts.mrrOfSeller * 12)
             },
         ])
@@ -68,7 +68,7 @@ extension ReportCatalogue {
             },
             Column(
                 "share", .money, .flow([.renewal]),
-                "What renewals changed because the store's share did, after a year."
+                "What renewals added because the store's share changed after a year."
             ) {
                 .money($0.flow(of: .renewal).amounts.mrrOfSeller)
             },
@@ -88,16 +88,20 @@ extension ReportCatalogue {
             Column("active", .count, .stock(.active), "Paid and not over, grace included.") {
                 .count($0.closing.counts.active)
             },
-            Column("renewing", .count, .computed, "Of those: renewal is on.") {
+            Column("renewing", .count, .computed, "Active subscriptions whose renewal is on.") {
                 .count($0.closing.counts.active - $0.closing.counts.notRenewing)
             },
-            Column("not_renewing", .count, .stock(.notRenewing), "Of those: renewal is off.") {
+            Column(
+                "not_renewing", .count, .stock(.notRenewing),
+                "Active subscriptions whose renewal is off."
+            ) {
                 .count($0.closing.counts.notRenewing)
             },
         ])
 
     private static let apphudChurn = definition(
-        "churn", "Churn", "What ended, and what was lost, of what there was at the start.",
+        "churn", "Churn",
+        "The shares of subscriptions and MRR that ended or were lost in the period.",
         [
             Column("opening", .count, .computed, "Paid subscriptions when the period began.") {
                 .count($0.opening.counts.active)
@@ -125,10 +129,11 @@ extension ReportCatalogue {
         "Which share of the transactions of each period was refunded in full.",
         cohort: .transactions,
         [
-            Column("transactions", .count, .computed, "All that were paid.") {
+            Column("transactions", .count, .computed, "All transactions that were paid.") {
                 .count($0.cohort[0])
             },
-            Column("refunded", .count, .computed, "Of those: refunded in full since.") {
+            Column("refunded", .count, .computed, "Transactions that were refunded in full since.")
+            {
                 .count($0.cohort[6])
             },
             Column("refund_rate", .percent, .computed, "Refunded, of transactions.") {
@@ -142,7 +147,7 @@ extension ReportCatalogue {
         cohort: .trials,
         [
             Column("started", .count, .computed, "Trials that began.") { .count($0.cohort[0]) },
-            Column("converted", .count, .computed, "Of those: became paid.") {
+            Column("converted", .count, .computed, "Trials that became paid when they ended.") {
                 .count($0.cohort[1])
             },
             Column("conversion_rate", .percent, .computed, "Converted, of started.") {

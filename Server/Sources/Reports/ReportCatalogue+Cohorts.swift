@@ -8,11 +8,11 @@ package enum Cohort: String, Hashable, Sendable, CaseIterable {
     /// Subscriptions that were paid for the first time: how many made the first payment, the
     /// second, …
     case payments
-    /// Like ``payments``, but by currency: how many were first paid in it, and all their revenue in
-    /// it.
+    /// Like ``payments``, but by currency: how many subscriptions were first paid in the currency,
+    /// and all their revenue in it.
     case revenue
-    /// Like ``payments``: how many subscriptions; and for each of ``daysLater``, how many began at
-    /// least that long ago, and how many of those were active then.
+    /// The number of subscriptions of ``payments``; and for each of ``daysLater``, how many began
+    /// at least that long ago, and how many of those were active then.
     case days
     /// Like ``trials``, but a payment after a gap also counts.
     case trialsPaidEver
@@ -29,7 +29,7 @@ package enum Cohort: String, Hashable, Sendable, CaseIterable {
 
     /// The number of payments that have their own columns.
     package static let paymentsMax = 12
-    /// Days after the first payment.
+    /// The numbers of days after the first payment at which subscriptions are counted.
     package static let daysLater: [Int64] = [7, 14, 30, 60, 90, 180, 365]
 
     /// Whether the cohort uses rows that only contain the present state.
@@ -42,13 +42,14 @@ package enum Cohort: String, Hashable, Sendable, CaseIterable {
 
 /// The outcome of the subscriptions that began on one day.
 package struct CohortSum: Hashable, Sendable {
-    /// Counted from 1970-01-01, in the configured time zone.
+    /// The day on which the subscriptions began, counted from 1970-01-01, in the configured time
+    /// zone.
     package var day: Int64
-    /// Nil unless money is counted.
+    /// The currency of the amounts. Nil unless money is counted.
     package var currency: String?
     /// The currency of the wallets, if wallets are counted.
     package var part: String?
-    /// See ``Cohort``.
+    /// The numbers that ``Cohort`` describes, in this order.
     package var numbers: [Int64]
 
     package init(
@@ -73,13 +74,18 @@ extension ReportCatalogue {
         sentence: "Of the trials that began in a period, how many were converted.", cohort: .trials,
         columns: [
             Column("started", .count, .computed, "Trials that began.") { .count($0.cohort[0]) },
-            Column("converted", .count, .computed, "Of those: paid for so far.") {
+            Column(
+                "converted", .count, .computed, "Trials of the period that were paid for so far."
+            ) {
                 .count($0.cohort[1])
             },
-            Column("pending", .count, .computed, "Of those: still free.") {
+            Column("pending", .count, .computed, "Trials of the period that are still free.") {
                 .count($0.cohort[2])
             },
-            Column("conversion_rate", .percent, .computed, "Converted, of those not pending.") {
+            Column(
+                "conversion_rate", .percent, .computed,
+                "Converted trials, as a share of those not pending."
+            ) {
                 .share($0.cohort[1], of: $0.cohort[0] - $0.cohort[2])
             },
         ])
@@ -107,7 +113,8 @@ extension ReportCatalogue {
     private static let dayColumns: [ReportDefinition.Column] =
         Cohort.daysLater.enumerated().map { index, days in dayColumn(days, at: 2 * index + 1) }
 
-    /// - Parameter place: the index of the number of subscriptions that began that long ago.
+    /// - Parameter place: the index, in the cohort's numbers, of the number of subscriptions that
+    ///   began that long ago.
     private static func dayColumn(_ days: Int64, at place: Int) -> ReportDefinition.Column {
         let sentence = "Active \(days) days later, of those that began so long ago."
         return Column("day_\(days)", .percent, .computed, sentence) { tally in
@@ -121,14 +128,21 @@ extension ReportCatalogue {
         cohort: .transactions,
         columns: [
             Column("payments", .count, .computed, "Payments.") { .count($0.cohort[0]) },
-            Column("refunded_payments", .count, .computed, "Of those: refunded, also in part.") {
+            Column(
+                "refunded_payments", .count, .computed,
+                "Payments that were refunded, in full or in part."
+            ) {
                 .count($0.cohort[5])
             },
-            Column("refund_rate", .percent, .computed, "Refunded payments, of payments.") {
+            Column(
+                "refund_rate", .percent, .computed, "Refunded payments, as a share of all payments."
+            ) {
                 .share($0.cohort[5], of: $0.cohort[0])
             },
             Column("gross", .money, .computed, "What was charged.") { .money($0.cohort[1]) },
-            Column("refunded", .money, .computed, "What of it was refunded so far.") {
+            Column(
+                "refunded", .money, .computed, "The part of the charges that was refunded so far."
+            ) {
                 .money($0.cohort[7])
             },
         ])
@@ -140,7 +154,7 @@ extension ReportCatalogue {
         columns: [
             Column(
                 "subscriptions", .count, .computed,
-                "First paid for in the period, and in this currency."
+                "Subscriptions first paid for in the period, and in this currency."
             ) {
                 .count($0.cohort[0])
             },
@@ -165,8 +179,8 @@ extension Report {
         }
     }
 
-    /// A report about cohorts: one row for each period in which some began, and each currency or
-    /// part.
+    /// A report about cohorts: one row for each period in which subscriptions began, and each
+    /// currency or part.
     package init(
         _ definition: ReportDefinition, _ periods: [ReportPeriod], cohorts: [CohortSum]
     ) {

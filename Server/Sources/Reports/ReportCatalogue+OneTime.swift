@@ -9,9 +9,12 @@ extension ReportCatalogue {
         columns: [
             count("consumables", .consumable, "Purchases of consumables."),
             gross("consumables_gross", .consumable, "What was charged for them."),
-            count("non_consumables", .nonConsumable, "Purchases that stay for good."),
+            count(
+                "non_consumables", .nonConsumable,
+                "Purchases of products that customers keep for good."),
             gross("non_consumables_gross", .nonConsumable, "What was charged for them."),
-            count("non_renewing", .nonRenewing, "Stretches of time that do not renew."),
+            count(
+                "non_renewing", .nonRenewing, "Purchases of stretches of time that do not renew."),
             gross("non_renewing_gross", .nonRenewing, "What was charged for them."),
         ])
 

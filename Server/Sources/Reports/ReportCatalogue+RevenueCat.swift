@@ -10,8 +10,8 @@ extension ReportCatalogue {
     ]
 
     private typealias Column = ReportDefinition.Column
-    /// All kinds that are neither a first payment nor its refund. Some of them reduce churn, and
-    /// some are churn.
+    /// All kinds of movements that are neither a first payment nor its refund. Some of them reduce
+    /// churn, and some are churn.
     private static let churning: Set<Movement.Kind> = [
         .churn, .renewal, .expansion, .contraction, .reactivation, .trialStarted,
     ]
@@ -37,10 +37,12 @@ extension ReportCatalogue {
             Column("revenue", .money, .computed, "Charged, less what was refunded since.") {
                 .money($0.cohort[1] - $0.cohort[2])
             },
-            Column("net_of_tax", .money, .computed, "The same without sales tax.") {
+            Column("net_of_tax", .money, .computed, "Revenue without sales tax.") {
                 .money($0.cohort[1] - $0.cohort[2] - $0.cohort[3])
             },
-            Column("proceeds", .money, .computed, "Without sales tax and the store's share.") {
+            Column(
+                "proceeds", .money, .computed, "Revenue without sales tax and the store's share."
+            ) {
                 .money($0.cohort[1] - $0.cohort[2] - $0.cohort[3] - $0.cohort[4])
             },
         ])
@@ -49,10 +51,10 @@ extension ReportCatalogue {
         "mrr", "Monthly recurring revenue",
         "Prices of active paid subscriptions: a week counts four times, a year a twelfth.",
         [
-            Column("mrr", .money, .stock(.mrrOfFourWeeks), "At the end of each period.") {
+            Column("mrr", .money, .stock(.mrrOfFourWeeks), "MRR at the end of each period.") {
                 .money($0.closing.amounts.mrrOfFourWeeks)
             },
-            Column("arr", .money, .computed, "The same for twelve months.") {
+            Column("arr", .money, .computed, "MRR for twelve months.") {
                 .money($0.closing.amounts.mrrOfFourWeeks * 12)
             },
         ])
@@ -64,7 +66,7 @@ extension ReportCatalogue {
             Column("opening", .money, .computed, "MRR when the period began.") {
                 .money($0.opening.amounts.mrrOfFourWeeks)
             },
-            Column("new", .money, .flow([.new, .converted]), "Of first payments.") {
+            Column("new", .money, .flow([.new, .converted]), "MRR of first payments.") {
                 .money($0.flow(of: .new, .converted).amounts.mrrOfFourWeeks)
             },
             Column("churned", .money, .flow(churning), "It can be negative.") {
@@ -107,13 +109,14 @@ extension ReportCatalogue {
     private static let revenueCatTrials = definition(
         "trials", "Trials", "New trials, and trials that became paid or ended.",
         [
-            Column("opening", .count, .computed, "In a trial when the period began.") {
+            Column("opening", .count, .computed, "Subscriptions in a trial when the period began.")
+            {
                 .count($0.opening.counts.trials)
             },
             Column("new", .count, .flow([.trialStarted]), "Began.") {
                 .count($0.flow(of: .trialStarted).counts.trials)
             },
-            Column("ended", .count, .computed, "Became paid, or ended.") {
+            Column("ended", .count, .computed, "Trials that became paid, or ended.") {
                 .count($0.flow(of: .trialStarted).counts.trials - $0.flow.counts.trials)
             },
             Column("closing", .count, .stock(.trials), "Opening, plus new, less ended.") {
@@ -144,7 +147,10 @@ extension ReportCatalogue {
         cohort: .transactions,
         [
             Column("paid", .count, .computed, "Transactions.") { .count($0.cohort[0]) },
-            Column("refunded", .count, .computed, "Of those: refunded since, also in part.") {
+            Column(
+                "refunded", .count, .computed,
+                "Transactions that were refunded since, in full or in part."
+            ) {
                 .count($0.cohort[5])
             },
             Column("refund_rate", .percent, .computed, "Refunded, of paid.") {
@@ -158,7 +164,10 @@ extension ReportCatalogue {
         cohort: .trialsPaidEver,
         [
             Column("started", .count, .computed, "Trials that began.") { .count($0.cohort[0]) },
-            Column("converted", .count, .computed, "Of those: paid for so far, also after a gap.") {
+            Column(
+                "converted", .count, .computed,
+                "Trials that were paid for so far, also after a gap."
+            ) {
                 .count($0.cohort[1])
             },
             Column("conversion_rate", .percent, .computed, "Converted, of started.") {

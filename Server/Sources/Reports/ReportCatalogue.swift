@@ -58,10 +58,12 @@ package enum ReportCatalogue {
             ) {
                 .money($0.closing.amounts.mrr)
             },
-            Column("net_of_tax", .money, .computed, "The same without sales tax.") {
+            Column("net_of_tax", .money, .computed, "MRR without sales tax.") {
                 .money($0.closing.amounts.mrr - $0.closing.amounts.mrrTax)
             },
-            Column("proceeds", .money, .computed, "Without sales tax and the store's share.") {
+            Column(
+                "proceeds", .money, .computed, "MRR without sales tax and the App Store's share."
+            ) {
                 .money(
                     $0.closing.amounts.mrr - $0.closing.amounts.mrrTax
                         - $0.closing.amounts.mrrCommission)
@@ -78,12 +80,14 @@ package enum ReportCatalogue {
         name: "arr", version: 1, title: "Annual recurring revenue",
         sentence: "What subscriptions pay per year: collected, and promised by commitments.",
         columns: [
-            Column("collected", .money, .stock(.mrr), "MRR of what is paid, for twelve months.") {
+            Column(
+                "collected", .money, .stock(.mrr), "MRR of paid subscriptions, for twelve months."
+            ) {
                 .money($0.closing.amounts.mrr * 12)
             },
             Column(
                 "contracted", .money, .stock(.contracted),
-                "The same, with months of a commitment that could not be collected yet."
+                "MRR for twelve months, with the months of commitments that are not collected yet."
             ) {
                 .money($0.closing.amounts.contracted * 12)
             },
@@ -105,28 +109,46 @@ package enum ReportCatalogue {
             Column("opening", .money, .computed, "MRR when the period began.") {
                 .money($0.opening.amounts.mrr)
             },
-            Column("new", .money, .flow([.new, .converted]), "Paid for the first time.") {
+            Column(
+                "new", .money, .flow([.new, .converted]),
+                "From subscriptions that are paid for the first time."
+            ) {
                 .money($0.flow(of: .new, .converted).amounts.mrr)
             },
-            Column("expansion", .money, .flow([.expansion]), "Pay more a month than before.") {
+            Column(
+                "expansion", .money, .flow([.expansion]),
+                "From subscriptions that pay more a month than before."
+            ) {
                 .money($0.flow(of: .expansion).amounts.mrr)
             },
-            Column("reactivation", .money, .flow([.reactivation]), "Pay again after a gap.") {
+            Column(
+                "reactivation", .money, .flow([.reactivation]),
+                "From subscriptions that are paid again after a gap."
+            ) {
                 .money($0.flow(of: .reactivation).amounts.mrr)
             },
-            Column("contraction", .money, .flow([.contraction]), "Pay less a month than before.") {
+            Column(
+                "contraction", .money, .flow([.contraction]),
+                "From subscriptions that pay less a month than before."
+            ) {
                 .money($0.flow(of: .contraction).amounts.mrr)
             },
             Column(
                 "switched", .money, .computed,
-                "Came from another part of the division, and pays as much a month as before."
+                "From subscriptions that came from another part of the division, at the same price."
             ) {
                 .money($0.flow(of: .renewal).amounts.mrr)
             },
-            Column("churn", .money, .flow([.churn]), "Ended, after grace where there was one.") {
+            Column(
+                "churn", .money, .flow([.churn]),
+                "From subscriptions that ended, after grace if there was any."
+            ) {
                 .money($0.flow(of: .churn).amounts.mrr)
             },
-            Column("exchange", .money, .computed, "Only if converted: changes of exchange rates.") {
+            Column(
+                "exchange", .money, .computed,
+                "What changed exchange rates added. Only if amounts are converted."
+            ) {
                 .money($0.exchange.mrr)
             },
             Column("closing", .money, .stock(.mrr), "MRR when the period ended.") {
@@ -140,18 +162,25 @@ package enum ReportCatalogue {
         name: "active", version: 1, title: "Active subscriptions",
         sentence: "Subscriptions that are paid and not over, at the end of each period.",
         columns: [
-            Column("active", .count, .stock(.active), "Paid and not over, grace included.") {
+            Column(
+                "active", .count, .stock(.active),
+                "Subscriptions that are paid and not over, grace included."
+            ) {
                 .count($0.closing.counts.active)
             },
-            Column("renewing", .count, .computed, "Active, and will renew.") {
+            Column("renewing", .count, .computed, "Active subscriptions that will renew.") {
                 .count($0.closing.counts.active - $0.closing.counts.notRenewing)
             },
             Column(
-                "not_renewing", .count, .stock(.notRenewing), "Active, and renewal is switched off."
+                "not_renewing", .count, .stock(.notRenewing),
+                "Active subscriptions whose renewal is switched off."
             ) {
                 .count($0.closing.counts.notRenewing)
             },
-            Column("grace", .count, .stock(.grace), "Active, and at risk: in a grace period.") {
+            Column(
+                "grace", .count, .stock(.grace),
+                "Active subscriptions in a grace period, which may end."
+            ) {
                 .count($0.closing.counts.grace)
             },
         ])
@@ -160,7 +189,10 @@ package enum ReportCatalogue {
         name: "active_movement", version: 1, title: "Movement of subscriptions",
         sentence: "Why the number of active subscriptions changed.",
         columns: [
-            Column("opening", .count, .computed, "Active when the period began.") {
+            Column(
+                "opening", .count, .computed,
+                "Subscriptions that were active when the period began."
+            ) {
                 .count($0.opening.counts.active)
             },
             Column("new", .count, .flow([.new]), "Paid for the first time, without a trial.") {
@@ -172,13 +204,19 @@ package enum ReportCatalogue {
             Column("reactivation", .count, .flow([.reactivation]), "Paid again after a gap.") {
                 .count($0.flow(of: .reactivation).counts.active)
             },
-            Column("switched", .count, .computed, "Came from another part of the division.") {
+            Column(
+                "switched", .count, .computed,
+                "Subscriptions that came from another part of the division."
+            ) {
                 .count($0.flow(of: .renewal, .expansion, .contraction).counts.active)
             },
             Column("churn", .count, .flow([.churn]), "Ended.") {
                 .count($0.flow(of: .churn).counts.active)
             },
-            Column("closing", .count, .stock(.active), "Active when the period ended.") {
+            Column(
+                "closing", .count, .stock(.active),
+                "Subscriptions that were active when the period ended."
+            ) {
                 .count($0.closing.counts.active)
             },
         ])
@@ -193,17 +231,17 @@ package enum ReportCatalogue {
             },
             Column(
                 "new", .count, .flow([.new, .converted, .reactivation]),
-                "Came with subscriptions that were paid for the first time, or again."
+                "Seats of subscriptions that were paid for the first time, or again."
             ) {
                 .count($0.flow(of: .new, .converted, .reactivation).counts.seats)
             },
             Column(
                 "changed", .count, .computed,
-                "Added to subscriptions, less those given up; or came from another part."
+                "Seats that were added, less those given up; or seats from another part."
             ) {
                 .count($0.flow(of: .renewal, .expansion, .contraction).counts.seats)
             },
-            Column("ended", .count, .flow([.churn]), "Went with subscriptions that ended.") {
+            Column("ended", .count, .flow([.churn]), "Seats of subscriptions that ended.") {
                 .count($0.flow(of: .churn).counts.seats)
             },
             Column("closing", .count, .stock(.seats), "Seats when the period ended.") {
@@ -215,7 +253,10 @@ package enum ReportCatalogue {
         name: "trials", version: 1, title: "Trials",
         sentence: "Free periods: how many began, were converted, or ended.",
         columns: [
-            Column("opening", .count, .computed, "In a free period when the period began.") {
+            Column(
+                "opening", .count, .computed,
+                "Subscriptions in a free period when the report's period began."
+            ) {
                 .count($0.opening.counts.trials)
             },
             Column("started", .count, .flow([.trialStarted]), "Began.") {
@@ -227,7 +268,10 @@ package enum ReportCatalogue {
             Column("ended", .count, .flow([.trialEnded]), "Ended without a payment.") {
                 .count($0.flow(of: .trialEnded).counts.trials)
             },
-            Column("closing", .count, .stock(.trials), "In a free period when the period ended.") {
+            Column(
+                "closing", .count, .stock(.trials),
+                "Subscriptions in a free period when the report's period ended."
+            ) {
                 .count($0.closing.counts.trials)
             },
         ])
@@ -236,7 +280,10 @@ package enum ReportCatalogue {
         name: "churn", version: 1, title: "Churn",
         sentence: "The share of active subscriptions that ended.",
         columns: [
-            Column("opening", .count, .computed, "Active when the period began.") {
+            Column(
+                "opening", .count, .computed,
+                "Subscriptions that were active when the period began."
+            ) {
                 .count($0.opening.counts.active)
             },
             Column("churned", .count, .flow([.churn]), "Ended within the period.") {
@@ -274,7 +321,8 @@ package enum ReportCatalogue {
             Column("grace_started", .count, .flow([.graceStarted]), "Grace periods that began.") {
                 .count($0.flow(of: .graceStarted).counts.grace)
             },
-            Column("grace", .count, .stock(.grace), "In grace when the period ended.") {
+            Column("grace", .count, .stock(.grace), "Subscriptions in grace when the period ended.")
+            {
                 .count($0.closing.counts.grace)
             },
             Column("retry_started", .count, .flow([.retryStarted]), "Retries that began.") {
@@ -286,7 +334,8 @@ package enum ReportCatalogue {
             Column("lost", .count, .flow([.retryEnded]), "Retries that were given up.") {
                 .count(-$0.flow(of: .retryEnded).counts.retry)
             },
-            Column("retry", .count, .stock(.retry), "In retry when the period ended.") {
+            Column("retry", .count, .stock(.retry), "Subscriptions in retry when the period ended.")
+            {
                 .count($0.closing.counts.retry)
             },
         ])
@@ -304,10 +353,15 @@ package enum ReportCatalogue {
             Column("reactivations", .count, .flow([.reactivation]), "Payments after a gap.") {
                 .count($0.flow(of: .reactivation).counts.payments)
             },
-            Column("one_time", .count, .flow(notRenewing), "Of products that do not renew.") {
+            Column(
+                "one_time", .count, .flow(notRenewing), "Payments for products that do not renew."
+            ) {
                 .count($0.flow(of: notRenewing).counts.payments)
             },
-            Column("one_time_gross", .money, .flow(notRenewing), "What was charged for those.") {
+            Column(
+                "one_time_gross", .money, .flow(notRenewing),
+                "The amount charged for products that do not renew."
+            ) {
                 .money($0.flow(of: notRenewing).amounts.gross)
             },
         ])

@@ -34,8 +34,7 @@ package struct ReportDefinition: Sendable {
             }
     }
 
-    /// Whether the report shows the amounts at a period's beginning, or their gain by exchange
-    /// rates.
+    /// Whether the report has the column `opening`: what was in force when a period began.
     var hasOpening: Bool { columns.contains { $0.name == "opening" } }
 
     package struct Column: Sendable {
@@ -95,7 +94,7 @@ package struct ReportDefinition: Sendable {
 
 /// A number of a report.
 package enum ReportValue: Hashable, Sendable {
-    /// Thousandths of the currency's unit.
+    /// An amount in thousandths of the currency's unit.
     case money(Int64)
     case count(Int64)
     /// A share of a whole. If the whole is zero, there is no percentage.
@@ -108,7 +107,7 @@ package enum ReportValue: Hashable, Sendable {
         }
     }
 
-    /// Whether it is zero, or a share of nothing.
+    /// Whether the number is zero, or a share of nothing.
     package var isNothing: Bool { number == 0 }
 }
 
@@ -121,7 +120,7 @@ package struct PeriodTally: Hashable, Sendable {
     package var exchange: Movement.Amounts
     /// The numbers of a report about cohorts: see ``Cohort``.
     package var cohort: [Int64]
-    /// The same numbers for everything before the period.
+    /// The numbers of ``cohort`` for everything before the period.
     package var before: [Int64]
 
     package init(

@@ -2,7 +2,7 @@ import Ledger
 
 /// A stretch of days that a report shows as one row.
 package struct ReportPeriod: Hashable, Sendable {
-    /// Days counted from 1970-01-01, in the configured time zone.
+    /// The days of the period, counted from 1970-01-01, in the configured time zone.
     package var days: Range<Int64>
 
     package init(days: Range<Int64>) { self.days = days }
@@ -46,7 +46,8 @@ package struct ReportPeriod: Hashable, Sendable {
         }
     }
 
-    /// The periods that contain the given days. The first and the last one are cut to them.
+    /// The periods that contain the given days. The first and the last period are cut to these
+    /// days.
     package static func periods(_ length: Length, in days: Range<Int64>) -> [ReportPeriod] {
         var periods: [ReportPeriod] = []
         var start = days.isEmpty ? days.upperBound : length.start(of: days.lowerBound)

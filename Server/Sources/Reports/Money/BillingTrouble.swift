@@ -10,7 +10,8 @@ struct BillingTrouble: Hashable, Sendable {
     /// When the payment was collected or given up, or when it will be given up.
     var end: Instant
 
-    /// How long before a period's end the App Store begins to collect for the next one.
+    /// How long before a period's end the App Store begins to collect the payment for the next
+    /// period.
     private static let chargedAheadMax = Duration.days(1)
 
     /// - Parameters:

@@ -1,8 +1,8 @@
 import Ledger
 
-/// Decides how much of a price the seller gets. It depends on the developer's membership of Apple's
-/// Small Business Program, and on the sales taxes that prices contain. Documents of the App Store
-/// contain neither.
+/// Decides how much of a price the seller gets. That depends on the developer's membership of
+/// Apple's Small Business Program, and on the sales taxes that prices contain. Documents of the App
+/// Store contain neither.
 package struct MoneyRules: Hashable, Sendable {
     /// Times in which the seller was a member of the program. A time without an end means that the
     /// seller still is.
@@ -38,11 +38,12 @@ package struct MoneyRules: Hashable, Sendable {
         self.clock = clock
     }
 
-    /// Must be increased when rows are derived differently, so that existing rows are derived
-    /// again.
+    /// The version of the code that derives rows. Increase it when rows are derived differently, so
+    /// that existing rows are derived again.
     private static let derivation = 9
 
-    /// Equal for equal rules. Rows derived by other rules are derived again.
+    /// A text that is equal for equal rules. Rows that were derived by rules with another
+    /// fingerprint are derived again.
     package var fingerprint: String {
         let memberships = smallBusiness.map {
             "\($0.from.milliseconds)-\($0.until.map { "\($0.milliseconds)" } ?? "")"
@@ -65,9 +66,9 @@ package struct MoneyRules: Hashable, Sendable {
     /// Program", "Auto-renewable Subscriptions").
     package static let standardRate: Int64 = 30_000
     package static let reducedRate: Int64 = 15_000
-    /// The time of paid service after which the reduced rate applies.
+    /// How long a customer must have paid for the reduced rate to apply.
     static let paidServiceForReducedRate = Duration.days(365)
-    /// A longer gap, in days of the App Store's calendar, resets the paid service.
+    /// The longest gap that does not reset the paid service, in days of the App Store's calendar.
     private static let paidServiceGapDays = 60
 
     /// Whether the service was interrupted for so long that the paid service starts again from
@@ -100,7 +101,8 @@ package struct MoneyRules: Hashable, Sendable {
             tax: tax, commission: Self.part(price - tax, commissionRate, of: whole))
     }
 
-    /// The price of a payment per month. Zero if it has no price or no end, or nothing was paid.
+    /// The price of a payment per month. Zero if the payment has no price or no end, or nothing was
+    /// paid.
     ///
     /// - Parameter start: when the payment's period began, if that is earlier than the payment. The
     ///   price of seats that were added within a period is for a whole period.
@@ -126,15 +128,15 @@ package struct MoneyRules: Hashable, Sendable {
         return amounts
     }
 
-    /// Nil if the length must be taken from the period itself: an offer that is paid up front has
-    /// another length.
+    /// The declared length of the payment's period. Nil if the length must be taken from the period
+    /// itself, as for an offer that is paid up front.
     private func length(of payment: Payment) -> PlanLength? {
         if payment.commitment != nil { return .months(1) }
         return payment.terms == .full ? lengths[payment.product] : nil
     }
 
-    /// Divides the price of several units. If the price is a multiple, each unit is divided
-    /// separately, as in the App Store's reports.
+    /// Divides the price of several units. If the price is a multiple of the number of units, the
+    /// price of one unit is divided, as in the App Store's reports.
     func split(
         _ price: Int64, units: Int64, storefront: String?, commissionRate: Int64
     ) -> PriceSplit {

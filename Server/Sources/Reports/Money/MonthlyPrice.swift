@@ -6,7 +6,7 @@ package enum PlanLength: Hashable, Sendable {
     case months(Int64)
 }
 
-/// The monthly price of a period. A month is 365.25 ÷ 12 days; a week is 7 of them.
+/// The monthly price of a period. A month has 365.25 ÷ 12 days, and a week has 7.
 ///
 /// Documents do not contain the product's duration. If the product is declared, its declared length
 /// counts, however long a period turns out to be. Otherwise the length is taken from the period
@@ -33,7 +33,8 @@ package enum MonthlyPrice {
 
     private static let dayMilliseconds: Int64 = 86_400_000
 
-    /// The monthly price in the same unit as the price, rounded to the nearest.
+    /// Converts the price of a period to the price of a month, in the same unit, rounded to the
+    /// nearest.
     package static func monthly(_ price: Int64, from: Instant, until: Instant) -> Int64 {
         let days = days(from: from, until: until)
         // If a length lies between two usual ones, it is the shorter one, which the App Store has
@@ -70,7 +71,7 @@ package enum MonthlyPrice {
         }
     }
 
-    /// Whole days, at least one.
+    /// The length of a period in whole days, at least one.
     private static func days(from: Instant, until: Instant) -> Int64 {
         let length = max((until - from).wholeMilliseconds, 1)
         return max((length + dayMilliseconds / 2) / dayMilliseconds, 1)

@@ -9,7 +9,7 @@ import Ledger
 package struct Movement: Hashable, Sendable {
     package var kind: Kind
     package var at: Instant
-    /// The App Store's number of the period or purchase that the movement belongs to.
+    /// The App Store's number of the transaction whose period or purchase the movement belongs to.
     package var transaction: TransactionID
     package var segment: Segment
     package var amounts: Amounts
@@ -49,7 +49,7 @@ package struct Movement: Hashable, Sendable {
         case graceStarted = "grace_started"
         case graceEnded = "grace_ended"
         case retryStarted = "retry_started"
-        /// The App Store gave up.
+        /// The App Store gave up collecting a payment.
         case retryEnded = "retry_ended"
         /// The payment was collected, or the customer bought again in the meantime.
         case retryRecovered = "retry_recovered"
@@ -155,11 +155,11 @@ package struct Movement: Hashable, Sendable {
         package var active: Int64 = 0
         /// Subscriptions in a free period.
         package var trials: Int64 = 0
-        /// The number of active ones in grace.
+        /// The number of active subscriptions in grace.
         package var grace: Int64 = 0
         /// Subscriptions that are not active but that the App Store still tries to collect.
         package var retry: Int64 = 0
-        /// The number of active ones whose renewal is off.
+        /// The number of active subscriptions whose renewal is off.
         package var notRenewing: Int64 = 0
         /// The number of people that the active subscriptions are paid for: one, or the seats of a
         /// group.
@@ -209,7 +209,8 @@ extension Movement.Counts {
 }
 
 extension Movement.Amounts {
-    /// The persistent amounts: those of the state, without charges and refunds.
+    /// The amounts that stay in force until another movement changes them. Charges and refunds,
+    /// which belong to one moment, are set to zero.
     var ofStock: Self {
         var stock = self
         (stock.gross, stock.refunded, stock.tax, stock.commission) = (0, 0, 0, 0)

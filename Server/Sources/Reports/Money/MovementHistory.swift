@@ -4,11 +4,11 @@ import Ledger
 /// different is not changed: the old one is marked as known until then, and another one replaces
 /// it.
 package struct MovementHistory: Hashable, Sendable {
-    /// A movement, and the time in which it was known.
+    /// A movement, and the time for which it was known.
     package struct Version: Hashable, Sendable {
         package var movement: Movement
         package var knownAt: Instant
-        /// Nil if it is still known.
+        /// When the movement turned out to be different. Nil if it is still known.
         package var replacedAt: Instant?
 
         package init(_ movement: Movement, knownAt: Instant, replacedAt: Instant? = nil) {
@@ -20,12 +20,12 @@ package struct MovementHistory: Hashable, Sendable {
 
     /// The changes that one document makes.
     package struct Change: Hashable, Sendable {
-        /// When it became known.
+        /// When the changes became known.
         package var at: Instant
-        /// Versions that became known and were replaced at the same moment. They are deleted,
-        /// because they were known for no time.
+        /// Known versions that are no longer correct. Those that became known at ``at`` are
+        /// deleted, because they were known for no time; the others are marked as replaced.
         package var replaced: [Version]
-        /// Versions that were replaced at the same moment, but are correct after all.
+        /// Versions that were marked as replaced at ``at``, and that are correct again.
         package var restored: [Version]
         package var added: [Movement]
 

@@ -8,7 +8,7 @@ import Ledger
 // knowledge is added as movements with `isMeanwhile`.
 
 extension PurchaseBooks {
-    /// The movements with `isMeanwhile`. None if no refund was reversed.
+    /// The movements with `isMeanwhile`. Empty if no refund was reversed.
     func meanwhile(
         of timeline: Timeline, _ renewals: [Timeline.Attested<Renewal>],
         _ payments: [AttestedPayment], _ rules: MoneyRules
@@ -72,12 +72,13 @@ extension PurchaseBooks {
     }
 }
 
-/// The history of a purchase whose refunds were reversed, combined from one moment to the next.
+/// Builds the movements that happened to a purchase whose refunds were reversed, from the earliest
+/// moment to the latest.
 private struct ReversalStory {
     private let base: [Movement]
-    /// The movements until the last moment.
+    /// The movements that happened, up to the moment that was processed last.
     private var told: [Movement] = []
-    /// The known movements from the last moment on.
+    /// The movements by which the history continues from that moment on.
     private var known: [Movement]
     private var hasBegun = false
     private var refunds: [ReversedRefund: Movement] = [:]
@@ -108,7 +109,7 @@ private struct ReversalStory {
         told.append(refund)
     }
 
-    /// Uses the given movements from one moment to the next.
+    /// Continues the history with the given movements, from one moment to another.
     mutating func goOn(with movements: [Movement], from moment: Instant, to end: Instant?) {
         if !hasBegun {
             told += base.filter { $0.at < moment }
@@ -236,7 +237,8 @@ extension Movement {
 }
 
 extension Movement.Counts {
-    /// The persistent counts, without payments.
+    /// The counts that stay in force until another movement changes them. The count of payments is
+    /// set to zero.
     fileprivate var ofStock: Self {
         var stock = self
         stock.payments = 0

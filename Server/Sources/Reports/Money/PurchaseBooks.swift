@@ -8,7 +8,7 @@ import Ledger
 /// see ``Movement/isMeanwhile``.
 package struct PurchaseBooks: Hashable, Sendable {
     package private(set) var transactions: [TransactionLine] = []
-    /// Sorted by time.
+    /// The movements of the purchase, sorted by time.
     package private(set) var movements: [Movement] = []
 
     private let rules: MoneyRules
@@ -60,7 +60,8 @@ package struct PurchaseBooks: Hashable, Sendable {
         var paid: [Timeline.Period] = []
         var service = Duration.zero
         for period in timeline.periods {
-            // The paid service before added seats equals the paid service before their period.
+            // Added seats have the same paid service before them as the period to which they were
+            // added.
             if !period.isAddition { service = PaidTime(before: period, paid, rules).length }
             let rate =
                 rates[period.id] ?? rules.commissionRate(at: period.from, paidService: service)
@@ -274,8 +275,8 @@ package struct PurchaseBooks: Hashable, Sendable {
         ]
     }
 
-    /// The times within a span when renewal was off. Statements from before the span began do not
-    /// count, unless they name the span's own end: such a period was charged ahead.
+    /// Adds the times within a span when renewal was off. Statements from before the span began do
+    /// not count, unless they name the span's own end: then the period was charged ahead.
     private mutating func addRenewalSwitches(
         of span: SubscriptionSpan, _ renewals: [Timeline.Attested<Renewal>]
     ) {
@@ -315,8 +316,8 @@ extension SubscriptionSpan {
         segment.price?.currency == other.segment.price?.currency
     }
 
-    /// Whether the storefront has changed to the euro, and the customer has not moved to another
-    /// storefront.
+    /// Whether the storefront's currency has changed to the euro, and the customer has stayed in
+    /// this storefront.
     fileprivate func becomesEuro(in other: Self) -> Bool {
         other.segment.price?.currency == EuroChangeover.euro
             && segment.price.flatMap { EuroChangeover($0.currency) } != nil
@@ -327,7 +328,8 @@ extension SubscriptionSpan {
     /// changeover to the euro counts as the same price.
     private static let roundingPart: Int64 = 100
 
-    /// The difference between the monthly price in euros and this one.
+    /// The difference between the other monthly price, in euros, and this one converted to euros.
+    /// Zero if the price was only rounded.
     fileprivate func change(toEuroOf other: Self) -> Int64 {
         let euro = segment.price.flatMap { EuroChangeover($0.currency) }
         let difference = other.mrr - (euro?.euros(mrr) ?? 0)
@@ -388,7 +390,7 @@ extension Timeline.Period {
 }
 
 extension Duration {
-    /// Rounded to the nearest day.
+    /// The duration rounded to the nearest day.
     fileprivate var inWholeDays: Self {
         let day: Int64 = 86_400_000
         return .days(Int((wholeMilliseconds + day / 2) / day))

@@ -16,8 +16,8 @@ struct ReversedRefund: Hashable, Sendable {
     /// that differ by less are equal.
     private static let sameRefundMax = Duration.seconds(1)
 
-    /// Whether the reversal came after the refund. A refund of a period that had not begun counts
-    /// from the period's beginning.
+    /// Whether the purchase counted as refunded at a moment: from the date of the refund until its
+    /// reversal.
     func contains(_ moment: Instant) -> Bool { refund.at <= moment && moment < reversedAt }
 
     /// The reversed refunds of a purchase, in order of their documents.
@@ -66,7 +66,7 @@ package struct AttestedPayment: Hashable, Sendable {
     package let fact: Fact
     package let payment: Payment
 
-    /// Returns nil for a statement about something else.
+    /// Returns nil if the fact is not about a payment.
     package init?(_ fact: Fact) {
         guard case .payment(let payment) = fact.statement else { return nil }
         self.fact = fact
@@ -78,7 +78,7 @@ package struct AttestedPayment: Hashable, Sendable {
     var subject: String { payment.line ?? payment.transaction.rawValue }
     var grade: Grade { fact.grade }
     /// Whether both statements are about one transaction. A document about another restored copy
-    /// says nothing about a refund of this one.
+    /// says nothing about a refund of this copy.
     func isOfSameCopy(as other: Self) -> Bool {
         payment.line != nil || payment.transaction == other.payment.transaction
     }

@@ -7,7 +7,7 @@ package struct SubscriptionLine: Hashable, Sendable {
     package var ownership: Ownership
     package var state: Access.State?
     package var until: Instant?
-    /// When the state will change without new facts. Nil if it will not.
+    /// When the state will change without new facts. Nil if it will not change.
     package var changesAt: Instant?
     package var willRenew: Bool?
     package var renewsTo: ProductID?

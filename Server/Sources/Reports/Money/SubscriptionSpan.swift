@@ -14,8 +14,8 @@ struct SubscriptionSpan: Hashable, Sendable {
     var isFree: Bool
     /// The number of people that are paid for. Zero in a free period.
     var seats: Int64
-    /// The payments that begin with the span. None if it begins with a refund of seats of a running
-    /// period.
+    /// The payments that begin with the span. Empty if the span begins because seats of a running
+    /// period were refunded.
     var charged: [Payment]
     /// The monthly price. Zero for a free period, or if no document contains the price.
     var monthly: Movement.Amounts

@@ -22,12 +22,13 @@ package struct TransactionLine: Hashable, Sendable {
     /// document contains it.
     package var gross: Int64
     package var tax: Int64
-    /// In thousandths of a percent.
+    /// The App Store's share of the price without tax, in thousandths of a percent.
     package var commissionRate: Int64
     package var commission: Int64
     package var refundedAt: Instant?
     package var refunded: Int64
-    /// Parts of ``refunded``.
+    /// The sales tax and, in ``refundedCommission``, the App Store's share that ``refunded``
+    /// contains.
     package var refundedTax: Int64
     package var refundedCommission: Int64
     /// Whether the refund is for the rest of the period after another product replaced it.
@@ -76,8 +77,8 @@ package struct TransactionLine: Hashable, Sendable {
 }
 
 extension Payment {
-    /// The tiers whose sum is the amount: those of all seats, or of the seats left after the
-    /// cheapest ones were refunded. Nil for any other amount.
+    /// The tiers whose sum is the amount: the tiers of all seats, or of the seats that are left
+    /// after the cheapest ones were refunded. Nil for any other amount.
     fileprivate func tiers(of amount: Int64) -> [Seats.Tier]? {
         guard let seats, !seats.tiers.isEmpty else { return nil }
         return [seats.tiers, seats.tiersLeft].first { $0.isWorth(amount) }
@@ -111,8 +112,8 @@ extension [Seats.Tier] {
 
 extension Timeline.Period {
     /// Whether another product replaced the period. A renewal that was charged ahead and never
-    /// began may not be reported as upgraded. If it has a reported refund, the customer asked for
-    /// that.
+    /// began may not be reported as upgraded. If its refund was reported, the customer asked for
+    /// the refund.
     package var gaveWayToAnother: Bool {
         payment.isUpgraded || isVoid && payment.revocation == nil
     }

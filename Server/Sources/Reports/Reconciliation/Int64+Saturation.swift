@@ -20,7 +20,8 @@ extension Int64 {
         return Self.saturated(product, isOver, isNegative: (self < 0) != (other < 0))
     }
 
-    /// `Int64.min` has no negative, so it is never a result.
+    /// Returns the value, or the limit if the value is too large. `Int64.min` has no negative, so
+    /// it is never a result.
     private static func saturated(_ value: Self, _ isOver: Bool, isNegative: Bool) -> Self {
         isOver ? (isNegative ? -max : max) : Swift.max(value, -max)
     }

@@ -19,7 +19,7 @@ package struct SalesDifference: Hashable, Sendable {
         case grace
         case retry
 
-        /// Whether it is an amount, in thousandths of the currency's unit.
+        /// Whether the number is an amount, in thousandths of the currency's unit.
         package var isMoney: Bool {
             switch self {
             case .units, .refundedUnits, .active, .trials, .grace, .retry: false
@@ -37,7 +37,7 @@ package struct SalesDifference: Hashable, Sendable {
         /// The other side has the amount on an adjacent day.
         case dayBoundary = "day_boundary"
         /// The other side has the charge on another day: a payment that was collected in a grace
-        /// period begins where the period before it ended.
+        /// period begins where the previous period ended.
         case chargeOnAnotherDay = "charge_on_another_day"
         /// The other side has the refund on another day.
         case refundOnAnotherDay = "refund_on_another_day"
@@ -73,19 +73,19 @@ package struct SalesDifference: Hashable, Sendable {
             switch self {
             case .fileMissing: "Import the App Store's file for this day."
             case .countedTwice: "The file of this day contains everything twice."
-            case .dayBoundary: "The other side counts it on the day before or after."
+            case .dayBoundary: "The other side has the amount on the day before or after."
             case .chargeOnAnotherDay: "The other side has the charge on another day."
             case .refundOnAnotherDay: "The other side has the refund on another day."
-            case .refundReversed: "A refund that was reversed; the file has it and a new sale."
-            case .graceAfterTrial: "A grace period after a free one, which is free for us."
+            case .refundReversed: "A refund was reversed. The file has the refund and a new sale."
+            case .graceAfterTrial: "A grace period after a free period: we count it as free."
             case .familySharing: "The App Store counts family members, who pay nothing."
             case .freeUnits: "Free periods that only one side lists."
             case .unknownProduct: "No purchase of this product is known. Is it another app's?"
-            case .otherApp: "Another app's: no purchase of this product is known."
-            case .itemSKUs: "The file names the items of the purchase, we name its product."
-            case .notHeardOf: "Sold, but never reported to us: check notifications and `checks`."
-            case .notInFile: "We know it, and the App Store's file does not have it."
-            case .price: "The same units at another price."
+            case .otherApp: "No purchase of this product is known. It is another app's."
+            case .itemSKUs: "The file names the purchase's items, Perennial its product."
+            case .notHeardOf: "Sold, but not reported to us: check notifications and `checks`."
+            case .notInFile: "We know the sale, but the App Store's file does not have it."
+            case .price: "Both sides have the same units, at different prices."
             case .commission: "The App Store keeps another share: check `small_business`."
             case .tax: "Another tax is taken out of the price: check `taxes`."
             }

@@ -4,10 +4,11 @@ import Ledger
 package struct SalesFigure: Hashable, Sendable {
     /// The key by which figures of the two sides are compared.
     package struct Key: Hashable, Comparable, Sendable {
-        /// Counted from 1970-01-01, in the time zone of the App Store's days.
+        /// The day of the sales, counted from 1970-01-01, in the time zone of the App Store's days.
         package var day: Int64
         package var product: ProductID
-        /// Two letters, as in ISO 3166-1. Nil if documents do not say.
+        /// The country of the store account: two letters, as in ISO 3166-1. Nil if no document
+        /// contains it.
         package var country: String?
         /// The currency of the price.
         package var currency: String?
@@ -34,8 +35,8 @@ package struct SalesFigure: Hashable, Sendable {
     package var gross: Int64 = 0
     package var refundedUnits: Int64 = 0
     package var refunded: Int64 = 0
-    /// The seller's amount, in thousandths of the currency's unit. Nil if it is in another
-    /// currency.
+    /// The seller's amount, in thousandths of the currency's unit. Nil if proceeds are in another
+    /// currency than the price.
     package var proceeds: Int64? = 0
     /// Purchases that were shared with family members. Only our side counts them.
     package var sharedUnits: Int64 = 0

@@ -5,10 +5,10 @@ import Ledger
 /// documents; look for the same amount on another day; explain each remaining difference
 /// separately.
 package struct SalesReconciliation: Sendable {
-    /// The maximum number of days between equal figures of the two sides.
+    /// The maximum number of days between equal figures of the two sides that explain each other.
     private static let daysApartMax: Int64 = 90
 
-    /// Sorted by day, product and country.
+    /// The differences that were found, sorted by day, product and country.
     package private(set) var differences: [SalesDifference] = []
     /// The number of comparisons.
     package private(set) var comparedCount = 0

@@ -4,7 +4,8 @@ import Ledger
 package struct StandingFigure: Hashable, Sendable {
     package struct Key: Hashable, Comparable, Sendable {
         package var day: Int64
-        /// Two letters. Nil if documents do not say.
+        /// The country of the store account: two letters, as in ISO 3166-1. Nil if no document
+        /// contains it.
         package var country: String?
 
         package init(day: Int64, country: String?) {
@@ -18,7 +19,7 @@ package struct StandingFigure: Hashable, Sendable {
     }
 
     package var key: Key
-    /// Paid and open, including grace.
+    /// Subscriptions that are paid and open, including those in grace.
     package var active: Int64 = 0
     package var trials: Int64 = 0
     /// The number of active subscriptions in grace.
@@ -28,12 +29,13 @@ package struct StandingFigure: Hashable, Sendable {
     /// time and charged again later. The App Store may have charged again before the first document
     /// that says so.
     package var restored: Int64 = 0
-    /// Trials in the same situation.
+    /// Trials in the same situation as the subscriptions of ``restored``.
     package var restoredTrials: Int64 = 0
     /// Subscriptions that only we count as active: they were in a grace period at that time, and
     /// were paid later.
     package var collected: Int64 = 0
-    /// Trials in the same situation: the collected period cost nothing.
+    /// Trials in the same situation as the subscriptions of ``collected``: the collected period
+    /// cost nothing.
     package var collectedTrials: Int64 = 0
     /// Subscriptions in retry whose retry ended soon after the day's end, according to the first
     /// document about it.
@@ -56,7 +58,7 @@ package struct StandingFigure: Hashable, Sendable {
 
 /// Compares numbers of subscriptions at the ends of days.
 package struct StandingReconciliation: Sendable {
-    /// Sorted by day and country.
+    /// The differences that were found, sorted by day and country.
     package private(set) var differences: [SalesDifference] = []
     package private(set) var comparedCount = 0
 
