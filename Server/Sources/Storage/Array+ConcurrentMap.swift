@@ -1,6 +1,6 @@
 import Dispatch
 
-/// The number of elements per thread: starting a thread is not worthwhile for fewer.
+/// The number of elements for each thread. To start a thread is not worthwhile for fewer.
 private let elementsPerThread = 16
 
 extension Array where Element: Sendable {

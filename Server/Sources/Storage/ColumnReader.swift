@@ -44,7 +44,7 @@ package struct ColumnReader {
         return value
     }
 
-    /// Returns nil if the column is null.
+    /// Reads the next column as an integer. Returns nil if the column is null.
     package mutating func optionalInteger() throws(StorageFailure) -> Int64? {
         switch try value() {
         case .null: return nil
@@ -53,7 +53,7 @@ package struct ColumnReader {
         }
     }
 
-    /// Returns nil if the column is null.
+    /// Reads the next column as text. Returns nil if the column is null.
     package mutating func optionalText() throws(StorageFailure) -> String? {
         switch try value() {
         case .null: return nil
@@ -62,7 +62,7 @@ package struct ColumnReader {
         }
     }
 
-    /// Returns nil if the column is null.
+    /// Reads the next column as bytes. Returns nil if the column is null.
     package mutating func optionalBytes() throws(StorageFailure) -> [UInt8]? {
         switch try value() {
         case .null: return nil
@@ -71,7 +71,7 @@ package struct ColumnReader {
         }
     }
 
-    /// Skips columns that the caller does not need, because another reader shares the query.
+    /// Skips columns that the caller does not need. Used if several readers share one query.
     package mutating func skip(_ count: Int = 1) throws(StorageFailure) {
         for _ in 0..<count { _ = try value() }
     }
@@ -82,7 +82,7 @@ package struct ColumnReader {
         return Array(values[next...])
     }
 
-    /// Fails if a column was not read: the query and its reader differ.
+    /// Throws if a column was not read, because then the query and its reader differ.
     package func expectEnd() throws(StorageFailure) {
         guard next == values.count else {
             throw StorageFailure("\(next) columns were read, but the row has \(values.count)")
@@ -141,7 +141,7 @@ extension ColumnReader {
 // MARK: - Rows
 
 extension Row {
-    /// Reads all columns.
+    /// Reads all columns of the row. Throws if the closure does not read every column.
     package func read<Read>(
         _ body: (inout ColumnReader) throws(StorageFailure) -> Read
     ) throws(StorageFailure) -> Read {
@@ -153,7 +153,7 @@ extension Row {
 }
 
 extension Sequence<Row> {
-    /// Reads all columns of each row.
+    /// Reads all columns of each row. Throws if the closure does not read every column.
     package func read<Read>(
         _ body: (inout ColumnReader) throws(StorageFailure) -> Read
     ) throws(StorageFailure) -> [Read] {

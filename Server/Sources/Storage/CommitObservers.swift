@@ -1,8 +1,8 @@
 /// Notifies observers of a database's commits.
 final class CommitObservers: Sendable {
     let health = WriteHealth()
-    /// Yields after commits that may have left events without numbers; one element can stand for
-    /// many commits.
+    /// Yields after commits that may have appended events without numbers. One element can stand
+    /// for many commits.
     let unnumbered: AsyncStream<Void>
     private let unnumberedSignal: AsyncStream<Void>.Continuation
     let signals: ChangeSignals

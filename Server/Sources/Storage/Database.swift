@@ -6,8 +6,8 @@ import Reports
 package struct Database: Sendable {
     package let driver: any DatabaseDriver
     let commits: GroupCommit
-    /// Commits documents that can be recorded on a snapshot, on an engine with several writers.
-    /// They wait for no other write.
+    /// Commits documents that can be recorded on a snapshot, if the engine has several writers.
+    /// Such documents do not wait for other writes.
     let recordings: GroupCommit
     package let rules: DatabaseRules
     let observers: CommitObservers
@@ -16,7 +16,8 @@ package struct Database: Sendable {
     ///   which changes the passage of time alone causes.
     package init(_ database: any DatabaseDriver, rules: DatabaseRules = DatabaseRules()) {
         var rules = rules
-        // What is cached about one database must not be used for another.
+        // Each database has separate signals, because values cached about one database must not be
+        // used for another.
         rules.signals = ChangeSignals()
         self.driver = database
         self.rules = rules
@@ -100,8 +101,8 @@ package struct Database: Sendable {
         }
     }
 
-    /// Yields after commits that may have left events without numbers; one element can stand for
-    /// many commits.
+    /// Yields after commits that may have appended events without numbers. One element can stand
+    /// for many commits.
     package var unnumbered: AsyncStream<Void> { observers.unnumbered }
 
     /// Wakes requests that wait for a change of a customer.
@@ -122,12 +123,13 @@ package struct Database: Sendable {
     }
 }
 
-/// The operations on rows, within one transaction.
+/// A transaction: gives access to the rows of each group of tables.
 package struct DatabaseSession {
     let connection: any Connection
-    /// The configuration that stored rows depend on.
+    /// The part of the configuration that stored rows depend on.
     package let rules: DatabaseRules
-    /// The author of the request. Nil if there is none.
+    /// The author of the request that the transaction serves. Nil if no request with an author
+    /// caused it.
     let author: EventAuthor?
 
     /// - Parameter connection: a connection within a transaction that ``Database`` begins and ends.
@@ -145,7 +147,7 @@ package struct DatabaseSession {
     var dialect: Dialect { connection.dialect }
 }
 
-/// The configuration that stored rows depend on, besides the documents.
+/// The part of the configuration that stored rows depend on, in addition to the documents.
 package struct DatabaseRules: Sendable {
     package var checks: CheckRules
     /// Access rules by app. An app without an entry uses the default rules.
@@ -156,7 +158,7 @@ package struct DatabaseRules: Sendable {
     package var wallets: [AppID: WalletRules]
     /// The rules that decide how much of a price the app's developer gets.
     package var money: [AppID: MoneyRules]
-    /// False only to measure the cost of the rows about money.
+    /// Whether rows about money are written. False only to measure their cost.
     package var writesMoney = true
     /// Apps whose account tokens are not customer ids, so that a token identifies no customer.
     package var withForeignTokens: Set<AppID>
@@ -168,8 +170,8 @@ package struct DatabaseRules: Sendable {
     /// The lane in which the session's transactions run.
     private(set) var lane = ChangeSignals.Lane.none
 
-    /// - Parameter erasedHash: the default produces bytes that match no stored erasure. Use it only
-    ///   for a database that never looks up erased customers.
+    /// - Parameter erasedHash: the default produces bytes that match no stored erasure. Use the
+    ///   default only for a database that never looks up erased customers.
     package init(
         checks: CheckRules = CheckRules(), access: [AppID: AccessRules] = [:],
         appsWithReminders: Set<AppID> = [], wallets: [AppID: WalletRules] = [:],

@@ -6,12 +6,12 @@ package typealias ExponentialBackoff = Ledger.ExponentialBackoff
 /// A database engine: SQLite or PostgreSQL.
 ///
 /// A transaction is a synchronous closure: it contains no `await`, and either all of its rows are
-/// written or none. When `write` returns, they survive a power failure.
+/// written or none. When `write` returns, the rows survive a power failure.
 ///
 /// A closure may run several times: because of a conflict with another transaction, or because the
-/// connection was lost, possibly during the commit, so that it may have been committed already. It
-/// must therefore base its decisions on the rows it reads, and be idempotent. The value returned by
-/// a repeated run may say that nothing was new.
+/// connection was lost, possibly during the commit, so that the first run may have been committed
+/// already. It must therefore base its decisions on the rows it reads, and be idempotent. The value
+/// returned by a repeated run may say that nothing was new.
 package protocol DatabaseDriver: Sendable {
     var dialect: Dialect { get }
 

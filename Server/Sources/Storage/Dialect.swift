@@ -6,10 +6,11 @@ package enum Dialect: Hashable, Sendable {
 
     var integer: String { self == .sqlite ? "INTEGER" : "BIGINT" }
     var bytes: String { self == .sqlite ? "BLOB" : "BYTEA" }
-    /// Compared byte by byte on both engines, so that both sort alike.
+    /// The type of a text column. Both engines compare such columns byte by byte, so that both sort
+    /// alike.
     var text: String { self == .sqlite ? "TEXT" : "TEXT COLLATE \"C\"" }
-    /// The time of the database's machine, in milliseconds since 1970. It is the same for all
-    /// servers, even if their own clocks are wrong.
+    /// The time of the database's machine, in milliseconds since 1970. All servers get the same
+    /// time from this expression, even if their own clocks are wrong.
     package var clock: String {
         switch self {
         case .sqlite: "CAST((julianday('now') - 2440587.5) * 86400000 AS BIGINT)"
@@ -17,12 +18,12 @@ package enum Dialect: Hashable, Sendable {
         }
     }
 
-    /// Appended to a SELECT: locks the selected rows for this transaction and skips rows that
-    /// another transaction has locked. Empty on SQLite, which has only one writer.
+    /// A clause to append to a SELECT: locks the selected rows for this transaction and skips rows
+    /// that another transaction has locked. Empty on SQLite, which has only one writer.
     var skippingLockedRows: String { self == .sqlite ? "" : "FOR UPDATE SKIP LOCKED" }
 
-    /// Appended to a SELECT with a join: like ``skippingLockedRows``, but locks only the rows of
-    /// one table.
+    /// A clause to append to a SELECT with a join: like ``skippingLockedRows``, but locks only the
+    /// rows of one table.
     func skippingLockedRows(of table: String) -> String {
         self == .sqlite ? "" : "FOR UPDATE OF \(table) SKIP LOCKED"
     }

@@ -1,10 +1,10 @@
 import Ledger
 
-/// A key embedded in apps (`pk_…`). It reads and posts for one customer at a time.
+/// Where an API key is used: in apps, or on servers.
 package enum KeyKind: String, Hashable, Sendable {
-    /// Embedded in apps (`pk_…`): reads and posts for one customer at a time.
+    /// A key that is embedded in apps (`pk_…`). It reads and posts for one customer at a time.
     case app
-    /// Used on servers only (`sk_…`).
+    /// A key that is used on servers only (`sk_…`).
     case secret
 }
 
@@ -16,11 +16,11 @@ package struct StoredKey: Hashable, Sendable {
     /// The purpose of the key, as described by the person who created it.
     package var name: String
     package var createdAt: Instant
-    /// What a secret key may be used for. App keys do not use it.
+    /// What a secret key may be used for. Ignored for app keys.
     package var scopes: Set<KeyScope>
     /// The key is refused from this time on. Nil if it has no end.
     package var until: Instant?
-    /// Up to an hour before the last use. Nil if no use was recorded.
+    /// When the key was last used. May be up to an hour too early. Nil if no use was recorded.
     package var lastUsedAt: Instant?
 
     package init(

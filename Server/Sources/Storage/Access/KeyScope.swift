@@ -6,13 +6,13 @@ package enum KeyScope: String, Hashable, Sendable, CaseIterable {
     case support
     /// Spends a wallet's balance, and signs offers.
     case money
-    /// Everything, including operations without a scope of their own, such as the erasure of a
+    /// Everything, including operations that no other scope covers, such as the erasure of a
     /// person.
     case admin
 }
 
 extension Set<KeyScope> {
-    /// Whether one of the scopes covers a needed one.
+    /// Whether these scopes permit an operation that needs the given scope.
     package func permit(_ needed: KeyScope) -> Bool { contains(.admin) || contains(needed) }
 
     /// The scopes in a fixed order, separated by commas.

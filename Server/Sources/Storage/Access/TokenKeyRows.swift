@@ -8,9 +8,10 @@ package struct StoredTokenKey: Hashable, Sendable {
     /// The P-256 private key as a raw scalar. As confidential as the database itself.
     package var privateKey: [UInt8]
     package var createdAt: Instant
-    /// The time when another key took over; nil for the key that signs now.
+    /// When another key replaced this one for signing. Nil for the key that signs now, and for a
+    /// prepared key.
     package var retiredAt: Instant?
-    /// Whether the key is published, and does not sign before the next rotation.
+    /// Whether the key is published already, but signs only after the next rotation.
     package var isPrepared: Bool
 
     package init(
@@ -44,8 +45,7 @@ package struct TokenKeyRows: RowGroup {
         return keys.sorted { ($0.createdAt, $0.id) < ($1.createdAt, $1.id) }
     }
 
-    /// Makes a key the signing key, whether it is prepared or new, and retires the present one. Not
-    /// idempotent.
+    /// Makes a prepared or a new key the signing key, and retires the present one. Not idempotent.
     package func rotate(to key: StoredTokenKey, at now: Instant) throws(StorageFailure) {
         try connection.run(
             "UPDATE token_keys SET retired_at_ms = $1 "

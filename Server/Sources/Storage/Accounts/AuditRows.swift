@@ -6,21 +6,22 @@ package struct RecordedAct: Hashable, Sendable {
     /// The maximum number of entries of one page.
     package static let pageMax = 200
 
-    /// Nil for actions that are about the server, such as an invitation.
+    /// The app that the action is about. Nil for actions that are about the server, such as an
+    /// invitation.
     package var app: AppID?
     package var at: Instant
-    /// Unique among all entries: 32 hexadecimal digits.
+    /// The id of the entry, unique among all entries: 32 hexadecimal digits.
     package var id: String
     /// The name of the operator, or of another author.
     package var author: String
-    /// For example `grant`.
+    /// The name of the action, for example `grant`.
     package var act: String
     package var environment: Environment?
     package var customer: CustomerID?
     /// The object of the action, such as the id of a webhook.
     package var subject: String?
-    /// As JSON objects, without secrets. Ids of customers are only in ``customerMembers``. Nil if
-    /// unknown.
+    /// The changed values before and after the action, as JSON objects without secrets. Only the
+    /// members ``customerMembers`` contain ids of customers. Nil if unknown.
     package var before: String?
     package var after: String?
 
@@ -96,7 +97,8 @@ package struct AuditRows: RowGroup {
 
     /// The entries of an app, or those about the server, the newest first.
     ///
-    /// - Parameter position: only entries that are older than this one.
+    /// - Parameter position: returns only entries that are older than this position. Nil returns
+    ///   the newest entries.
     package func entries(
         of app: AppID?, before position: RecordedAct.Position?, limit: Int
     ) throws(StorageFailure) -> [RecordedAct] {
@@ -129,7 +131,8 @@ package struct AuditRows: RowGroup {
             })
     }
 
-    /// Actions that moved purchases contain the owners before and after. They are few.
+    /// Replaces ids of customers in the states of actions that moved purchases. There are few such
+    /// actions.
     private func replaceStates(
         _ names: [CustomerID: CustomerID], in app: AppID
     ) throws(StorageFailure) {

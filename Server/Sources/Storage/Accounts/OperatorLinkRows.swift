@@ -3,22 +3,23 @@ import Ledger
 /// A link that works once, for a person who cannot sign in yet.
 package struct OperatorLink: Hashable, Sendable {
     package enum Kind: String, Hashable, Sendable, CaseIterable {
-        /// Creates the first account, while there is none.
+        /// Creates the first account. Works only while there is no account.
         case first
         /// Creates another account.
         case invitation
-        /// Sets another password.
+        /// Sets a new password for an account.
         case reset
     }
 
-    /// The SHA-256 of its token, 32 bytes.
+    /// The SHA-256 of the link's token: 32 bytes.
     package var hash: [UInt8]
     package var kind: Kind
-    /// The account it is for. Nil if the name is chosen with the link.
+    /// The name of the account that the link is for. Nil if the person who uses the link chooses
+    /// the name.
     package var operatorName: String?
-    /// The roles of an account that it makes.
+    /// The roles of the account that the link creates.
     package var roles: OperatorRoles
-    /// The operator who made it.
+    /// The operator who made the link.
     package var author: String
     package var createdAt: Instant
     package var until: Instant
@@ -72,8 +73,9 @@ package struct OperatorLinkRows: RowGroup {
             "DELETE FROM operator_links WHERE app = '' AND link = $1", [.bytes(hash)]) == 1
     }
 
-    /// Deletes the links of a kind, or only those for one account if it is named. Returns how many
-    /// there were. Idempotent.
+    /// Deletes the links of a kind for one account. Without a name, deletes the links of the kind
+    /// that are for no account, such as those of the kind `first`. Returns how many it deleted.
+    /// Idempotent.
     @discardableResult
     package func delete(
         _ kind: OperatorLink.Kind, for name: String? = nil
@@ -84,7 +86,7 @@ package struct OperatorLinkRows: RowGroup {
             [.text(kind.rawValue), .text(name ?? "")])
     }
 
-    /// Deletes the links that an operator has made. Returns how many there were. Idempotent.
+    /// Deletes the links that an operator has made. Returns how many it deleted. Idempotent.
     @discardableResult
     package func delete(by author: String) throws(StorageFailure) -> Int {
         try connection.run(

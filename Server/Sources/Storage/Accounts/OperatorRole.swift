@@ -4,9 +4,9 @@ import Ledger
 package enum OperatorRole: String, Hashable, Sendable, CaseIterable {
     /// Sees everything except actions, secrets and signed content.
     case viewer
-    /// May also act for customers.
+    /// Like viewer, and may act for customers.
     case support
-    /// May also change where events are sent, and erase customers.
+    /// Like support, and may change where events are sent, and erase customers.
     case admin
 
     /// Whether this role may do everything that another role may.
@@ -23,7 +23,7 @@ package enum OperatorRole: String, Hashable, Sendable, CaseIterable {
 
 /// The roles of an operator: one for every app, and others for single apps.
 package struct OperatorRoles: Hashable, Sendable {
-    /// The maximum number of apps with a role of their own.
+    /// The maximum number of apps for which an operator has a separate role.
     package static let appsMax = 100
 
     /// The role for every app, including apps that are configured later.
@@ -35,13 +35,13 @@ package struct OperatorRoles: Hashable, Sendable {
         self.byApp = byApp
     }
 
-    /// An admin of every app may also manage operators.
+    /// Whether the operator may manage operators: only an admin of every app may.
     package var manageOperators: Bool { everywhere == .admin }
 
     package var isEmpty: Bool { everywhere == nil && byApp.isEmpty }
 
-    /// The role for an app: the greater one of its own and the one for every app. Nil if the
-    /// operator may not see it.
+    /// The role for an app: the greater of the app's separate role and the role for every app. Nil
+    /// if the operator may not see the app.
     package func role(in app: AppID) -> OperatorRole? {
         guard let own = byApp[app] else { return everywhere }
         guard let everywhere, everywhere.includes(own) else { return own }
@@ -66,7 +66,7 @@ extension OperatorRoles: LosslessStringConvertible {
         }
     }
 
-    /// For example `*=viewer birds=admin`, in which `*` stands for every app.
+    /// The roles as text, for example `*=viewer birds=admin`, in which `*` stands for every app.
     package var description: String {
         let all = everywhere.map { ["*=\($0.rawValue)"] } ?? []
         return

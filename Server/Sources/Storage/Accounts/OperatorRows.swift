@@ -2,7 +2,7 @@ import Ledger
 
 /// A person with an account of the dashboard.
 package struct Operator: Hashable, Sendable {
-    /// Unique, in lower case.
+    /// The name with which the operator signs in: unique, in lower case.
     package var name: String
     package var roles: OperatorRoles
     package var createdAt: Instant
@@ -29,7 +29,7 @@ package struct OperatorRows: RowGroup {
 
     private static let operatorColumns = "operator, created_at_ms, signed_in_at_ms, blocked_at_ms"
 
-    /// Adds an account with its roles. Returns false if the name has one already.
+    /// Adds an account with its roles. Returns false if an account with this name exists.
     package func add(
         _ account: Operator, password: String
     ) throws(StorageFailure) -> Bool {
@@ -133,7 +133,7 @@ package struct OperatorRows: RowGroup {
             [.integer(now.milliseconds), .text(name)])
     }
 
-    /// Blocks an operator, or lifts the block if there is no moment. Idempotent.
+    /// Blocks an operator from a moment on. Lifts the block if the moment is nil. Idempotent.
     package func setBlock(
         of name: String, since moment: Instant?
     ) throws(StorageFailure) {

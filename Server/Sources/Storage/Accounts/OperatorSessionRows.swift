@@ -1,17 +1,17 @@
 import Ledger
 
-/// A browser in which an operator has signed in.
+/// A session of an operator, in the browser in which the operator signed in.
 package struct OperatorSession: Hashable, Sendable {
     /// The minimum time between two recorded uses of one session.
     package static let secondsBetweenUses: Int64 = 60
 
-    /// The SHA-256 of its token, 32 bytes.
+    /// The SHA-256 of the session's token: 32 bytes.
     package var hash: [UInt8]
     package var operatorName: String
     package var createdAt: Instant
-    /// Up to a minute before its last use.
+    /// When the session was last used. May be up to a minute too early.
     package var usedAt: Instant
-    /// When it ends, even if it is in use.
+    /// When the session ends, even if it is in use.
     package var until: Instant
     /// The address and the browser with which the operator has signed in.
     package var address: String
@@ -80,7 +80,8 @@ package struct OperatorSessionRows: RowGroup {
             "DELETE FROM operator_sessions WHERE app = '' AND session = $1", [.bytes(hash)])
     }
 
-    /// Ends the sessions of an operator, except one. Returns how many there were. Idempotent.
+    /// Ends the sessions of an operator, except the session with the given hash. Returns how many
+    /// it ended. Idempotent.
     @discardableResult
     package func delete(
         of name: String, except hash: [UInt8]? = nil

@@ -2,7 +2,7 @@ import Ledger
 
 /// The failed attempts to sign in by one name, or from one address, since the last success.
 package struct SignInFailures: Hashable, Sendable {
-    /// For example `name mira` or `address 192.0.2.7`.
+    /// The name or the address, for example `name mira` or `address 192.0.2.7`.
     package var subject: String
     package var count: Int
     package var lastAt: Instant

@@ -22,14 +22,14 @@ protocol JSONObject {
 }
 
 extension JSONMembers {
-    /// A member that is always present.
+    /// Visits a text member that is always present.
     mutating func text(_ name: String, required value: inout String) throws(StorageFailure) {
         var found: String? = value
         try text(name, &found)
         if Self.isReading { value = try Self.require(found, name) }
     }
 
-    /// A member that is always present.
+    /// Visits a number member that is always present.
     mutating func number(_ name: String, required value: inout Int64) throws(StorageFailure) {
         var found: Int64? = value
         try number(name, &found)

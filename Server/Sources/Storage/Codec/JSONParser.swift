@@ -20,7 +20,7 @@ struct JSONParser {
 
     init(_ text: String) { bytes = Array(text.utf8) }
 
-    /// The value that the whole text consists of.
+    /// Parses the whole text as one value.
     mutating func whole() throws(StorageFailure) -> JSONValue {
         let value = try value(depth: 0)
         skipSpace()
@@ -64,7 +64,7 @@ struct JSONParser {
         guard consume("]") else { throw Self.damaged }
     }
 
-    /// A number, `true`, `false` or `null`.
+    /// Parses a number, `true`, `false` or `null`.
     private mutating func word() throws(StorageFailure) -> JSONValue {
         let start = next
         while next < bytes.count, Self.isInWord(bytes[next]) { next += 1 }

@@ -8,13 +8,13 @@ enum Layout {
     static let usual: Int64 = 2
     /// The first layout plus evidence from unsigned, older documents. Few purchases need it.
     static let legacy: Int64 = 3
-    /// The legacy layout and, at the end, the time when a renewal arrived whose document contains
-    /// no date.
+    /// The legacy layout, followed by the time when a renewal arrived whose document contains no
+    /// date.
     static let undated: Int64 = 4
     /// The purchase of the app itself, and nothing else.
     static let app: Int64 = 5
-    /// The undated layout with each part optional, and with restored transactions and a past grace
-    /// period. Few purchases need it.
+    /// The undated layout in which each part is optional, with restored transactions and a past
+    /// grace period. Few purchases need it.
     static let extended: Int64 = 6
     /// The purchase of the app itself, proved for two platforms.
     static let appProofs: Int64 = 7
@@ -232,7 +232,7 @@ extension ByteReader {
 }
 
 extension Fact {
-    /// The encoded statement and grade; the rest has columns of its own.
+    /// The encoded statement and grade. The other properties of a fact have separate columns.
     var stored: [UInt8] {
         var writer = ByteWriter()
         let receivedAt = undatedReceivedAt

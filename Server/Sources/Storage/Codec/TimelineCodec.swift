@@ -47,7 +47,7 @@ extension Timeline {
         return writer.bytes
     }
 
-    /// The layout that can store all seats; nil if there are none.
+    /// The layout that can store all seats. Nil if no payment or renewal has seats.
     private func seatedLayout(_ copies: [Copy]) -> Int64? {
         if sourcedRenewal?.hasSeats ?? false { return Layout.plannedSeats }
         return copies.contains(where: \.hasSeats) ? Layout.seats : nil
@@ -98,7 +98,7 @@ extension Timeline {
 }
 
 extension Timeline.Sourced where Value == Renewal {
-    /// Whether only ``Layout/plannedSeats`` can store it.
+    /// Whether the renewal has seats, so that only ``Layout/plannedSeats`` can store it.
     fileprivate var hasSeats: Bool {
         if value.value.seats != nil { return true }
         guard case .both(let signed, let legacy) = sources else { return false }
@@ -120,14 +120,16 @@ extension Timeline.Sourced where Value == Renewal {
 // MARK: - Restored purchases and seats
 
 extension Timeline.Copy {
-    /// Whether only ``Layout/seats`` and the one after it can store it.
+    /// Whether the payment has seats, so that only ``Layout/seats`` and ``Layout/plannedSeats`` can
+    /// store it.
     fileprivate var hasSeats: Bool {
         if payment.seats != nil { return true }
         guard case .both(let signed, let legacy) = sourced.sources else { return false }
         return signed.value.seats != nil || legacy.value.seats != nil
     }
 
-    /// Whether only ``Layout/extended`` can store it.
+    /// Whether the transaction was restored or was revoked before, so that it needs at least
+    /// ``Layout/extended``.
     fileprivate var isOfRestore: Bool {
         if wasRevoked || payment.restoredAt != nil { return true }
         guard case .both(let signed, let legacy) = sourced.sources else { return false }
@@ -195,7 +197,8 @@ extension ByteReader {
         }
     }
 
-    /// Reads a renewal with its sources, and when a document about it without a date arrived.
+    /// Reads a renewal with its sources, and the time when a document about the renewal arrived
+    /// that has no date.
     fileprivate mutating func undatedRenewal(
         hasSeats: Bool
     ) throws(StorageFailure) -> Timeline.Sourced<Renewal>? {

@@ -18,7 +18,7 @@ package struct Consent: Hashable, Sendable {
 package struct ConsentRows: RowGroup {
     package let tx: DatabaseSession
 
-    /// Returns nil if no consent or refusal was recorded.
+    /// The recorded consent or refusal of a customer. Returns nil if none was recorded.
     package func find(
         of customer: CustomerID, in app: AppID
     ) throws(StorageFailure) -> Consent? {
@@ -92,8 +92,9 @@ package struct ConsentRows: RowGroup {
 
     // MARK: - Merging and erasing customers
 
-    /// A merged customer has given consent only if both customers had. A customer without purchases
-    /// is ignored, because there is nothing about them that could be sent.
+    /// Merges the consent of two customers: the merged customer has given consent only if both
+    /// customers had. A customer without purchases is ignored, because there is nothing about them
+    /// that could be sent.
     package func merge(
         of other: CustomerID, into customer: CustomerID, in app: AppID
     ) throws(StorageFailure) {
@@ -113,8 +114,8 @@ package struct ConsentRows: RowGroup {
         try delete(of: other, in: app)
     }
 
-    /// Returns whether the customer has purchases, linked or by an account token that is one of
-    /// their ids.
+    /// Returns whether the customer has purchases, linked to the customer, or with an account token
+    /// that is one of the customer's ids.
     private func hasPurchases(
         _ customer: CustomerID, in app: AppID
     ) throws(StorageFailure) -> Bool {
@@ -139,7 +140,7 @@ package struct ConsentRows: RowGroup {
         try save(consent, of: customer, in: app)
     }
 
-    /// Deletes the consent of a customer, and what they used.
+    /// Deletes the consent of a customer, and the reported use of the customer's purchases.
     package func delete(of customer: CustomerID, in app: AppID) throws(StorageFailure) {
         for table in ["consumption_consents", "consumption_uses"] {
             try connection.run(

@@ -34,9 +34,9 @@ package struct StoredConsumptionInquiry: Hashable, Sendable {
     package var state: State
     package var attempts: Int
     package var endedAt: Instant?
-    /// Why the request has not been answered, or not yet.
+    /// Why the request has not been answered so far. Nil if no attempt failed.
     package var lastError: String?
-    /// The information that was sent.
+    /// The information that was sent to Apple. Nil if none was sent.
     package var response: ConsumptionResponse?
 
     package enum State: String, Hashable, Sendable, CaseIterable {
@@ -54,12 +54,13 @@ package enum ConsumptionOutcome: Hashable, Sendable {
     case answered(ConsumptionResponse)
     case withheld(String)
     case givenUp(String)
-    /// No result yet; try again at this time.
+    /// No result yet: try again at this time. The text says why.
     case later(Instant, String, isAttempt: Bool)
 }
 
 extension LeaseQueue {
-    /// Requests to be answered. An answer that was sent is recorded even if its lease was lost.
+    /// The queue of requests to be answered. An answer that was sent is recorded even if its lease
+    /// was lost.
     static let inquiries = Self(
         table: "consumption_questions", key: ["app", "environment", "purchase", "document"],
         scope: ["app"], columns: ConsumptionInquiryRows.inquiryColumns, attempts: "attempts",

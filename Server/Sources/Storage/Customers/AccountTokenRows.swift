@@ -1,8 +1,8 @@
 import Ledger
 
 // An app may attach an account to a purchase (Apple: `appAccountToken`), which is a UUID. The App
-// Store sends it in lower case; apps also use it as a customer id the way Swift writes it, in upper
-// case. Both forms identify the same customer.
+// Store sends it in lower case; apps also use it as a customer id in upper case, as Swift writes a
+// UUID. Both forms identify the same customer.
 
 /// A customer identified by an account token.
 struct TokenMatch: Hashable {
@@ -60,7 +60,8 @@ package struct AccountTokenRows: RowGroup {
     }
 
     /// Returns whether an account token that equals one of these ids identifies the customer with
-    /// these ids: it must not have belonged to an erased customer, nor identify another customer.
+    /// these ids: the token must not have belonged to an erased customer, and must not identify
+    /// another customer.
     private func identifies(
         _ token: String, oneOf ids: [CustomerID], in app: AppID
     ) throws(StorageFailure) -> Bool {
@@ -69,10 +70,10 @@ package struct AccountTokenRows: RowGroup {
         return ids.contains(named.id)
     }
 
-    /// The events after the given one, in order, of purchases while they had no owner and one of
-    /// these ids as account token, whoever owns them now. These events have no customer, but belong
-    /// to this customer, who may have no other records. A purchase has few such events, so all are
-    /// read.
+    /// The events, after the given one and in order, of purchases that had no owner at the time and
+    /// have one of these ids as account token, whoever owns the purchases now. These events name no
+    /// customer, but belong to the customer with these ids, who may have no other records. A
+    /// purchase has few such events, so all are read.
     package func events(
         _ ids: [CustomerID], in app: AppID, after sequence: Int64
     ) throws(StorageFailure) -> [LoggedEvent] {
@@ -109,12 +110,12 @@ package struct AccountTokenRows: RowGroup {
     package struct UnknownToken: Hashable, Sendable {
         package var token: String
         package var purchases: Int
-        /// The number of these purchases that are linked to a customer anyway.
+        /// The number of these purchases that are linked to a customer for another reason.
         package var linked: Int
     }
 
-    /// The account tokens of an app's purchases that are not customer ids, in order, after the
-    /// given one.
+    /// The account tokens of an app's purchases that are not customer ids, sorted, beginning after
+    /// the given token.
     package func unknown(
         in app: AppID, after token: String, limit: Int
     ) throws(StorageFailure) -> [UnknownToken] {
@@ -156,8 +157,8 @@ package struct AccountTokenRows: RowGroup {
 }
 
 extension CustomerID {
-    /// A UUID is recognized by its length here. Looking up something that is not a token is
-    /// harmless.
+    /// The length of a UUID as text. Only the length is checked, because to look up a text that is
+    /// not a token is harmless.
     private static let tokenBytes = 36
     private static let tokenHyphens: Set = [8, 13, 18, 23]
 

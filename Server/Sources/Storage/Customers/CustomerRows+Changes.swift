@@ -26,7 +26,7 @@ extension CustomerRows {
             ])
     }
 
-    /// Deletes an id of a customer, and records that it was separated from them.
+    /// Deletes an id of a customer, and records that the id was separated from the customer.
     package func deleteID(
         _ id: CustomerID, of customer: CustomerID, in app: AppID, at now: Instant
     ) throws(StorageFailure) {
@@ -59,8 +59,8 @@ extension CustomerRows {
             [.text(customer.rawValue), .text(app.rawValue), .text(other.rawValue)])
     }
 
-    /// Deletes a customer who was merged into another one, and their reported balances. Call it
-    /// after their other rows were moved.
+    /// Deletes a customer who was merged into another one, with the reported balances. The caller
+    /// must have moved the customer's other rows before.
     package func deleteMerged(_ customer: CustomerID, in app: AppID) throws(StorageFailure) {
         for table in ["wallets", "customers"] {
             try connection.run(
@@ -83,8 +83,8 @@ extension CustomerRows {
         ).isEmpty
     }
 
-    /// Gives the links, bookings and reported balances of an erased customer to their pseudonym,
-    /// without their evidence and the text that the app's server wrote.
+    /// Gives the links, bookings and reported balances of an erased customer to the customer's
+    /// pseudonym. Removes the evidence of the links, and the text that the app's server wrote.
     package func moveConsumables(
         of person: CustomerID, to pseudonym: CustomerID, in app: AppID
     ) throws(StorageFailure) {

@@ -6,7 +6,7 @@ package struct Link: Hashable, Sendable {
     package var evidence: Evidence
     package var since: Instant
     /// The newest document that the customer's devices have presented. Nil if the purchase belongs
-    /// to the customer independent of documents, or if the document was not remembered.
+    /// to the customer independently of documents, or if the document was not remembered.
     package var document: PresentedDocument?
 
     package init(
@@ -22,11 +22,11 @@ package struct Link: Hashable, Sendable {
     package typealias Evidence = OwnershipClaim.Evidence
 }
 
-/// A customer: the id that represents them, and all of their ids, oldest first.
+/// A customer: the id that represents the customer, and all of the customer's ids, oldest first.
 package struct StoredCustomer: Hashable, Sendable {
     package var customer: CustomerID
     package var ids: [CustomerID]
-    /// Those of the ids that the server made as account tokens.
+    /// The ids that the server made as account tokens.
     package var accountTokens: Set<CustomerID>
     /// Whether the customer ever received a manual grant.
     package var hasGrants: Bool
@@ -142,7 +142,7 @@ extension CustomerRows {
         ) { row throws(StorageFailure) in try row.customer() }
     }
 
-    /// The customers from whom one of these ids was separated: their events mention it.
+    /// The customers from whom one of these ids was separated. Their events still mention the id.
     package func separatedFrom(
         _ ids: [CustomerID], in app: AppID
     ) throws(StorageFailure) -> [CustomerID] {
@@ -152,8 +152,9 @@ extension CustomerRows {
         ).joined().read { row throws(StorageFailure) in try row.customer() }
     }
 
-    /// The anonymous ids that were separated from a customer and are unused since, for example the
-    /// id of a device on which the customer has signed in. Events may still mention them.
+    /// The anonymous ids that were separated from a customer and have not been used since, for
+    /// example the id of a device on which the customer has signed in. Events may still mention
+    /// them.
     package func separatedDevices(
         of customer: CustomerID, in app: AppID
     ) throws(StorageFailure) -> [CustomerID] {
@@ -168,7 +169,8 @@ extension CustomerRows {
         return devices
     }
 
-    /// Deletes the records of separations from and of these ids.
+    /// Deletes the records that these ids were separated from a customer, or that other ids were
+    /// separated from these.
     package func deleteRemovedIDs(_ ids: [CustomerID], in app: AppID) throws(StorageFailure) {
         try connection.runEach(
             "DELETE FROM removed_ids WHERE app = $1 AND (id = $2 OR customer = $2)",

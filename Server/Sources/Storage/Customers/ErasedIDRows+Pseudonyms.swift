@@ -2,10 +2,10 @@ import Ledger
 
 // Consumables that an erased customer used up must stay used up. Otherwise a person could erase an
 // account, post the same consumable again, and receive it twice. So these purchases stay linked to
-// a pseudonym, the one that replaced the customer's id in existing events, and the debits and the
-// credits by hand stay with them. A pseudonym is a row of `customers` without a row in
-// `customer_ids`. It cannot be queried, spend, or be merged, and it reveals nothing about the
-// person. Refunds still change its wallets, so that the log stays consistent.
+// the pseudonym that replaced the customer's id in existing events. The debits and the manual
+// credits stay with the purchases. A pseudonym is a row of `customers` without a row in
+// `customer_ids`. A pseudonym cannot be queried or merged, cannot spend, and reveals nothing about
+// the person. Refunds still change its wallets, so that the log stays consistent.
 extension ErasedIDRows {
     /// Returns whether a customer is the pseudonym of an erased customer, whose consumables stay
     /// used up.

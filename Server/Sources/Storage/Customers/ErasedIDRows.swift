@@ -1,6 +1,7 @@
 import Ledger
 
-/// How the hashes of erased ids are keyed. Injected, because this module contains no cryptography.
+/// The functions that protect the hashes of erased ids with a key. The caller passes them, because
+/// this module contains no cryptography.
 package struct ErasureKeying: Sendable {
     /// The HMAC-SHA256 of a plain hash under a key.
     package var code: @Sendable (_ hash: [UInt8], _ key: [UInt8]) -> [UInt8]
@@ -15,7 +16,7 @@ package struct ErasureKeying: Sendable {
         self.freshKey = freshKey
     }
 
-    /// Leaves hashes unchanged. For databases that never erase customers.
+    /// Functions that leave hashes unchanged, for databases that never erase customers.
     package static let none = ErasureKeying(
         code: { hash, _ in hash }, freshKey: { Array(repeating: 0, count: 32) })
 }

@@ -4,9 +4,10 @@ import Ledger
 package struct ShownEntitlement: Hashable, Sendable {
     package var entitlement: EntitlementID
     package var state: Access.State
-    /// If open: the end if nothing else happens. If shut: since when.
+    /// If access is open: when it ends if nothing else happens; nil if it never ends. If access is
+    /// shut: since when.
     package var until: Instant?
-    /// When it will change with time alone.
+    /// When time alone will change the entitlement. Nil if it will not.
     package var changesAt: Instant?
     package var willRenew: Bool?
     package var product: ProductID?
@@ -18,11 +19,11 @@ package struct ShownEntitlement: Hashable, Sendable {
     }
 }
 
-/// The progress of writing the rows about an app's customers.
+/// How far the rows about an app's customers have been written.
 package struct Showing: Hashable, Sendable {
-    /// Describes the settings used for the rows.
+    /// A text that identifies the settings with which the rows are written.
     package var rules: String
-    /// The last customer whose rows were written; nil if all are.
+    /// The last customer whose rows were written. Nil if the rows of all customers are written.
     package var customer: CustomerID?
     /// The number of customers whose rows were written with these settings.
     package var shown: Int
@@ -48,10 +49,10 @@ extension ShownRows {
 
     // MARK: - Progress
 
-    /// Returns nil if nothing was written yet.
+    /// How far the rows of an app have been written. Returns nil if nothing was written yet.
     ///
-    /// - Parameter isLocking: whether to prevent other servers from continuing meanwhile. Then nil
-    ///   also means that another server is at work.
+    /// - Parameter isLocking: whether to prevent other servers from writing rows at the same time.
+    ///   If true, nil also means that another server is writing.
     package func showing(
         of app: AppID, isLocking: Bool = false
     ) throws(StorageFailure) -> Showing? {
@@ -83,8 +84,8 @@ extension ShownRows {
             ])
     }
 
-    /// The customers that events are about, including those who share a purchase or have a seat of
-    /// it, and the last of these events.
+    /// The customers that the next events are about, and the number of the last of these events.
+    /// Includes customers who share a purchase of the events or have a seat of it.
     package func customersConcerned(
         in app: AppID, after sequence: Int64, limit: Int
     ) throws(StorageFailure) -> (customers: Set<CustomerID>, last: Int64?) {
@@ -92,7 +93,7 @@ extension ShownRows {
         var customers: Set<CustomerID> = []
         var groups: Set<PurchaseID> = []
         var last: Int64?
-        // A large group can have more members than are written in one step.
+        // A single event can add more customers than the limit, because a group can be large.
         for event in events where customers.count < Self.customersConcernedMax {
             last = event.sequence
             customers.formUnion([event.entry.customer, event.entry.other].compactMap(\.self))
@@ -113,7 +114,7 @@ extension ShownRows {
     /// No further event is read once the events so far concern this many customers.
     private static let customersConcernedMax = 1_000
 
-    /// Customers with an entitlement that has changed with time alone.
+    /// Customers with an entitlement that time alone has changed since their rows were written.
     package func customersToShow(
         in app: AppID, at now: Instant, limit: Int
     ) throws(StorageFailure) -> Set<CustomerID> {
@@ -127,8 +128,8 @@ extension ShownRows {
 
     // MARK: - Rows
 
-    /// Deletes the rows of an id that is not a customer's any more, or belongs to another customer
-    /// now.
+    /// Deletes the rows under an id that no longer represents a customer, because the id was
+    /// removed or belongs to another customer now.
     package func delete(_ customer: CustomerID, in app: AppID) throws(StorageFailure) {
         for table in ["shown_entitlements", "shown_wallet_entries"] {
             for environment in Environment.allCases {
@@ -166,7 +167,8 @@ extension ShownRows {
             })
     }
 
-    /// Writes the entries of a wallet that differ from the stored ones, which are the last ones.
+    /// Writes the entries of a wallet that differ from the stored ones. Only the last entries can
+    /// differ.
     package func show(
         _ entries: [Wallet.Entry], in currency: CurrencyID, of customer: CustomerID, in app: AppID,
         _ environment: Environment

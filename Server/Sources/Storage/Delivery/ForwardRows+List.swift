@@ -58,7 +58,7 @@ extension ForwardRows {
             [.text(app.rawValue), .bytes(document)], Self.forward)
     }
 
-    /// The conditions of the partial indexes. A waiting forward is never an accepted one.
+    /// The condition of a state, as in the partial indexes. A waiting forward is never accepted.
     private static func condition(of state: StoredForward.State) -> String {
         switch state {
         case .waiting: "due_at_ms IS NOT NULL"
@@ -78,16 +78,16 @@ extension ForwardRows {
             acceptedAt: try row.optionalInstant())
     }
 
-    /// The number of deliveries waiting for an address.
+    /// The number of forwards that wait for an address, and since when they have waited.
     package func backlog(
         to target: String, of app: AppID
     ) throws(StorageFailure) -> QueueBacklog {
         try tx.queues.backlog(of: .forwards, in: [.text(app.rawValue), .text(target)])
     }
 
-    /// Deletes old forwards: accepted and left out ones from before `over`, and all others from
-    /// before `all`. The latter are those given up, which could still be retried manually, and
-    /// those for an address that is no longer configured. Returns how many it deleted.
+    /// Deletes old forwards: those that were accepted or left out before `over`, and all others
+    /// from before `all`. The others were given up and could still be retried manually, or are for
+    /// an address that is no longer configured. Returns how many it deleted.
     package func delete(
         of app: AppID, overBefore over: Instant, allBefore all: Instant, limit: Int
     ) throws(StorageFailure) -> Int {

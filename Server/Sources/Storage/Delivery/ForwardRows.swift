@@ -17,7 +17,7 @@ package struct ForwardOrder: Hashable, Sendable {
     package var notification: ReceivedNotification
     /// The names of the target addresses.
     package var targets: [String]
-    /// Targets whose queue is full. They are recorded as left out.
+    /// Targets whose queue is full. A forward to such a target is recorded as left out.
     package var leftOut: [String]
     package var createdAt: Instant
     package var dueAt: Instant
@@ -34,7 +34,7 @@ package struct ForwardOrder: Hashable, Sendable {
     }
 }
 
-/// A notification and one target address.
+/// The forward of a notification to one target address.
 package struct StoredForward: Hashable, Sendable {
     package var document: [UInt8]
     package var target: String
@@ -46,16 +46,16 @@ package struct StoredForward: Hashable, Sendable {
     package var attemptedAt: Instant?
     /// The HTTP status of the last response; nil if there was none.
     package var status: Int?
-    /// Why there was no response.
+    /// Why the last attempt got no response. Nil if it got one.
     package var lastError: String?
     package var acceptedAt: Instant?
 
     package enum State: String, Hashable, Sendable, CaseIterable {
         case waiting
         case accepted
-        /// The maximum number of attempts failed.
+        /// The maximum number of attempts was made, and all of them failed.
         case givenUp = "given_up"
-        /// Never tried, because the queue of the address was full.
+        /// The forward was never tried, because the queue of the address was full.
         case leftOut = "left_out"
     }
 
@@ -66,23 +66,24 @@ package struct StoredForward: Hashable, Sendable {
     }
 }
 
-/// A delivery that one server has leased in order to attempt it.
+/// A forward that one server has leased in order to attempt it.
 package struct ForwardLease: Hashable, Sendable {
     package var document: [UInt8]
     package var target: String
     package var attempts: Int
     package var holder: String
-    /// Nil if the body is gone, so that there is nothing left to send.
+    /// The notification to send. Nil if its body was deleted, so that there is nothing left to
+    /// send.
     package var notification: ReceivedNotification?
 }
 
 /// The result of an attempt.
 package enum ForwardResult: Hashable, Sendable {
     case status(Int)
-    /// No response, with the reason.
+    /// There was no response, for the given reason.
     case noResponse(String)
 
-    /// The statuses that the App Store considers a success ("Responding to App Store Server
+    /// Whether the App Store would consider the status a success ("Responding to App Store Server
     /// Notifications").
     package var isAccepted: Bool {
         if case .status(let code) = self { (200...206).contains(code) } else { false }
@@ -90,7 +91,7 @@ package enum ForwardResult: Hashable, Sendable {
 }
 
 extension LeaseQueue {
-    /// Notifications to be delivered, one queue for each address of an app. A delivery that was
+    /// Notifications to be forwarded: one queue for each address of an app. A forward that was
     /// accepted is recorded even if its lease was lost.
     static let forwards = Self(
         table: "forwards", key: ["app", "document", "target"], scope: ["app", "target"],
@@ -105,7 +106,7 @@ package struct ForwardRows: RowGroup {
 
     // MARK: - Enqueueing
 
-    /// Enqueues documents for forwarding. Existing deliveries are unchanged.
+    /// Enqueues documents for forwarding. Existing forwards are unchanged.
     package func enqueue(_ attested: [DocumentWithFacts]) throws(StorageFailure) {
         for each in attested {
             guard let order = each.forward else { continue }
@@ -141,7 +142,7 @@ package struct ForwardRows: RowGroup {
 
     // MARK: - Leases
 
-    /// Leases due deliveries to one address, the longest overdue first. No other server can lease
+    /// Leases due forwards to one address, the longest overdue first. No other server can lease
     /// them until the lease expires.
     package func lease(
         to target: String, of app: AppID, dueBy now: Instant, limit: Int, for holder: String,
@@ -153,7 +154,7 @@ package struct ForwardRows: RowGroup {
                 for: holder, lease: lease), of: app, for: holder)
     }
 
-    /// Leases all deliveries of one document that have not been accepted, due or not.
+    /// Leases all forwards of one document that have not been accepted, even if they are not due.
     package func lease(
         of document: [UInt8], in app: AppID, for holder: String, lease: Duration
     ) throws(StorageFailure) -> [ForwardLease] {
@@ -189,8 +190,9 @@ package struct ForwardRows: RowGroup {
 
     // MARK: - Manual retries
 
-    /// Retries deliveries of a document that were given up, to the given addresses, starting with a
-    /// first attempt. Accepted and waiting deliveries are unchanged. Returns how many are retried.
+    /// Makes forwards of a document due again that were given up, for the given addresses. Their
+    /// attempts are counted from the beginning. Accepted and waiting forwards are unchanged.
+    /// Returns how many forwards are retried.
     @discardableResult
     package func retry(
         of document: [UInt8], in app: AppID, to targets: [String], at now: Instant
@@ -213,7 +215,7 @@ package struct ForwardRows: RowGroup {
     /// Records the result of an attempt. A success is recorded even if the lease was lost; a
     /// failure only by the lease holder.
     ///
-    /// - Parameter next: the time of the next attempt; nil means none.
+    /// - Parameter next: the time of the next attempt; nil if there is none.
     package func complete(
         _ lease: ForwardLease, of app: AppID, _ answer: ForwardResult, at now: Instant,
         next: Instant?
@@ -234,13 +236,14 @@ package struct ForwardRows: RowGroup {
         try deleteBodyIfUnneeded(of: lease.document, in: app)
     }
 
-    /// Releases a lease without an attempt; the delivery stays due.
+    /// Releases a lease without an attempt. The forward stays due.
     package func release(_ lease: ForwardLease, of app: AppID) throws(StorageFailure) {
         try tx.queues.release(Self.key(lease, in: app), of: .forwards, by: lease.holder)
     }
 
-    /// Deletes the body of a document if no delivery can need it any more. A delivery that was
-    /// given up can be retried manually, so it keeps its body; one that was left out cannot.
+    /// Deletes the body of a document if no forward can need it any more. The body is kept for a
+    /// forward that was given up, because such a forward can be retried manually. A forward that
+    /// was left out cannot be retried.
     func deleteBodyIfUnneeded(of document: [UInt8], in app: AppID) throws(StorageFailure) {
         let waiting = try connection.rows(
             "SELECT 1 FROM forwards WHERE app = $1 AND document = $2 AND accepted_at_ms IS NULL "

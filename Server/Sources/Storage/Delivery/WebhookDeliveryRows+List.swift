@@ -2,8 +2,8 @@ import Ledger
 
 /// A position in the list of deliveries, which is ordered newest first.
 ///
-/// Deliveries that were created together are in the order of their events; several of one event are
-/// in the order of their ids.
+/// Deliveries that were created together are in the order of their events. Deliveries of the same
+/// event are in the order of their ids.
 package struct DeliveryPosition: Hashable, Sendable, Comparable {
     package var createdAt: Instant
     /// The number of the event. 0 for a test.
@@ -35,7 +35,7 @@ extension WebhookDeliveryRows {
 
     /// The deliveries of a webhook, newest first.
     ///
-    /// - Parameter streams: only deliveries of these streams; nil means all.
+    /// - Parameter streams: returns only deliveries of these streams; nil returns all.
     package func all(
         to webhook: WebhookID, of app: AppID, in state: StoredDelivery.State?, streams: [String]?,
         after position: DeliveryPosition?, limit: Int

@@ -3,12 +3,12 @@ import Ledger
 // The parts of one event: a format may make several deliveries of it.
 extension WebhookDeliveryRows {
     /// Updates the deliveries of an event, and stores their bodies. Deletes waiting deliveries that
-    /// are no longer parts, adds the parts after the leased one, and restarts those that had ended,
+    /// are no longer parts, and adds the parts after the leased one. Restarts parts that had ended,
     /// because they were posted in another format. Bounded by the parts of one event.
     ///
     /// - Parameter parts: all parts of the event, in order, with their bodies.
-    /// - Returns: the body of the leased part. Nil if it is no longer a part and was deleted, or if
-    ///   the lease was lost and nothing was done.
+    /// - Returns: the body of the leased part. Nil if the leased delivery is no longer a part and
+    ///   was deleted. Nil also if the lease was lost; then nothing was changed.
     package func storeParts(
         _ parts: [NewDelivery], of lease: DeliveryLease, to webhook: WebhookID, of app: AppID,
         at now: Instant

@@ -2,13 +2,13 @@ import Ledger
 
 /// A delivery to be added.
 package struct NewDelivery: Hashable, Sendable {
-    /// The value of `webhook-id`.
+    /// The id of the message: the value of the header `webhook-id`.
     package var message: String
     /// The event's number in the log; 0 for a test.
     package var sequence: Int64
     package var kind: String
     package var stream: String
-    /// Nil if it is rendered before the first attempt.
+    /// The body to post. Nil if the body is to be rendered before the first attempt.
     package var body: [UInt8]?
 
     package init(message: String, sequence: Int64, kind: String, stream: String, body: [UInt8]?) {
@@ -21,14 +21,14 @@ package struct NewDelivery: Hashable, Sendable {
 }
 
 extension EventEntry {
-    /// The stream in which deliveries keep their order: the customer's events; while there is no
-    /// owner, the account token's; otherwise the purchase's.
+    /// The stream in which deliveries keep their order: the stream of the event's customer; of the
+    /// account token, while the purchase has no owner; or else of the purchase.
     package var stream: String {
         customer?.rawValue ?? accountToken ?? purchase?.description ?? ""
     }
 }
 
-/// One event for one webhook.
+/// The delivery of one event to one webhook.
 package struct StoredDelivery: Hashable, Sendable {
     package var message: String
     package var sequence: Int64
@@ -57,9 +57,9 @@ package struct DeliveryLease: Hashable, Sendable {
     package var message: String
     package var sequence: Int64
     package var stream: String
-    /// The number of attempts since it was added or replayed.
+    /// The number of attempts since the delivery was added or replayed.
     package var tries: Int
-    /// The number of all attempts.
+    /// The number of all attempts, also of those before a replay.
     package var attempts: Int
     package var body: [UInt8]?
     package var holder: String
@@ -72,7 +72,7 @@ package struct DeliveryAttempt: Hashable, Sendable {
     /// The HTTP status. Nil if there was no answer.
     package var status: Int?
     package var trouble: String?
-    /// The beginning of the answer.
+    /// The beginning of the receiver's answer. Nil if there was none.
     package var answer: String?
 
     package init(
@@ -88,7 +88,7 @@ package struct DeliveryAttempt: Hashable, Sendable {
 }
 
 extension LeaseQueue {
-    /// Deliveries of events, one queue for each webhook. One that was delivered is recorded even if
+    /// Deliveries of events: one queue for each webhook. A successful delivery is recorded even if
     /// its lease was lost.
     static let webhookDeliveries = Self(
         table: "webhook_deliveries", key: ["app", "webhook", "message"], scope: ["app", "webhook"],
@@ -103,7 +103,7 @@ package struct WebhookDeliveryRows: RowGroup {
 
     // MARK: - Adding
 
-    /// Adds deliveries in order. Those that exist are unchanged.
+    /// Adds deliveries in order. Existing deliveries are unchanged.
     package func add(
         _ deliveries: [NewDelivery], to webhook: WebhookID, of app: AppID, at now: Instant
     ) throws(StorageFailure) {
@@ -129,7 +129,8 @@ package struct WebhookDeliveryRows: RowGroup {
             })
     }
 
-    /// Makes the first waiting delivery of each stream due, unless one of the stream already is.
+    /// Makes the first waiting delivery of each stream due, unless a delivery of the stream is due
+    /// already.
     func startNext(
         in streams: [String], to webhook: WebhookID, of app: AppID, at now: Instant
     ) throws(StorageFailure) {
@@ -195,7 +196,7 @@ package struct WebhookDeliveryRows: RowGroup {
         [.text(app.rawValue), .text(webhook.rawValue), .text(message)]
     }
 
-    /// Releases a lease without an attempt; the delivery stays due.
+    /// Releases a lease without an attempt. The delivery stays due.
     package func release(
         _ lease: DeliveryLease, to webhook: WebhookID, of app: AppID
     ) throws(StorageFailure) {
@@ -205,8 +206,8 @@ package struct WebhookDeliveryRows: RowGroup {
 
     // MARK: - Results
 
-    /// Records a delivery that was accepted, even if the lease was lost, and starts the next of its
-    /// stream.
+    /// Records a delivery that was accepted, even if the lease was lost, and makes the next
+    /// delivery of its stream due.
     package func complete(
         _ lease: DeliveryLease, to webhook: WebhookID, of app: AppID, _ attempt: DeliveryAttempt
     ) throws(StorageFailure) {
@@ -230,8 +231,8 @@ package struct WebhookDeliveryRows: RowGroup {
 
     /// Records an attempt that failed. Does nothing if the lease was lost.
     ///
-    /// - Parameter next: the time of the next attempt; nil means none, and the next delivery of the
-    ///   stream starts.
+    /// - Parameter next: the time of the next attempt. Nil if there is none; then the next delivery
+    ///   of the stream becomes due.
     package func fail(
         _ lease: DeliveryLease, to webhook: WebhookID, of app: AppID, _ attempt: DeliveryAttempt,
         next: Instant?
@@ -277,8 +278,9 @@ package struct WebhookDeliveryRows: RowGroup {
     // MARK: - Replays
 
     /// Adds deliveries, or restarts existing ones at their first attempt. A delivery that is being
-    /// posted may be posted once more. An existing delivery stays in its stream, even if its event
-    /// would now belong to the stream of the customer to whom its purchase was linked since.
+    /// posted may be posted once more. An existing delivery stays in its stream, even if the
+    /// purchase was linked to a customer since, so that its events now belong to that customer's
+    /// stream.
     package func replay(
         _ deliveries: [NewDelivery], to webhook: WebhookID, of app: AppID, at now: Instant
     ) throws(StorageFailure) {
@@ -307,7 +309,7 @@ package struct WebhookDeliveryRows: RowGroup {
             [.text(app.rawValue), .text(webhook.rawValue)])
     }
 
-    /// How many deliveries wait, and since when.
+    /// How many deliveries of a webhook wait, and since when.
     package func backlog(
         ofDeliveriesTo webhook: WebhookID, of app: AppID
     ) throws(StorageFailure) -> QueueBacklog {
@@ -320,7 +322,8 @@ package struct WebhookDeliveryRows: RowGroup {
             QueueBacklog.init)[0]
     }
 
-    /// Includes deliveries that are not due: most of a backlog waits for an earlier delivery.
+    /// Counts deliveries that wait, even if they are not due: most of a backlog waits for an
+    /// earlier delivery.
     static let selectWaiting =
         "SELECT count(*), min(created_at_ms) FROM (SELECT created_at_ms FROM webhook_deliveries "
         + "WHERE app = $1 AND webhook = $2 AND ended_at_ms IS NULL "

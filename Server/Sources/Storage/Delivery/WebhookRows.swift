@@ -1,6 +1,6 @@
 import Ledger
 
-/// A webhook: an address that an app's events are posted to.
+/// The id of a webhook: an address to which an app's events are posted.
 package struct WebhookID: TextIdentifier {
     package let rawValue: String
     package init(rawValue: String) { self.rawValue = rawValue }
@@ -8,18 +8,21 @@ package struct WebhookID: TextIdentifier {
 
 /// The form of a webhook's body.
 package enum WebhookFormat: String, Hashable, Sendable, CaseIterable {
-    /// `type`, `timestamp` and `data`, with the event and the customer as the API shows them.
+    /// A body with `type`, `timestamp` and `data`: the event and the customer, as the API shows
+    /// them.
     case perennial
-    /// The form of RevenueCat's webhooks. One event becomes none, one, or several of them.
+    /// The form of RevenueCat's webhooks. One event becomes no webhook of RevenueCat, one, or
+    /// several.
     case revenueCat = "revenuecat"
 }
 
-/// The events that a webhook gets. A nil member accepts all.
+/// The events that a webhook gets. A member that is nil accepts all events.
 package struct WebhookFilter: Hashable, Sendable {
     package var types: Set<Change.Kind>?
-    /// If set, events without a product are left out.
+    /// The products whose events pass. If not nil, events without a product are left out.
     package var products: Set<ProductID>?
-    /// Events of a customer, which belong to no environment, always pass.
+    /// The environments whose events pass. Events of a customer, which belong to no environment,
+    /// always pass.
     package var environments: Set<Environment>?
 
     package init(
@@ -41,12 +44,12 @@ package struct WebhookFilter: Hashable, Sendable {
     }
 }
 
-/// The address and the content of a webhook's posts.
+/// The settings of a webhook: its address, and what is posted there.
 package struct WebhookSettings: Hashable, Sendable {
     package var url: String
     package var filter: WebhookFilter
     package var format: WebhookFormat
-    /// The value of the header `Authorization`; nil for none.
+    /// The value of the header `Authorization`. Nil if the header is not sent.
     package var authorization: String?
 
     package init(
@@ -60,31 +63,32 @@ package struct WebhookSettings: Hashable, Sendable {
     }
 }
 
-/// A webhook as the database has it.
+/// A webhook as stored in the database.
 package struct StoredWebhook: Hashable, Sendable {
     package var id: WebhookID
-    /// Nil if the settings are in the configuration, like its secrets.
+    /// The webhook's settings. Nil if the configuration contains the settings and the secrets.
     package var settings: WebhookSettings?
     package var secret: String?
-    /// The secrets before the last rotation, the oldest first. They continue to sign until
-    /// `formerUntil`.
+    /// The former secrets, from before the last rotation, the oldest first. They continue to sign
+    /// until `formerUntil`.
     package var formerSecrets: [String] = []
     package var formerUntil: Instant?
     package var createdAt: Instant
-    /// The sequence number of the last event that was read for it.
+    /// The sequence number of the last event that was read for the webhook.
     package var cursor: Int64
     package var pausedAt: Instant?
     package var pauseReason: PauseReason?
-    /// Nothing is posted before this time, because the receiver asked for a pause.
+    /// Nothing is posted before this time, because the receiver asked for a pause. Nil if it did
+    /// not.
     package var heldUntil: Instant?
-    /// The first failure since the last success.
+    /// When the first attempt since the last success failed. Nil if none has failed since.
     package var failingSince: Instant?
-    /// Whether the log has reported it as failing.
+    /// Whether the server's log has reported that the webhook fails.
     package var isReported: Bool
 
     package enum PauseReason: String, Hashable, Sendable {
         case asked
-        /// The receiver answered 410 Gone.
+        /// The receiver answered with the status 410 (Gone).
         case gone
     }
 
@@ -111,7 +115,7 @@ package struct WebhookLease: Hashable, Sendable {
 }
 
 extension LeaseQueue {
-    /// The cursors of webhooks. They are leased by their key, and have no due time.
+    /// The cursors of webhooks. A cursor is leased by its key, and has no due time.
     static let webhookCursors = Self(
         table: "webhooks", key: ["app", "webhook"], columns: "cursor",
         unfinished: "deleted_at_ms IS NULL")
@@ -186,8 +190,8 @@ package struct WebhookRows: RowGroup {
 
     // MARK: - Changing
 
-    /// Adds a webhook unless there is one with its id; a deleted one is replaced. Its deliveries
-    /// begin after `cursor`. Returns whether it was added.
+    /// Adds a webhook, unless a webhook with its id exists. A deleted webhook is replaced. Its
+    /// deliveries begin after `cursor`. Returns whether the webhook was added.
     @discardableResult
     package func add(
         _ webhook: StoredWebhook, of app: AppID
@@ -234,7 +238,7 @@ package struct WebhookRows: RowGroup {
             Self.values(of: settings) + [.text(app.rawValue), .text(id.rawValue)])
     }
 
-    /// Pauses a webhook, or resumes it. A resumed webhook has no failures yet.
+    /// Pauses a webhook, or resumes it. Resuming forgets earlier failures.
     package func pause(
         _ id: WebhookID, of app: AppID, since: Instant?, _ reason: StoredWebhook.PauseReason?
     ) throws(StorageFailure) {
@@ -273,7 +277,8 @@ package struct WebhookRows: RowGroup {
             [.integer(now.milliseconds)])
     }
 
-    /// Records since when a webhook has failed without a success. An earlier time is kept.
+    /// Records since when a webhook has failed without a success. Keeps an earlier time that is
+    /// already recorded.
     package func setFailing(
         _ id: WebhookID, of app: AppID, since: Instant?
     ) throws(StorageFailure) {
@@ -285,7 +290,8 @@ package struct WebhookRows: RowGroup {
             [.integer(since?.milliseconds)])
     }
 
-    /// Returns true for the first caller since the webhook began to fail.
+    /// Marks a failing webhook as reported. Returns true only for the first caller since the
+    /// webhook began to fail.
     package func reportFailing(_ id: WebhookID, of app: AppID) throws(StorageFailure) -> Bool {
         try connection.run(
             "UPDATE webhooks SET is_reported = 1 WHERE app = $1 AND webhook = $2 "
@@ -304,7 +310,7 @@ package struct WebhookRows: RowGroup {
 
     // MARK: - Reading the log
 
-    /// Leases the cursor of a webhook. Returns nil if another server has it.
+    /// Leases the cursor of a webhook. Returns nil if another server has leased it.
     package func leaseCursor(
         of id: WebhookID, in app: AppID, for holder: String, lease: Duration
     ) throws(StorageFailure) -> WebhookLease? {

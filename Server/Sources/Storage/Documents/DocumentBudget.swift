@@ -39,7 +39,7 @@ package struct DocumentBudget: Hashable, Sendable {
 /// The document budget of a purchase is exhausted.
 package struct DocumentBudgetExhausted: Error, Hashable, Sendable {
     package var purchase: PurchaseID
-    /// The time to wait until there is enough budget for the rejected documents.
+    /// How long to wait until there is enough budget for the rejected documents.
     package var wait: Duration
 }
 

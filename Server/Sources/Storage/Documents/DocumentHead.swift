@@ -22,7 +22,7 @@ package struct DocumentHead: Hashable, Sendable {
     }
 }
 
-/// A position in a list of documents, which goes back in time.
+/// A position in a list of documents, which is ordered newest first.
 package struct DocumentCursor: Hashable, Sendable {
     package var signedAt: Instant
     package var id: [UInt8]

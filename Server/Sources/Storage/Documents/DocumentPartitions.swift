@@ -2,7 +2,7 @@ import Ledger
 
 /// A calendar month in UTC, by which PostgreSQL partitions documents.
 struct Month: Hashable, Sendable {
-    /// Months since January of the year 0.
+    /// The number of months since January of the year 0.
     private var number: Int64
 
     init(year: Int64, month: Int64) { number = year * 12 + month - 1 }
@@ -60,7 +60,7 @@ extension Database {
     /// The maximum number of partitions that a copy creates: fifty years.
     private static let copiedPartitionsMax = 600
     /// The signing times, in milliseconds since 1970, that get a partition when copying: the years
-    /// 2000 to 2199. Documents outside of it go into the default partition.
+    /// 2000 to 2199. Documents outside of this range go into the default partition.
     private static let partitionedTimes: ClosedRange<Int64> = 946_684_800_000...7_258_118_399_999
 
     /// Creates the partitions for documents that are about to be copied, by their signing times.

@@ -41,7 +41,8 @@ package struct StoredDocument: Hashable, Sendable {
         case imported = "import"
     }
 
-    /// A segment taken out of the document, and its SHA-256.
+    /// A segment of the document that is stored separately, because many documents share it; and
+    /// its SHA-256.
     package struct Header: Hashable, Sendable {
         package var digest: [UInt8]
         package var segment: [UInt8]
@@ -125,8 +126,8 @@ package struct DocumentRows: RowGroup {
         return added.map { $0 > 0 }
     }
 
-    /// Most documents of an app share their headers, which are usually stored already: querying the
-    /// digest costs less than sending the segment, which is a hundred times as long.
+    /// Most documents of an app share their headers, which are usually stored already: to query the
+    /// digest costs less than to send the segment, which is a hundred times as long.
     private func insertHeaders(of documents: [StoredDocument]) throws(StorageFailure) {
         let headers = Self.headers(of: documents)
         let known = try connection.rowsEach(
@@ -187,7 +188,7 @@ package struct DocumentRows: RowGroup {
     /// The apps that have documents, ordered by name.
     package func apps() throws(StorageFailure) -> [AppID] {
         var apps: [AppID] = []
-        // One search per app, where `DISTINCT` would read all rows.
+        // One search for each app. `DISTINCT` would read all rows.
         while let next = try connection.firstText(
             "SELECT min(app) FROM documents WHERE app > $1", [.text(apps.last?.rawValue ?? "")])
         {
@@ -255,7 +256,8 @@ package struct DocumentRows: RowGroup {
             headers: try headers(try row.bytes(), of: app, known: &segments))
     }
 
-    /// The segments that a document refers to. Few of them differ, so each is read once per batch.
+    /// The segments that a document refers to. Documents share segments, so each segment is read
+    /// only once for a batch.
     private func headers(
         _ digests: [UInt8], of app: AppID, known: inout [[UInt8]: [UInt8]]
     ) throws(StorageFailure) -> [StoredDocument.Header] {

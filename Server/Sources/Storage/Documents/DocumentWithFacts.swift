@@ -4,7 +4,7 @@ import Ledger
 package struct DocumentWithFacts: Hashable, Sendable {
     package var document: StoredDocument
     package var facts: [Fact]
-    /// Where to forward the notification that contained the document; nil means nowhere.
+    /// Where to forward the notification that contained the document. Nil if it is not forwarded.
     package var forward: ForwardOrder?
     /// Apple's request for consumption information that came with the document.
     package var consumptionInquiry: ConsumptionInquiry?
@@ -32,7 +32,7 @@ struct Recording: Sendable {
 }
 
 extension Database {
-    /// Records a document with its facts, and returns when they are durable. Returns false if the
+    /// Records a document with its facts, and returns when both are durable. Returns false if the
     /// document was recorded before. Idempotent.
     ///
     /// Documents recorded at the same time share one commit and its statements: see

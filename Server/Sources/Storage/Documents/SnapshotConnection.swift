@@ -9,10 +9,12 @@ import Synchronization
 // That is safe under three conditions:
 //   1. Such a transaction changes the row of each purchase that its documents are about. Any other
 //      transaction that changes rows of a purchase also changes that row, unless it changes only
-//      columns that such a transaction does not read. So of two transactions about one purchase the
-//      second runs again, and then reads everything that the first has written.
-//   2. What it reads belongs to its purchases, or never changes while it runs. `SnapshotConnection`
-//      refuses all other tables; then the documents are recorded by a serializable transaction.
+//      columns that such a transaction does not read. So if two transactions about one purchase
+//      overlap, the second one runs again, and then reads everything that the first one has
+//      written.
+//   2. The rows that such a transaction reads belong to its purchases, or never change while it
+//      runs. `SnapshotConnection` refuses all other tables; then the documents are recorded by a
+//      serializable transaction.
 //   3. A transaction that erases a customer locks out all such transactions, because a row of
 //      `erasures` belongs to no purchase.
 
@@ -95,7 +97,7 @@ struct SnapshotConnection: Connection {
     }
 }
 
-/// The tables that statements name. Each text is read once.
+/// Finds the tables that statements name. Each statement's text is searched only once.
 final class StatementTables: Sendable {
     private static let beforeTable: Set<Substring> = ["FROM", "JOIN", "INTO", "UPDATE"]
     private static let afterUpdate: Set<Substring> = ["SET", "SKIP", "OF"]

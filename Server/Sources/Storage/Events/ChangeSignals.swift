@@ -10,9 +10,9 @@ package final class ChangeSignals: Sendable {
     private enum Topic: Hashable {
         /// All events of an app.
         case log(AppID)
-        /// The id is in lower case, because account tokens are compared without case.
+        /// A customer, by an id in lower case, because account tokens are compared without case.
         case id(AppID, String)
-        /// A customer who has a purchase without being its owner.
+        /// A purchase, for customers who have it without being its owner.
         case purchase(AppID, PurchaseID)
 
         init(_ app: AppID, _ id: String) { self = .id(app, id.lowercased()) }

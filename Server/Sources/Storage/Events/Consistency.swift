@@ -8,7 +8,7 @@ private struct EventLogAudit {
         var money: [String: Int64] = [:]
     }
 
-    /// Identifies a wallet of a customer.
+    /// The key of a customer's wallet.
     struct WalletKey: Hashable {
         var customer: CustomerID
         var environment: Environment
@@ -22,7 +22,7 @@ private struct EventLogAudit {
     private var numbers: [CustomerID: Int64] = [:]
     private var last: Int64 = 0
 
-    /// The next event with the numbers that it will get.
+    /// Gives an entry the numbers that it will get as the next event.
     func numbered(_ entry: EventEntry) -> LoggedEvent {
         LoggedEvent(
             sequence: last + 1,
@@ -71,7 +71,7 @@ private struct EventLogAudit {
     }
 }
 
-/// Compares the log, the wallets and the money with the stored rows.
+/// Checks that the log, the wallets and the money agree with the stored rows.
 package struct Consistency: RowGroup {
     package let tx: DatabaseSession
 
@@ -145,7 +145,7 @@ package struct Consistency: RowGroup {
                 wrong += walletProblems(of: customer, in: app, environment, otherThan: told)
             }
         }
-        // No wallets remain of an erased customer without consumables.
+        // No wallets remain of an erased customer who had no consumables.
         rest = rest.filter { !gone.contains($0.key.customer) }
         return wrong
             + rest.map {

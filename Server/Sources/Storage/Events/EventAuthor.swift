@@ -3,11 +3,11 @@ package struct EventAuthor: Hashable, Sendable {
     /// The number of hexadecimal digits of a key's hash that identify it.
     package static let keyDigitsCount = 8
 
-    /// The name of the key; may be empty.
+    /// The name of the key. It may be empty.
     package var keyName: String
     /// The first hexadecimal digits of the key's hash.
     package var keyDigits: String
-    /// The person for whom the server sent the request, as the server names them.
+    /// The person for whom the app's server sent the request, by the name that the server uses.
     package var actor: String?
 
     package init(keyName: String, keyDigits: String, actor: String? = nil) {
