@@ -5,23 +5,23 @@ import Synchronization
 /// writer as for a hundred.
 ///
 /// The first writer that finds no write in progress becomes the leader: it runs the work of all
-/// writers waiting at that moment, including its own, in one transaction. All of them resume only
-/// after the commit. Then the longest-waiting writer leads the next group. There is no background
-/// task and no timer, so a single writer never waits.
+/// writers waiting at that moment, including its own, in one transaction. All these writers resume
+/// only after the commit. Then the longest-waiting writer leads the next group. There is no
+/// background task and no timer, so a single writer never waits.
 ///
 /// Most writers have documents to record, and nothing to read first: the documents of a group are
 /// written together, table by table. The closures of other writers run one after the other.
 ///
 /// A failure of one writer, or of one document, does not affect the others: if one throws, the
-/// group is rolled back and run again, with each writer or document in its own savepoint, so that
+/// group is rolled back and run again, with each writer or document in a separate savepoint. Then
 /// only the rows of those that throw are missing.
 ///
 /// If another transaction interfered, the group is run again. If that happens repeatedly, it is run
 /// in parts, so that only writers that conflict with others are repeated.
 ///
 /// If the database is unavailable, because it is locked or unreachable, all waiting writers fail
-/// together with the first. After that one writer at a time tries, and all that arrive meanwhile
-/// fail at once, until a write succeeds. So no writer waits for another writer's timeout.
+/// together with the first. After that, one writer at a time tries, and writers that arrive in the
+/// meantime fail at once, until a write succeeds. So no writer waits for another writer's timeout.
 final class GroupCommit: Sendable {
     /// The maximum number of documents and closures in one transaction. The documents of one writer
     /// are never split.
@@ -30,7 +30,7 @@ final class GroupCommit: Sendable {
     static let waitingMax = 4096
     /// The maximum number of runs of a group. After that its parts are run one after the other.
     static let groupRunsMax = 3
-    /// The number of parts.
+    /// The number of parts into which a group is divided after that.
     static let partsMax = 4
 
     private typealias Body = @Sendable (any Connection) throws -> any Sendable
@@ -62,7 +62,7 @@ final class GroupCommit: Sendable {
 
     private enum Resumption: Sendable {
         case done(Outcome)
-        /// Lead the next group.
+        /// The writer leads the next group.
         case lead
     }
 
@@ -71,7 +71,7 @@ final class GroupCommit: Sendable {
         private(set) var waiting: [Writer] = []
         /// The number of documents and closures of all waiting writers.
         private(set) var waitingCount = 0
-        /// Why the last group could not use the database; nil after a group that could.
+        /// Why the last group could not use the database. Nil if it could.
         var unavailability: StorageFailure?
 
         mutating func append(_ writer: Writer) {
@@ -91,7 +91,8 @@ final class GroupCommit: Sendable {
             return waiting
         }
 
-        /// Removes and returns the writers that have waited longest, as many as fit.
+        /// Removes and returns the writers that have waited longest, as many as have room in a
+        /// group.
         mutating func dequeue(room: Int) -> [Writer] {
             var room = room
             let taken = waiting.prefix { writer in
@@ -154,8 +155,8 @@ final class GroupCommit: Sendable {
         return value
     }
 
-    /// Returns at once if no write is in progress or too many writers wait; otherwise waits for
-    /// this writer's turn.
+    /// Waits for this writer's turn. Returns at once if no write is in progress, or if too many
+    /// writers wait.
     private func waitForTurn(for work: Work) async -> Resumption {
         await withCheckedContinuation { continuation in
             let turn = state.withLock { state -> Resumption? in
@@ -237,12 +238,12 @@ final class GroupCommit: Sendable {
 
     /// What to do after a transaction of a group has failed.
     private enum Remedy {
-        /// Run it again, with each writer in its own savepoint.
+        /// Run the group again, with each writer in a separate savepoint.
         case separately
         case inParts
         case serializable
-        /// A single writer needs no isolation. A failure of the whole database would be repeated,
-        /// and take as long again.
+        /// Report the failure. A single writer needs no savepoint. A failure of the whole database
+        /// would occur again, and take as long again.
         case none
 
         init(for error: any Error, ofGroup isGroup: Bool, _ mode: WriteMode) {
@@ -371,10 +372,12 @@ final class GroupCommit: Sendable {
 }
 
 extension StorageFailure {
-    /// The database is locked, full or unreachable: the next writer would wait in vain for as long.
+    /// Whether the database is locked, full or unreachable. Then the next writer would wait as long
+    /// as the last one, and also fail.
     fileprivate var isUnavailability: Bool { kind == .busy || kind == .unavailable }
 
-    /// The failure concerns the whole transaction, not one writer: running it again may succeed.
+    /// Whether the failure concerns the whole transaction, not one writer. Then another run may
+    /// succeed.
     fileprivate var affectsWholeTransaction: Bool {
         switch kind {
         case .busy, .conflict, .unavailable, .needsSerializable: true

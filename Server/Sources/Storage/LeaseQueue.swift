@@ -16,7 +16,7 @@ import Ledger
 /// 3. In the rows' file, insert rows in the transaction that causes the work, with
 ///    `lease_until_ms` 0, and wrap the functions below so that callers see values, not columns.
 /// 4. In Engine, write a function that leases a batch, does it, records each outcome, and returns
-///    the size of the batch. It decides when failed work is due again, and until when.
+///    the size of the batch. It decides when failed work is due again, and when it is given up.
 /// 5. In Program, run that function by a `Worker`.
 ///
 /// A batch is limited by its scope and size: one address at a time, or what a shared pace of all
@@ -35,9 +35,10 @@ struct LeaseQueue: Sendable {
     var since = "due_at_ms"
     var leaseEnd = "lease_until_ms"
     var holder = "lease_holder"
-    /// The column with the number of attempts. Nil if the queue counts attempts differently.
+    /// The column with the number of attempts. Nil if the queue does not count attempts in such a
+    /// column.
     var attempts: String?
-    /// The reason of the last failure. Nil if it is not stored.
+    /// The column with the reason of the last failure. Nil if the reason is not stored.
     var trouble: String?
     var troubleCharactersMax = 300
     /// The condition for work that can still be leased by its key, and completed.
@@ -58,7 +59,8 @@ struct LeaseQueue: Sendable {
             + "AND \(condition) \(dialect.skippingLockedRows)"
     }
 
-    /// Ordered like the intended index: on an empty table, PostgreSQL would choose any index.
+    /// Selects waiting work, the oldest first. Ordered like the intended index, because PostgreSQL
+    /// would choose any index on an empty table.
     ///
     /// - Parameter isDue: whether to count only due work, not everything that waits.
     func selectBacklog(isDue: Bool) -> String {
@@ -68,7 +70,7 @@ struct LeaseQueue: Sendable {
             + "ORDER BY \(due) LIMIT $\(isDue ? next + 1 : next)) AS waiting"
     }
 
-    /// Compares columns with parameters, of which the first has the given number.
+    /// Compares columns with parameters that are numbered from the given number.
     fileprivate static func match(_ columns: some Sequence<String>, from: Int = 1) -> String {
         columns.enumerated().map { "\($1) = $\(from + $0)" }.joined(separator: " AND ")
     }
@@ -91,9 +93,9 @@ struct LeaseOutcome {
 
 /// How much work is waiting.
 package struct QueueBacklog: Hashable, Sendable {
-    /// At most ``countMax``, even if there is more.
+    /// The amount of waiting work. Not counted beyond ``countMax``.
     package var count: Int
-    /// Since when the oldest work is due, or waiting.
+    /// Since when the oldest of the counted work is due or waiting. Nil if there is none.
     package var oldest: Instant?
 
     package static let countMax = 100_000
@@ -117,8 +119,8 @@ package struct QueueRows: RowGroup {
 
     // MARK: - Leases
 
-    /// Leases work that is due, the longest overdue first. No other server can lease it until the
-    /// lease expires.
+    /// Leases work that is due, the longest overdue first. No other server can lease the same work
+    /// until the lease expires.
     func leaseDue(
         _ queue: LeaseQueue, in scope: [Value], by now: Instant, limit: Int, for holder: String,
         lease: Duration
@@ -127,7 +129,7 @@ package struct QueueRows: RowGroup {
         return try self.lease(queue, queue.selectDue(dialect), values, holder, lease)
     }
 
-    /// Leases the unfinished work whose key begins with these values, due or not.
+    /// Leases the unfinished work whose key begins with these values, even if it is not due.
     func lease(
         _ queue: LeaseQueue, key: [Value], for holder: String, lease: Duration
     ) throws(StorageFailure) -> [Row] {
@@ -153,12 +155,13 @@ package struct QueueRows: RowGroup {
 
     // MARK: - Outcomes
 
-    /// Ends a lease and records the outcome. Idempotent. Returns false if nothing was recorded: the
-    /// work was finished before, or the lease was lost (``LeaseQueue/completesWithoutLease``).
+    /// Ends a lease and records the outcome. Idempotent. Returns false if nothing was recorded,
+    /// because the work was finished before, or because the lease was lost (but see
+    /// ``LeaseQueue/completesWithoutLease``).
     ///
     /// - Parameters:
-    ///   - holder: nil only if the work can be completed without a lease.
-    ///   - isAttempt: whether this counts as an attempt.
+    ///   - holder: the holder of the lease; nil only if the work can be completed without a lease.
+    ///   - isAttempt: whether to count this as an attempt.
     ///   - changes: other columns to change.
     @discardableResult
     func complete(
@@ -203,7 +206,7 @@ package struct QueueRows: RowGroup {
 
     // MARK: - Backlog
 
-    /// - Parameter now: counts work that is due by then; nil means all waiting work.
+    /// - Parameter now: counts only work that is due by then; nil counts all waiting work.
     func backlog(
         of queue: LeaseQueue, in scope: [Value], dueBy now: Instant? = nil
     ) throws(StorageFailure) -> QueueBacklog {

@@ -2,7 +2,7 @@
 package struct StorageFailure: Error, Hashable, Sendable, CustomStringConvertible {
     package var message: String
     package var kind: Kind
-    /// The engine's own error code: PostgreSQL's five-character SQLSTATE.
+    /// The error code of the engine: PostgreSQL's five-character SQLSTATE. Nil on SQLite.
     package var sqlState: String?
 
     /// What the caller can do about the failure.
@@ -18,16 +18,16 @@ package struct StorageFailure: Error, Hashable, Sendable, CustomStringConvertibl
         /// The id in ``StorageFailure/message`` belongs to a customer who was erased.
         case erased
         /// A transaction on a snapshot reads rows that others may change without a conflict: see
-        /// ``SnapshotConnection``. The whole transaction can be run as serializable.
+        /// ``SnapshotConnection``. The whole transaction can be run again as a serializable one.
         case needsSerializable
-        /// Retrying would fail again.
+        /// Any other failure. A retry would fail again.
         case other
     }
 
     /// Whether a connection pooler has mixed up the sessions of the database.
     package var isByPooler: Bool { ["42P05", "26000"].contains(sqlState) }
 
-    /// The server is a standby, which accepts no writes.
+    /// Whether the database server is a standby, which accepts no writes.
     package var isByStandby: Bool { kind == .unavailable && sqlState == "25006" }
 
     package init(_ what: String, kind: Kind = .other, sqlState: String? = nil) {

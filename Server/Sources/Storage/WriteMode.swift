@@ -2,13 +2,12 @@
 /// modes are the same.
 package struct WriteMode: Hashable, Sendable {
     package enum Isolation: Hashable, Sendable {
-        /// Serializable: as if it ran alone. It fails if the engine cannot exclude that another
-        /// transaction interfered, which is also the case when both only used the same page of an
-        /// index.
+        /// Serializable: the transaction runs as if alone. It fails if the engine cannot exclude
+        /// that another transaction interfered, even if both only used the same page of an index.
         case serializable
-        /// Snapshot: all statements see the rows as they were at the first one. It fails only if
-        /// another transaction has changed a row that it changes too. So it must change a row of
-        /// each thing whose rows it relies on.
+        /// Snapshot: all statements see the rows as they were at the first statement. The
+        /// transaction fails only if another one has changed a row that it also changes. So the
+        /// transaction must change a row of each object whose rows it relies on.
         case snapshot
         /// Read committed: each statement sees everything committed before it. The transaction must
         /// lock the rows on which it relies.

@@ -2,18 +2,18 @@ import Foundation
 import Storage
 import Synchronization
 
-/// Shuts down connections on which a call takes longer than the server would permit. If a server
-/// process hangs, its machine still acknowledges data, so libpq alone would wait forever.
+/// Shuts down connections on which a call takes longer than the server's timeouts permit. If a
+/// server process hangs, its machine still acknowledges data, so libpq alone would wait forever.
 final class ConnectionWatchdog: Sendable {
-    /// Longer than the server's own statement timeout.
+    /// The limit of a call in seconds: longer than the server's statement timeout.
     static let callSecondsMax = Double(PostgresConnection.statementSecondsMax) + 5
-    /// The limit after the database has been closed.
+    /// The limit of a call in seconds after the database has been closed.
     static let lastCallSecondsMax = 3.0
     private static let checkSeconds = 0.5
 
     private struct WatchedConnection {
         let socket: Int32
-        /// When the call in progress began.
+        /// When the call in progress began. Nil if no call is in progress.
         var callStart: Double?
     }
 
@@ -27,7 +27,7 @@ final class ConnectionWatchdog: Sendable {
 
     private let state = Mutex(State())
 
-    /// Seconds of a monotonic clock.
+    /// The present time in seconds of a monotonic clock.
     static var now: Double { (ContinuousClock.now - epoch) / .seconds(1) }
     private static let epoch = ContinuousClock.now
 

@@ -1,18 +1,18 @@
 import Storage
 
-/// What all connections together know about an outage of the server.
+/// An outage of the server, as all connections together have observed it.
 ///
 /// A transaction waits until a restart or failover is over. If the outage lasts longer,
-/// transactions no longer wait: each would have to wait again for all those before it in the queue.
-/// Then one connection at a time tries to connect, and all others fail with the error of the last
-/// attempt. The outage ends as soon as the server responds to any connection, even if others cannot
-/// connect.
+/// transactions no longer wait, because each would also have to wait for all transactions before it
+/// in the queue. Then one connection at a time tries to connect, and all others fail with the error
+/// of the last attempt. The outage ends as soon as the server responds to any connection, even if
+/// others cannot connect.
 ///
 /// All times are seconds of a monotonic clock.
 struct Outage {
-    /// The time from a failed attempt to the next one.
+    /// The pause in seconds between a failed attempt and the next one.
     static let trialSeconds = 1.0
-    /// If an attempt takes longer than this, another one may start.
+    /// If an attempt takes longer than this, in seconds, another one may start.
     static let trialSecondsMax = 15.0
 
     private var since: Double?

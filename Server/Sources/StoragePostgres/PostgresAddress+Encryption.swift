@@ -4,7 +4,7 @@ import Storage
 extension PostgresDriver {
     /// The remote hosts to which an address permits unencrypted connections because its `sslmode`
     /// is below `require`. Empty if the address cannot be parsed, or if it names a service, because
-    /// the file of that service contains the other options.
+    /// the other options are then in the service file.
     package static func unencryptedHosts(
         of url: String, environment: [String: String] = ProcessInfo.processInfo.environment
     ) -> [String] {
@@ -14,10 +14,10 @@ extension PostgresDriver {
 }
 
 extension PostgresAddress {
-    /// Modes that never send data in the clear: see "SSL Mode Descriptions" in the PostgreSQL
+    /// The modes that never send unencrypted data: see "SSL Mode Descriptions" in the PostgreSQL
     /// manual.
     private static let encryptedModes: Set = ["require", "verify-ca", "verify-full"]
-    /// The default of libpq.
+    /// The `sslmode` that libpq uses by default.
     private static let defaultMode = "prefer"
 
     fileprivate func unencryptedHosts(_ environment: [String: String]) -> [String] {

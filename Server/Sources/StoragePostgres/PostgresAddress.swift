@@ -8,7 +8,7 @@ import Storage
 /// The string may use all options of libpq: several hosts, TLS, password files. Our defaults apply
 /// to options that neither the string nor libpq's environment variables set.
 struct PostgresAddress: Sendable {
-    /// The connection timeout for one host; libpq tries each host in turn.
+    /// The timeout of connecting to one host, in seconds. libpq tries one host after another.
     static let connectSeconds = 5
     /// The server is considered unreachable if sent data is not acknowledged for this long.
     static let deadPeerMilliseconds = 30_000
@@ -16,7 +16,7 @@ struct PostgresAddress: Sendable {
 
     /// Names and values of libpq options, in the order in which they are passed to libpq.
     let parameters: [(name: String, value: String)]
-    /// Whether the server must accept writes because of our default. False if the address itself
+    /// Whether our default applies that the server must accept writes. False if the address itself
     /// says which servers to use.
     private let requiresWrites: Bool
 

@@ -2,8 +2,8 @@ import CLibPQ
 import Storage
 
 extension PostgresConnection: Connection {
-    /// The maximum number of statement runs sent together. While libpq waits to send, it reads
-    /// incoming data, so the two sides never block each other.
+    /// The maximum number of runs of a statement that are sent together. While libpq waits to send,
+    /// it reads incoming data, so the two sides never block each other.
     static let pipelineRunsMax = 128
 
     var dialect: Dialect { .postgres }
@@ -100,7 +100,7 @@ extension PostgresConnection: Connection {
         } == 1
     }
 
-    /// The result of one run, and the null pointer that follows it.
+    /// Reads the result of one run, and the null pointer that follows it.
     private func nextResult() throws(StorageFailure) -> PostgresResult {
         let pointer = waitForServer { PQgetResult(connection) }
         defer { if pointer != nil { PQclear(waitForServer { PQgetResult(connection) }) } }

@@ -6,8 +6,8 @@ final class PostgresConnection {
     /// The server cancels a statement that takes longer than this.
     static let statementSecondsMax = 30
     /// The server ends a transaction that is idle for longer than this, and releases its locks.
-    /// Such a transaction belongs to a process that was paused or lost its network, and all writers
-    /// wait for it until then.
+    /// Such a transaction belongs to a process that was paused or lost its network. Until the
+    /// server ends it, all writers wait for it.
     static let idleTransactionSecondsMax = 10
     /// A writer fails if it waits for a lock longer than this. By then the server has ended the
     /// transactions of any paused process.
@@ -59,8 +59,8 @@ final class PostgresConnection {
     private let watchID: Int
     /// Whether the running transaction has no time limit.
     private var hasNoTimeout = false
-    /// The first failure of the running transaction that was not rolled back. It counts even if the
-    /// closure ignored it, or threw another error.
+    /// The first failure of the running transaction that was not rolled back. The transaction fails
+    /// with this failure even if the closure ignored it, or threw another error.
     private(set) var failure: StorageFailure?
     private var names: [String: String] = [:]
 
@@ -137,10 +137,11 @@ final class PostgresConnection {
         if purpose == .writing {
             settings.append("SET lock_timeout = \(Int(lockWait / .milliseconds(1)))")
             // A serializable transaction that scans a whole table conflicts with every other
-            // transaction that writes to the table. With an index, it conflicts only with those
-            // that touch the same rows. By default, PostgreSQL would scan small tables.
+            // transaction that writes to the table. If it uses an index, it conflicts only with
+            // transactions that touch the same rows. By default, PostgreSQL would scan small
+            // tables.
             settings.append("SET enable_seqscan = off")
-            // For the same reason the rows to join are found one by one, by their keys.
+            // For the same reason, joins must find their rows one by one, by their keys.
             settings += ["SET enable_hashjoin = off", "SET enable_mergejoin = off"]
             // Acknowledged writes must be on disk. The operator may choose any setting that waits
             // for the local disk, whether weaker or stronger.
@@ -176,13 +177,14 @@ final class PostgresConnection {
 
     private func commit() throws(StorageFailure) {
         let result = try runUnprepared("COMMIT")
-        // If asked to commit a failed transaction, the server rolls it back and reports no error.
+        // If a failed transaction is committed, the server rolls it back and reports no error.
         guard result.tag == "COMMIT" else {
             throw recordFailure(StorageFailure("PostgreSQL: a failed transaction was rolled back"))
         }
     }
 
-    /// If even the rollback fails, the connection is unusable. Its next use will show that.
+    /// Rolls back the transaction. If the rollback fails, the connection is unusable, and its next
+    /// use fails.
     private func rollBack() {
         guard PQtransactionStatus(connection) != PQTRANS_IDLE, !isLost else { return }
         PQclear(waitForServer { PQexec(connection, "ROLLBACK") })
@@ -196,7 +198,7 @@ final class PostgresConnection {
 
     // MARK: - Results
 
-    /// Wraps a successful result; records and throws a failure.
+    /// Returns a successful result. Records and throws a failure.
     func checkedResult(_ pointer: OpaquePointer?) throws(StorageFailure) -> PostgresResult {
         guard let pointer else { throw recordFailure(PostgresFailure.lost(connection)) }
         let answer = PostgresResult(pointer)

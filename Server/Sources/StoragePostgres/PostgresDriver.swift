@@ -40,9 +40,9 @@ package final class PostgresDriver: DatabaseDriver {
 
     /// Parses the address. Connects when the first transaction runs.
     ///
-    /// - Parameter url: `postgres://…`, `postgresql://…`, or key-value pairs like `host=db
-    ///   dbname=perennial`: whatever libpq accepts. If there are several hosts, the one that
-    ///   accepts writes is used.
+    /// - Parameter url: `postgres://…`, `postgresql://…`, or key-value pairs like
+    ///   `host=db dbname=perennial`: all forms that libpq accepts. If there are several hosts, the
+    ///   one that accepts writes is used.
     /// - Parameter onlyReads: whether the command has nothing to write. Then the driver may read a
     ///   standby if no server accepts writes, and does not repeat a write that fails.
     /// - Parameter random: returns 0 ..< 1, for the pauses before a transaction is run again.
@@ -121,7 +121,7 @@ private final class Server: Sendable {
 
     static var now: Double { ConnectionWatchdog.now }
 
-    /// How long the server has been unreachable.
+    /// How long the server has been unreachable, in seconds. 0 if it is reachable.
     var secondsAway: Double { outage.withLock { $0.seconds(at: Self.now) } }
 
     func connect(for purpose: PostgresConnection.Purpose) throws(StorageFailure)
@@ -143,8 +143,8 @@ private final class Server: Sendable {
 
     func recordResponse() { outage.withLock { $0.recordResponse(at: Self.now) } }
 
-    /// Whether a session was opened before the server stopped responding. If it were used again, it
-    /// would hang again.
+    /// Whether a session was opened before the server stopped responding. Such a session would hang
+    /// again.
     func isStale(_ session: PostgresConnection) -> Bool { session.openedAt < watch.lastShutdownAt }
 }
 
@@ -178,9 +178,9 @@ private final class Worker {
                 server.recordResponse()
                 return value
             } catch {
-                // The database's error decides, not the error that the closure threw because of it.
-                // Without a session there was no transaction, and the error is from the attempt to
-                // connect.
+                // The failure that the database reported decides what follows, not the error that
+                // the closure threw because of it. Without a session there was no transaction, and
+                // the error is from the attempt to connect.
                 let wasConnected = session != nil
                 let failure = wasConnected ? session?.failure : error as? StorageFailure
                 if failure?.kind == .unavailable || session?.isLost == true { session = nil }

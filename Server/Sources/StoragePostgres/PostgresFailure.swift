@@ -61,12 +61,12 @@ enum PostgresFailure {
     }
 
     /// Whether the server is reachable but cannot work, for example because its disk is full. Then
-    /// immediate retries would only make all callers wait.
+    /// an immediate retry would only make all callers wait.
     static func isLasting(_ failure: StorageFailure) -> Bool {
         failure.sqlState.map { cannotWrite($0) } ?? false
     }
 
-    /// disk_full, out_of_memory, and system errors (class 58).
+    /// Whether an SQLSTATE is disk_full, out_of_memory, or a system error (class 58).
     private static func cannotWrite(_ state: String) -> Bool {
         ["53100", "53200"].contains(state) || state.hasPrefix("58")
     }
@@ -83,8 +83,8 @@ enum PostgresFailure {
     }
 
     private static func oneLine(_ said: String?) -> String {
-        // Skips lines that begin with a tab: they ask a question, such as whether the server is
-        // running.
+        // Skips lines that begin with a tab. They are hints, such as the question whether the
+        // server is running.
         let lines = (said ?? "").split(whereSeparator: \.isNewline)
             .filter { !$0.hasPrefix("\t") }
         return lines.isEmpty ? "no answer" : lines.joined(separator: "; ")

@@ -21,8 +21,8 @@ struct PostgresParameters {
         starts.reserveCapacity(values.count)
         lengths.reserveCapacity(values.count)
         for value in values { append(value) }
-        // The extra byte gives the buffer an address even if all values are empty: a null pointer
-        // would mean null.
+        // The extra byte gives the buffer an address even if all values are empty, because libpq
+        // reads a null pointer as the value null.
         buffer.append(0)
     }
 

@@ -28,8 +28,8 @@ final class PostgresResult {
         return rows
     }
 
-    /// Decodes a value by its type in PostgreSQL's catalogue (`pg_type`). None of our queries uses
-    /// other types.
+    /// Decodes a value by its type in PostgreSQL's catalogue (`pg_type`). No query of this program
+    /// returns other types.
     private func value(_ row: Int32, _ column: Int32) throws(StorageFailure) -> Value {
         guard PQgetisnull(pointer, row, column) == 0 else { return .null }
         let bytes = UnsafeRawBufferPointer(

@@ -8,14 +8,15 @@ enum Retry: Hashable, Sendable {
     /// How often a transaction is run because of a violated constraint. A row that unexpectedly
     /// exists or is missing may be the work of another transaction that has just committed:
     /// PostgreSQL reports the violated constraint if the statement meets the row before the
-    /// conflict is detected. When the closure runs again, it reads that row and decides anew. If
-    /// the cause is an error in this program, the failure remains.
+    /// conflict is detected. When the closure runs again, it reads the changed rows and decides
+    /// anew. If the cause is an error in this program, the failure remains.
     static let constraintRunsMax = 3
     /// How often a transaction is run during an outage. With the pauses below this takes about
     /// eight seconds, which is enough for a restart or the promotion of a standby.
     static let outageRunsMax = 14
-    /// The limit of time for a host that drops every packet, because there each attempt takes the
-    /// whole connection timeout.
+    /// The time in seconds after which a transaction is no longer run again during an outage.
+    /// Needed for a host that drops every packet, where each attempt takes the whole connection
+    /// timeout.
     static let outageSecondsMax = 10.0
 
     static let conflictPauseSecondsMax = 0.1
@@ -25,8 +26,8 @@ enum Retry: Hashable, Sendable {
     ///
     /// - Parameter runs: how often the transaction was run.
     /// - Parameter conflictRunsMax: how often it may be run because of conflicts.
-    /// - Parameter seconds: the time since the first run began. If nobody could connect, the time
-    ///   since the outage began if that is longer.
+    /// - Parameter seconds: the time since the first run began or, during an outage, since the
+    ///   outage began if that is longer.
     /// - Parameter jitter: 0 ..< 1, so that transactions that collided do not collide again.
     static func decision(
         after failure: StorageFailure, runs: Int, of conflictRunsMax: Int = WriteMode.runsMax,
@@ -45,7 +46,8 @@ enum Retry: Hashable, Sendable {
         }
     }
 
-    /// The first pause is zero, because often only this one connection was lost.
+    /// The pause before the next run during an outage, in seconds. The first pause is zero, because
+    /// often only this connection was lost.
     private static func outagePauseSeconds(after runs: Int) -> Double {
         outagePauses.delay(after: runs - 1) / .seconds(1)
     }

@@ -1,9 +1,10 @@
 import CLibPQ
 import Storage
 
-/// A server that follows another server. It can be read, and accepts writes once it is promoted.
+/// A standby: a server that copies another server. It can be read, and accepts writes after it is
+/// promoted.
 enum Standby {
-    /// read_only_sql_transaction
+    /// The SQLSTATE of a write on a standby: read_only_sql_transaction.
     static let sqlState = "25006"
 
     static let failure = StorageFailure(
@@ -14,8 +15,8 @@ enum Standby {
     /// address itself says which servers to use. The caller must close the connection with
     /// `PQfinish`.
     ///
-    /// - Parameter refused: the connection that failed. Only if it failed because a server accepts
-    ///   no writes does this function make another attempt.
+    /// - Parameter refused: the connection that failed. The function makes another attempt only if
+    ///   the reason was that a server accepts no writes.
     static func connection(
         _ address: PostgresAddress, insteadOf refused: OpaquePointer
     ) -> OpaquePointer? {
@@ -30,8 +31,8 @@ enum Standby {
         return connection
     }
 
-    /// False for a server that refuses writes only because somebody has set
-    /// `default_transaction_read_only`.
+    /// Whether the server is a standby. False if it refuses writes only because
+    /// `default_transaction_read_only` is set.
     private static func isInRecovery(_ connection: OpaquePointer) -> Bool {
         let answer = PQexec(connection, "SELECT pg_is_in_recovery()")
         defer { PQclear(answer) }

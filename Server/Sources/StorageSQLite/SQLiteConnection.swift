@@ -31,10 +31,10 @@ final class SQLiteConnection: @unchecked Sendable {
     private var recent: [(sql: String, statement: OpaquePointer)] = []
     private static let recentMax = 8
     private let parameters = SQLiteParameters()
-    /// Ends statements that take too long; nil if there is no limit.
+    /// Interrupts statements that take too long. Nil if there is no limit.
     private let limit: StatementLimit?
 
-    /// Configures the library once. If the library is already in use, its configuration stays
+    /// Configures SQLite once for the process. If SQLite is already in use, its configuration stays
     /// unchanged, which does no harm.
     private static let configured = perennial_sqlite_count_no_memory()
 
@@ -83,7 +83,7 @@ final class SQLiteConnection: @unchecked Sendable {
             _ = try run("COMMIT", [])
             return value
         } catch {
-            // Some failures have already rolled back the transaction.
+            // After some failures, SQLite has already rolled back the transaction.
             if sqlite3_get_autocommit(connection) == 0 { _ = try run("ROLLBACK", []) }
             throw error
         }
@@ -132,7 +132,7 @@ final class SQLiteConnection: @unchecked Sendable {
 
     private static func kind(of code: Int32) -> StorageFailure.Kind {
         switch code & 0xFF {
-        // Our own limit interrupts a statement, like a statement timeout of PostgreSQL.
+        // ``StatementLimit`` interrupts a statement, like a statement timeout of PostgreSQL.
         case SQLITE_BUSY, SQLITE_LOCKED, SQLITE_INTERRUPT: .busy
         case SQLITE_CONSTRAINT: .constraint
         case SQLITE_FULL, SQLITE_IOERR, SQLITE_CANTOPEN, SQLITE_READONLY: .unavailable

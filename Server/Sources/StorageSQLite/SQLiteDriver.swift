@@ -19,22 +19,23 @@ package final class SQLiteDriver: DatabaseDriver {
     package static let scansMax = 2
     /// A reader's statement that takes longer than this is interrupted.
     package static let statementSecondsMax = 60.0
-    /// A document has about 1600 bytes. Smaller pages would leave a quarter of each page empty.
+    /// The size of a page of the file, in bytes. A document has about 1600 bytes, so smaller pages
+    /// would leave a quarter of each page empty.
     package static let pageBytes = 8192
-    /// In memory, a page is copied before it is changed, and nothing is written to disk, so small
-    /// pages are better.
+    /// The size of a page of a database in memory, in bytes. A page is copied before it is changed,
+    /// and nothing is written to disk, so small pages are better.
     private static let pageBytesInMemory = 1024
     /// The size of each connection's page cache, in KiB.
     package static let cacheKibibytes = 16_384
 
     private struct State {
-        /// Nil after the database was closed.
+        /// The connection for writes. Nil after the database was closed.
         var writer: SQLiteConnection?
-        /// Idle readers.
+        /// The readers that are not in use.
         var readers: [SQLiteConnection] = []
-        /// Released when the database is closed.
+        /// An object, such as a lock, that is released when the database is closed.
         var companion: (any Sendable)?
-        /// The number of scans so far.
+        /// The number of scans so far, by which they are distributed over the queues.
         var scans = 0
     }
 
@@ -77,7 +78,7 @@ package final class SQLiteDriver: DatabaseDriver {
 
     private static let inMemoryPath = ":memory:"
 
-    /// The page size and the journal mode are stored in the file. With a lower `synchronous` than
+    /// The page size and the journal mode are stored in the file. If `synchronous` were lower than
     /// FULL, a power failure could lose the last commits.
     private static let fileSettings = [
         "page_size = \(pageBytes)", "journal_mode = WAL", "synchronous = FULL",
@@ -132,8 +133,8 @@ package final class SQLiteDriver: DatabaseDriver {
         }
     }
 
-    /// Runs on the calling thread, but not at the same time as other transactions. Without a disk
-    /// to wait for, a switch of threads would take longer than the work.
+    /// Runs a transaction of a database in memory on the calling thread, one transaction at a time.
+    /// There is no disk to wait for, so a switch of threads would take longer than the work.
     private func runInline<Value>(
         for purpose: SQLiteConnection.Purpose, _ body: (any Connection) throws -> Value
     ) throws -> Value {
@@ -178,7 +179,7 @@ package final class SQLiteDriver: DatabaseDriver {
 
     private static let closed = StorageFailure("SQLite: the database is closed", kind: .unavailable)
 
-    /// Waits for the running write. Idempotent.
+    /// Waits for the running write, and closes the database. Idempotent.
     package func close() {
         writing.sync {
             state.withLock { state in

@@ -13,8 +13,8 @@ package struct SQLiteFile: Sendable {
     package init(_ path: String) { self.path = path }
 
     /// Writes a consistent snapshot of all rows into another file, with SQLite's `VACUUM INTO`.
-    /// Writers can continue meanwhile and never make the copy start again, but the write-ahead log
-    /// grows until the copy is complete. The copy contains no deleted data.
+    /// Writers can continue in the meantime, and the copy never has to start again because of them.
+    /// But the write-ahead log grows until the copy is complete. The copy contains no deleted data.
     ///
     /// - Parameter target: an existing empty file, or a path that does not exist.
     /// - Throws: ``StorageFailure``; the target may then contain an incomplete copy.
@@ -27,7 +27,7 @@ package struct SQLiteFile: Sendable {
         }
     }
 
-    /// Reads from one consistent snapshot.
+    /// Runs a closure that reads from one consistent snapshot.
     package func read<Value: Sendable>(
         _ body: @escaping @Sendable (any Connection) throws -> Value
     ) async throws -> Value {
@@ -39,7 +39,7 @@ package struct SQLiteFile: Sendable {
         }
     }
 
-    /// The problems that SQLite finds in the file; empty if the file is intact.
+    /// The problems that SQLite finds in the file. Empty if the file is intact.
     package func damage() async throws -> [String] {
         try await read { connection in
             try connection.texts("PRAGMA quick_check(\(Self.problemsMax))").filter { $0 != "ok" }
@@ -53,7 +53,7 @@ package struct SQLiteFile: Sendable {
         try await onDedicatedThread {
             let session = try SQLiteConnection(
                 path: path, settings: Self.settings, mayCreate: false)
-            // A read recovers a write that was interrupted.
+            // A read makes SQLite recover from an interrupted write.
             _ = try session.rows("SELECT count(*) FROM sqlite_master", [])
             _ = try session.rows("PRAGMA wal_checkpoint(TRUNCATE)", [])
         }
@@ -73,8 +73,8 @@ package struct SQLiteFile: Sendable {
         }
     }
 
-    /// Runs on a separate thread, because the work may take minutes and must not block the threads
-    /// of Swift concurrency.
+    /// Runs a closure on a separate thread, because the work may take minutes and must not block
+    /// the threads of Swift concurrency.
     private func onDedicatedThread<Value: Sendable>(
         _ body: @escaping @Sendable () throws -> Value
     ) async throws -> Value {

@@ -6,7 +6,7 @@ import Storage
 ///
 /// Only one statement may use the buffer at a time.
 final class SQLiteParameters {
-    /// Grows to the size of the largest statement.
+    /// The buffer, which grows to the size of the largest statement.
     private var buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 16_384, alignment: 1)
 
     deinit { buffer.deallocate() }
@@ -48,8 +48,8 @@ final class SQLiteParameters {
         }
     }
 
-    /// Copies bytes into the buffer. The result has an address even if it is empty, because a null
-    /// pointer would mean null.
+    /// Copies bytes into the buffer. The result has an address even if it is empty, because SQLite
+    /// reads a null pointer as the value null.
     private func copyToBuffer(
         _ bytes: some Collection<UInt8>, _ used: inout Int
     ) -> UnsafeRawBufferPointer {

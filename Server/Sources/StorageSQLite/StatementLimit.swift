@@ -1,16 +1,17 @@
 import CSQLite
 
-/// Interrupts statements of a connection that take too long: nobody waits for the result any more,
-/// and the server must be able to stop.
+/// Interrupts statements of a connection that take too long. By then no request waits for the
+/// result, and the server must be able to stop.
 ///
 /// Sendable for the same reason as ``SQLiteConnection``, to which it belongs.
 final class StatementLimit: @unchecked Sendable {
-    /// How many instructions of SQLite's virtual machine run between two reads of the clock. They
-    /// take some milliseconds.
+    /// How many instructions of SQLite's virtual machine run between two reads of the clock. These
+    /// instructions take some milliseconds.
     private static let instructions: Int32 = 100_000
 
     private let longest: Duration
-    /// Nil until the clock is read for the running statement. Most statements end before that.
+    /// When the running statement began. Nil until the clock is read for the statement. Most
+    /// statements end before that.
     private var beganAt: ContinuousClock.Instant?
 
     init(seconds: Double, of connection: OpaquePointer) {

@@ -93,7 +93,8 @@ extension ShownRows {
         var customers: Set<CustomerID> = []
         var groups: Set<PurchaseID> = []
         var last: Int64?
-        // A single event can add more customers than the limit, because a group can be large.
+        // Stops when the events concern enough customers for one step, because a group can have
+        // many members.
         for event in events where customers.count < Self.customersConcernedMax {
             last = event.sequence
             customers.formUnion([event.entry.customer, event.entry.other].compactMap(\.self))

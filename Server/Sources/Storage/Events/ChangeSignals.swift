@@ -45,8 +45,8 @@ package final class ChangeSignals: Sendable {
         }
     }
 
-    /// Yields after each commit with events about one of these ids or purchases, until it is
-    /// finished. Several commits can give one element.
+    /// Returns a stream that yields after each commit with events about one of these ids or
+    /// purchases, until its continuation is finished. One element can stand for several commits.
     package func signals(
         about ids: [CustomerID], _ purchases: [PurchaseID] = [], in app: AppID
     ) -> (stream: AsyncStream<Void>, continuation: AsyncStream<Void>.Continuation) {
@@ -54,8 +54,8 @@ package final class ChangeSignals: Sendable {
         return signals(about: Set(topics))
     }
 
-    /// Yields after each commit with events of an app, until it is finished. Several commits can
-    /// give one element.
+    /// Returns a stream that yields after each commit with events of an app, until its continuation
+    /// is finished. One element can stand for several commits.
     package func signals(
         ofLogOf app: AppID
     ) -> (stream: AsyncStream<Void>, continuation: AsyncStream<Void>.Continuation) {

@@ -17,6 +17,6 @@ package struct EventAuthor: Hashable, Sendable {
     }
 
     /// The author of the request that the present task answers. All code that writes events reads
-    /// this, so that the operations between the route and the log need not pass it on.
+    /// this value, so that the functions between the route and the log need not pass it on.
     @TaskLocal package static var current: EventAuthor?
 }

@@ -2,13 +2,14 @@ import Ledger
 
 // The JSON of events, which an operator can read with SQL: docs/events.md says how.
 //
-// It has the names and the forms of the contract's event. Members without a value are left out, and
-// so are those that have a column: type, customer, environment, purchase, document and the time
-// when it became known. A new member is one line of a `visit`, and must be optional, because events
-// are primary data: events of every released version must stay readable.
+// The JSON has the names and the forms of the contract's event. Members without a value are left
+// out. Members that have a column are left out, too: type, customer, environment, purchase,
+// document and the time when the change became known. A new member is one line of a `visit`, and
+// must be optional, because events are primary data: events of every released version must stay
+// readable.
 
 extension EventEntry {
-    /// The JSON of everything that has no column.
+    /// The JSON of all properties of the event that have no column.
     var details: String { JSONMembersWriter.text(of: EventDetails(self)) }
 
     /// Reads an event from its columns.
@@ -88,7 +89,7 @@ extension Change {
     }
 }
 
-/// Any cause other than a document, which has a column.
+/// The cause of an event, if it is not a document. A document has a column.
 private struct CauseDetails: JSONObject {
     var cause: EventEntry.Cause
     var author: EventAuthor?
@@ -193,7 +194,7 @@ extension TermEnding: JSONObject {
 }
 
 extension WalletChange: JSONObject {
-    /// The environment is that of the event.
+    /// A change without content. Its environment is replaced by the event's.
     static var blank: Self { Self("", in: .production, before: 0, after: 0) }
 
     mutating func visit(_ members: inout some JSONMembers) throws(StorageFailure) {
@@ -260,7 +261,7 @@ extension JSONMembers {
         value = try Self.require(found, name)
     }
 
-    /// A case of an enumeration, by its word in the contract.
+    /// Visits a case of an enumeration, written as its word in the contract.
     fileprivate mutating func word<Word: CaseIterable>(
         _ name: String, _ value: inout Word?, _ words: (Word) -> String
     ) throws(StorageFailure) {
@@ -294,7 +295,8 @@ extension Ownership {
 }
 
 extension Money {
-    /// Exact decimal text, with two decimal places, and a third only if it is not zero: `9.99`.
+    /// The amount as exact decimal text, with two decimal places, and a third only if it is not
+    /// zero: `9.99`.
     fileprivate var amount: String {
         let (units, thousandths) = milliunits.magnitude.quotientAndRemainder(dividingBy: 1000)
         var digits = String(thousandths + 1000).dropFirst()
@@ -302,7 +304,7 @@ extension Money {
         return "\(milliunits < 0 ? "-" : "")\(units).\(digits)"
     }
 
-    /// The inverse of ``amount``. Returns nil for anything else.
+    /// Parses an ``amount``. Returns nil for any other text.
     fileprivate static func milliunits(_ amount: String) -> Int64? {
         let parts = amount.split(separator: ".", omittingEmptySubsequences: false)
         guard parts.count == 2, (2...3).contains(parts[1].utf8.count) else { return nil }

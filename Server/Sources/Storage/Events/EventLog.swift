@@ -6,9 +6,11 @@ package struct EventLog: RowGroup {
 
     /// The maximum number of events in one response.
     package static let eventsMax = 500
-    /// The maximum number of events before and after one that are searched for related events.
+    /// The maximum number of events before an event, and after it, that are searched for related
+    /// events.
     private static let neighboursMax: Int64 = 100
-    /// The maximum number of latest events of a purchase without an owner.
+    /// The maximum number of events that are read from the time when a purchase had no owner: the
+    /// latest ones.
     private static let unownedMax = 500
 
     // MARK: - Appending
@@ -31,7 +33,7 @@ package struct EventLog: RowGroup {
         }
     }
 
-    /// Replaces events in which the ids of an erased customer were replaced.
+    /// Writes the events of an erased customer again, with the customer's ids replaced.
     package func replace(_ events: [LoggedEvent], in app: AppID) throws(StorageFailure) {
         try connection.runEach(
             "UPDATE events SET customer = $1, environment = $2, details = $3 "
@@ -55,8 +57,8 @@ package struct EventLog: RowGroup {
             [.text(app.rawValue), .integer(sequence), .integer(Int64(limit))], of: app)
     }
 
-    /// The events of a customer after the given one, in order: those of all of the customer's ids,
-    /// including events from before an id was added.
+    /// The events of a customer after the given one, in order. These are the events of all of the
+    /// customer's ids, including events from before an id was added.
     package func all(
         of ids: [CustomerID], in app: AppID, after sequence: Int64, limit: Int
     ) throws(StorageFailure) -> [LoggedEvent] {
@@ -88,7 +90,7 @@ package struct EventLog: RowGroup {
         return found.sorted { $0.sequence < $1.sequence }.suffix(limit)
     }
 
-    /// The events of a customer nearest to the given one, itself included, in order.
+    /// The events of a customer nearest to the given one, and the event itself, in order.
     package func all(
         around sequence: Int64, of customer: CustomerID, in app: AppID
     ) throws(StorageFailure) -> [LoggedEvent] {
@@ -119,9 +121,9 @@ package struct EventLog: RowGroup {
         return first.filter { $0.sequence < cut } + latest
     }
 
-    /// The events after the given one, in order, of purchases from before they were linked to a
-    /// customer. They have no customer, but are in this customer's history, whoever owns the
-    /// purchase now.
+    /// The events, after the given one and in order, that purchases had before they were linked to
+    /// a customer. These events name no customer, but belong to the history of the customer with
+    /// these ids, whoever owns the purchases now.
     package func beforeLinks(
         of ids: [CustomerID], in app: AppID, after sequence: Int64
     ) throws(StorageFailure) -> [LoggedEvent] {
@@ -147,7 +149,7 @@ package struct EventLog: RowGroup {
         var sequences: Set<Int64> = []
         found = found.filter { sequences.insert($0.sequence).inserted }
             .sorted { $0.sequence < $1.sequence }
-        // They may contain an earlier owner of the purchase who was erased.
+        // The events may contain the token of an earlier owner of the purchase who was erased.
         for (place, entry) in try tx.accountTokens.withoutErasedTokens(found.map(\.entry))
             .enumerated()
         {
@@ -156,7 +158,7 @@ package struct EventLog: RowGroup {
         return found
     }
 
-    /// Counts the events of purchases from before they were linked.
+    /// Sets the number of earlier events in each event that linked a purchase.
     private func countEarlier(_ events: [LoggedEvent], of app: AppID) throws(StorageFailure)
         -> [LoggedEvent]
     {
@@ -199,7 +201,7 @@ package struct EventLog: RowGroup {
         "app = $1 AND customer = $2 AND sequence < $3 ORDER BY sequence DESC LIMIT $4"
     private static let linksOfCustomer = "app = $1 AND customer = $2 AND kind = $3"
     static let lastOfCustomer = "app = $1 AND customer = $2 ORDER BY sequence DESC LIMIT $3"
-    /// The events of a purchase while it had no owner.
+    /// The condition for events of a purchase from the time when it had no owner.
     static let ofNobodyAfter =
         "app = $1 AND environment = $2 AND purchase = $3 AND customer IS NULL AND sequence > $4"
 

@@ -8,7 +8,7 @@ package struct LogEpochs: Hashable, Sendable {
         var after: Int64
     }
 
-    /// From the second epoch on, in order.
+    /// The starts of all epochs but the first, in order.
     var marks: [Mark]
 
     init(_ marks: [Mark]) { self.marks = marks }
@@ -16,7 +16,7 @@ package struct LogEpochs: Hashable, Sendable {
     /// The epochs of a log that was never restored.
     package static let first = Self([])
 
-    /// Nil means the first epoch.
+    /// The name of the present epoch. Nil means the first epoch.
     package var current: String? { marks.last?.name }
 
     /// The position of an event in the log. Its id keeps this position through every later restore.
@@ -25,7 +25,7 @@ package struct LogEpochs: Hashable, Sendable {
     }
 
     /// How many events the present log shares with the log of an earlier epoch. Returns nil for an
-    /// unknown epoch: a backup from before it began was restored.
+    /// unknown epoch: a backup from before that epoch was restored.
     package func sharedCount(with epoch: String?) -> Int64? {
         guard let epoch else { return marks.first?.after ?? .max }
         guard let index = marks.firstIndex(where: { $0.name == epoch }) else { return nil }

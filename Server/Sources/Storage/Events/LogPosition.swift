@@ -3,11 +3,12 @@
 /// A restore from a backup begins a new epoch, because the log then continues counting from where
 /// the backup ended: a number alone could identify two events.
 package struct LogPosition: Hashable, Sendable, CustomStringConvertible {
-    /// Nil means the first epoch, before any restore.
+    /// The name of the epoch. Nil means the first epoch, before any restore.
     package var epoch: String?
     package var sequence: Int64
 
-    /// The length of an epoch's name: a small letter, followed by small letters and digits.
+    /// The number of characters of an epoch's name: a small letter, followed by small letters and
+    /// digits.
     package static let epochCharacters = 10
     /// The number of digits of the largest sequence number.
     private static let digitsMax = 19
@@ -17,7 +18,7 @@ package struct LogPosition: Hashable, Sendable, CustomStringConvertible {
         self.sequence = sequence
     }
 
-    /// Parses a ``description``. Returns nil for anything else.
+    /// Parses a ``description``. Returns nil for any other text.
     package init?(_ text: String) {
         let parts = text.split(separator: "_", omittingEmptySubsequences: false)
         guard let digits = parts.last, digits.utf8.count <= Self.digitsMax,
@@ -40,10 +41,10 @@ package struct LogPosition: Hashable, Sendable, CustomStringConvertible {
             && name.utf8.allSatisfy { isLetter($0) || (0x30...0x39).contains($0) }
     }
 
-    /// `12` in the first epoch, `k3f9x2ab7c_12` in a later one.
+    /// The position as text: `12` in the first epoch, `k3f9x2ab7c_12` in a later one.
     package var description: String { epoch.map { "\($0)_\(sequence)" } ?? "\(sequence)" }
 
-    /// A random name for a new epoch, one of 26 times 36 to the power of 9.
+    /// A random name for a new epoch. There are 26 × 36⁹ such names.
     package static func newEpoch(
         by random: inout some RandomNumberGenerator
     ) -> String {

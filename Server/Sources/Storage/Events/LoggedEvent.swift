@@ -3,11 +3,11 @@ import Ledger
 /// One change, as recorded in an app's log.
 ///
 /// The log is primary data: events are appended in the transaction that causes the change, and
-/// never rewritten. It records what was learned, and when. If a rebuild reaches another result, it
-/// appends events for the difference.
+/// never rewritten, except that the ids of erased customers are replaced. The log records what was
+/// learned, and when. If a rebuild reaches another result, it appends events for the difference.
 package struct LoggedEvent: Hashable, Sendable {
-    /// The position in the app's log, from 1, without gaps. A client that has seen an event can see
-    /// all events before it.
+    /// The position in the app's log, from 1, without gaps. If a client can see an event, it can
+    /// also see all earlier events.
     package var sequence: Int64
     /// The position among the customer's events, from 1, without gaps; nil if the event has no
     /// customer.
@@ -24,9 +24,10 @@ package struct LoggedEvent: Hashable, Sendable {
 /// The content of an event, without its position.
 package struct EventEntry: Hashable, Sendable {
     package var app: AppID
-    /// The customer at that time; nil while the purchase had no owner.
+    /// The customer to whom the event belonged when it became known. Nil if the purchase had no
+    /// owner then.
     package var customer: CustomerID?
-    /// Nil if the event is about the customer only.
+    /// The purchase that the event is about. Nil if the event is about the customer only.
     package var purchase: PurchaseID?
     package var change: Change
     /// When the change became known to Perennial.
@@ -44,7 +45,8 @@ package struct EventEntry: Hashable, Sendable {
     /// How many events the purchase had before it was linked; only for ``Change/Kind/linked``.
     /// Counted when the event is read.
     package var earlierEvents: Int64?
-    /// The author of the request that caused it. Nil if no request did, or if no key was needed.
+    /// The author of the request that caused the event. Nil if no request caused it, or if the
+    /// request needed no key.
     package var author: EventAuthor?
 
     package enum Cause: Hashable, Sendable {
@@ -82,7 +84,7 @@ extension EventEntry {
         purchase?.environment ?? change.wallet?.environment ?? change.grantEnvironment
     }
 
-    /// Whether it gave a purchase that had no owner to its customer.
+    /// Whether the event linked a purchase that had no owner to the event's customer.
     var linksPurchase: Bool {
         change.kind == .linked && purchase != nil && isConfirmation != true
     }

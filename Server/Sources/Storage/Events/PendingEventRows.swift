@@ -19,7 +19,7 @@ import Ledger
 struct UnnumberedEvent {
     var app: AppID
     var customer: CustomerID?
-    /// The values of ``columns``.
+    /// The values of the event, in the order of ``columns``.
     var values: [Value]
 
     static let columns = "environment, purchase, kind, known_at_ms, document, details"
@@ -69,14 +69,14 @@ package struct PendingEventRows: RowGroup {
 
     /// The maximum number of events that one transaction numbers.
     package static let numberedMax = 500
-    /// The maximum number of such transactions in a row, because other writers may continue to
-    /// commit events.
+    /// The maximum number of transactions in a row that number events. There is a limit because
+    /// other writers may continue to commit events.
     fileprivate static let numberingsMax = 1_000
 
     // MARK: - Numbering
 
-    /// Inserts events with the next numbers. The caller must be the only one that numbers events of
-    /// these apps until its transaction ends.
+    /// Inserts events with the next numbers. Until the caller's transaction ends, nothing else may
+    /// number events of these apps.
     func insertNumbered(_ pending: [UnnumberedEvent]) throws(StorageFailure) {
         var last = try lastSequences(ofAppsIn: pending)
         var customerLast = try lastSequences(ofCustomersIn: pending)
@@ -199,8 +199,8 @@ package struct PendingEventRows: RowGroup {
         }.map { (pending) throws(StorageFailure) in try pending.event.entry }
     }
 
-    /// Prevents all others from numbering events of an app until this transaction ends. Writers do
-    /// not need this lock.
+    /// Prevents all other transactions from numbering events of an app until this transaction ends.
+    /// Writers do not need this lock.
     ///
     /// - Parameter isWaiting: whether to wait until another transaction releases the lock.
     /// - Returns: false if another transaction has the lock.
@@ -212,7 +212,7 @@ package struct PendingEventRows: RowGroup {
         let lock = row + " FOR UPDATE"
         let tried = try connection.rows(isWaiting ? lock : lock + " SKIP LOCKED", key)
         guard tried.isEmpty else { return true }
-        // The row exists, so another transaction has it.
+        // The row exists but was skipped, so another transaction has locked it.
         if !isWaiting, try !connection.rows(row, key).isEmpty { return false }
         try connection.run(
             "INSERT INTO logs (app, last_sequence) VALUES ($1, 0) ON CONFLICT (app) DO NOTHING",
@@ -220,10 +220,11 @@ package struct PendingEventRows: RowGroup {
         return try !connection.rows(lock, key).isEmpty
     }
 
-    /// Numbers pending events of an app, at most ``numberedMax``. Returns how many. Idempotent, and
-    /// safe for several servers at once: the second one waits, and numbers the rest.
+    /// Numbers pending events of an app, at most ``numberedMax``. Returns how many it numbered.
+    /// Idempotent, and safe for several servers at once: the second server waits, and numbers the
+    /// remaining events.
     ///
-    /// It must see everything that was committed before it got the lock: use
+    /// The transaction must see everything that was committed before it got the lock: use
     /// ``WriteMode/committed``, or a transaction that locks out all writers.
     ///
     /// - Parameter isWaiting: false to return 0 if another transaction is numbering.
@@ -248,8 +249,8 @@ package struct PendingEventRows: RowGroup {
 }
 
 extension Database {
-    /// Numbers the events of an app that are committed. Returns how many. Idempotent, and safe for
-    /// several servers at once. Does nothing on SQLite.
+    /// Numbers the committed events of an app. Returns how many it numbered. Idempotent, and safe
+    /// for several servers at once. Does nothing on SQLite.
     ///
     /// - Parameter isWaiting: false to leave the events to another transaction that is numbering,
     ///   although it may not see all of them.
@@ -268,7 +269,7 @@ extension Database {
         return total
     }
 
-    /// Numbers the events of all apps that are committed: see ``numberEvents(of:isWaiting:)``.
+    /// Numbers the committed events of all apps: see ``numberEvents(of:isWaiting:)``.
     @discardableResult
     package func numberEvents(isWaiting: Bool = true) async throws -> Int {
         var total = 0

@@ -13,7 +13,7 @@ package struct StoredGrant: Hashable, Sendable {
     }
 }
 
-/// Entitlements granted by hand.
+/// Entitlements that were granted manually.
 package struct GrantRows: RowGroup {
     package let tx: DatabaseSession
 

@@ -1,17 +1,17 @@
 import Ledger
 
-/// The progress of importing a file.
+/// How far a file has been imported.
 package struct ImportPosition: Hashable, Sendable {
-    /// The file was read, and its content committed, up to this byte.
+    /// The number of bytes of the file whose content is committed.
     package var bytesRead: Int64
     package var linesRead: Int64
     /// The number of rows that were imported.
     package var used: Int64
     /// The number of rows that were rejected, each with a line in the report.
     package var refused: Int64
-    /// The length of the report for what was read so far.
+    /// The length in bytes of the report about the rows that were read so far.
     package var reportBytes: Int64
-    /// When the whole file had been read; nil if it has not.
+    /// When the end of the file was reached. Nil if the import is not finished.
     package var endedAt: Instant?
 
     package init(
@@ -47,7 +47,7 @@ package struct ImportKey: Hashable, Sendable {
 package struct ImportRows: RowGroup {
     package let tx: DatabaseSession
 
-    /// Returns nil if the import was never started.
+    /// How far an import has come. Returns nil if it was never started.
     package func position(of key: ImportKey) throws(StorageFailure) -> ImportPosition? {
         try connection.firstRow(
             "SELECT bytes_read, lines_read, used, refused, report_bytes, ended_at_ms FROM imports "

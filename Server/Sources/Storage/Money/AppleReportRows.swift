@@ -5,7 +5,7 @@ import Reports
 package struct AppleReport: Hashable, Sendable {
     /// The report's type, in the App Store's word, such as `SALES`.
     package var kind: String
-    /// The days that its rows are about, counted from 1970-01-01.
+    /// The days that the report's rows are about, counted from 1970-01-01.
     package var days: ClosedRange<Int64>
     /// The SHA-256 of the content: 32 bytes.
     package var digest: [UInt8]
@@ -13,7 +13,7 @@ package struct AppleReport: Hashable, Sendable {
     package var name: String
     package var rowsCount: Int
     package var importedAt: Instant
-    /// Decompressed.
+    /// The content of the file, decompressed.
     package var content: [UInt8]
 
     package init(
@@ -34,25 +34,25 @@ package struct AppleReport: Hashable, Sendable {
 package struct AppleReportFile: Hashable, Sendable {
     /// The report's type, in the App Store's word, such as `SALES`.
     package var kind: String
-    /// The days that its rows are about, counted from 1970-01-01.
+    /// The days that the file's rows are about, counted from 1970-01-01.
     package var days: ClosedRange<Int64>
     package var name: String
     package var rowsCount: Int
     package var importedAt: Instant
-    /// False for a report about which the App Store said that nothing was sold.
+    /// Whether the report has rows. False if the App Store said that nothing was sold.
     package var hasContent: Bool
 }
 
-/// The files of the same kind and days that were stored when a report was inserted.
+/// What was stored of the same kind and days when a report was inserted.
 package struct AppleReportInsertion: Hashable, Sendable {
     /// Whether the same content was stored before.
     package fileprivate(set) var isKnown = false
-    /// Files with other content, the last imported one at the end. If the same content was stored
-    /// before, only those that were imported after it.
+    /// Stored files with other content, the last imported one at the end. If the same content was
+    /// stored before, only files that were imported after that content.
     package fileprivate(set) var later: [AppleReportFile] = []
 }
 
-/// Sales reports of Apple: files, sales, and amounts compared with ours.
+/// Apple's sales reports, and the transactions that are compared with them.
 package struct AppleReportRows: RowGroup {
     package let tx: DatabaseSession
 
@@ -78,7 +78,7 @@ package struct AppleReportRows: RowGroup {
                 found.later.append(file)
             }
         }
-        // The order must not depend on the clock.
+        // The order of imports must not depend on the clock.
         let last = try lastImport(besides: report, of: app)
         let importedAt = max(report.importedAt.milliseconds, last.map { $0 + 1 } ?? .min)
         _ = try connection.run(
@@ -95,7 +95,8 @@ package struct AppleReportRows: RowGroup {
         return found
     }
 
-    /// When another report of the same kind about any of the days was last imported.
+    /// When another report of the same kind about any of the report's days was last imported, in
+    /// milliseconds since 1970. Returns nil if there is none.
     private func lastImport(
         besides report: AppleReport, of app: AppID
     ) throws(StorageFailure) -> Int64? {
@@ -160,7 +161,7 @@ package struct AppleReportRows: RowGroup {
         } ?? nil
     }
 
-    /// The stored files and their days, without the content, from a day on.
+    /// The stored files that are about a day or later days, without their content.
     package func files(
         of app: AppID, since day: Int64
     ) throws(StorageFailure) -> [AppleReportFile] {
@@ -196,8 +197,8 @@ package struct AppleReportRows: RowGroup {
     }
 
     /// The transactions that were replaced by another product, by purchase. The times of refunds
-    /// and purchases do not show it: a customer may upgrade twice at once, or buy something else at
-    /// the time of a refund.
+    /// and purchases do not show whether a transaction was replaced: a customer may upgrade twice
+    /// at once, or buy something else at the time of a refund.
     private func replacedTransactions(
         of purchases: Set<String>, in app: AppID
     ) throws(StorageFailure) -> [String: Set<TransactionID>] {
@@ -231,8 +232,8 @@ extension AppleReportFile {
 }
 
 extension AppleReportRows {
-    /// The shifts of the next purchases in production, by the documents from a moment on, and the
-    /// purchase after which the list continues; nil at its end.
+    /// The shifts of the next purchases in production, according to documents from a moment on.
+    /// Also returns the purchase after which the list continues; nil at the end of the list.
     package func transactionShifts(
         of app: AppID, since: Instant, after last: String, limit: Int
     ) throws(StorageFailure) -> (shifts: [TransactionShift], last: String?) {
@@ -268,8 +269,8 @@ extension AppleReportRows {
     }
 }
 
-/// The values of a transaction that are compared with the App Store's reports. In thousandths of
-/// the currency's unit.
+/// The values of a transaction that are compared with the App Store's reports. Amounts are in
+/// thousandths of the currency's unit.
 package struct TransactionSale: Hashable, Sendable {
     package var product: ProductID
     package var storefront: String?
@@ -289,7 +290,8 @@ package struct TransactionSale: Hashable, Sendable {
     package private(set) var transaction: TransactionID
     private(set) var purchase: String
 
-    /// Reports have no units for a partial refund; it counts as one.
+    /// How many units were refunded. Reports have no units for a partial refund, so it counts as
+    /// one.
     package var refundedUnits: Int64 { refunded == gross ? quantity : 1 }
 
     package init(_ line: TransactionLine) {

@@ -30,17 +30,18 @@ package struct CohortRows: RowGroup {
         }
     }
 
-    /// Whether a trial became paid when it ended. A customer who had paid before counts as
-    /// returning.
+    /// The SQL for whether a trial became paid when it ended. A customer who had paid before counts
+    /// as returning.
     private static let paidWhenItEnded =
         "max(CASE WHEN kind = 'converted' THEN active "
         + "WHEN kind = 'reactivation' AND trials < 0 THEN 1 ELSE 0 END)"
-    /// Whether anything was paid after the first trial, even after a gap.
+    /// The SQL for whether anything was paid after the first trial, even after a gap.
     private static let paidEver =
         "CASE WHEN max(CASE WHEN active > 0 THEN at_ms END) "
         + ">= min(CASE WHEN kind = 'trial_started' THEN at_ms END) THEN 1 ELSE 0 END"
 
-    /// - Parameter isConverted: 1 if the trial of a chain of movements became paid, otherwise 0.
+    /// - Parameter isConverted: SQL whose value is 1 if the trial of a chain of movements became
+    ///   paid, otherwise 0.
     private func trialSums(
         _ filter: MovementFilter, in days: Range<Int64>, _ isConverted: String
     ) throws(StorageFailure) -> [CohortSum] {
@@ -64,7 +65,7 @@ package struct CohortRows: RowGroup {
         }
     }
 
-    /// - Parameter only: another condition that a payment must satisfy.
+    /// - Parameter only: an additional SQL condition that a payment must satisfy.
     private func paymentSums(
         _ filter: MovementFilter, in days: Range<Int64>, _ only: String = ""
     ) throws(StorageFailure) -> [CohortSum] {
@@ -85,13 +86,14 @@ package struct CohortRows: RowGroup {
         }
     }
 
-    /// The revenue of subscriptions is counted on the first day on which they were paid in any
-    /// currency, and each subscription in the currency in which it was first paid.
+    /// The number and revenue of subscriptions, on the day on which each was first paid in any
+    /// currency. A subscription is counted in the currency in which it was first paid.
     private func revenueSums(
         _ filter: MovementFilter, in days: Range<Int64>
     ) throws(StorageFailure) -> [CohortSum] {
         let (condition, values) = SumRows.condition(filter)
-        // By purchase and currency. A refund may be for something other than a subscription.
+        // One row for each purchase and currency. A refund may be for something other than a
+        // subscription.
         let parts = """
             SELECT purchase, currency, min(CASE WHEN payments > 0 THEN day END) AS paid_day,
                 min(CASE WHEN payments > 0 THEN at_ms END) AS paid_at,
@@ -163,7 +165,7 @@ package struct CohortRows: RowGroup {
     private func transactionSums(
         _ filter: MovementFilter, in days: Range<Int64>
     ) throws(StorageFailure) -> [CohortSum] {
-        // The outcome of a payment is the one that is known now.
+        // What became of a payment is counted as it is known now.
         var filter = filter
         filter.isRestated = true
         let (condition, values) = SumRows.condition(filter)
@@ -205,10 +207,10 @@ package struct CohortRows: RowGroup {
     }
 }
 
-/// The columns that reports count in rows that only contain the present state.
+/// Sums of rows that contain only the present state.
 extension CohortRows {
-    /// Wallet entries are added up in spans of this length: in every time zone, days begin at a
-    /// multiple of it.
+    /// Wallet entries are added up in spans of this length, in milliseconds: in every time zone,
+    /// days begin at a multiple of 15 minutes.
     private static let walletSpan: Int64 = 15 * 60_000
 
     /// How many paid subscriptions ended on each day, and why.
@@ -252,8 +254,8 @@ extension CohortRows {
         return endings.firstIndex { $0 == word } ?? endings.firstIndex { $0 == "other" } ?? 0
     }
 
-    /// The units that were added to and taken from the wallets of each currency, on each day.
-    /// Everything before the days is one sum on the day before.
+    /// The units that were added to and taken from the wallets of each currency, on each day. All
+    /// earlier entries are added up to one sum on the day before the given days.
     func walletSums(
         _ filter: MovementFilter, in days: Range<Int64>
     ) throws(StorageFailure) -> [CohortSum] {

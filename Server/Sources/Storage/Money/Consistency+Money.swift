@@ -3,7 +3,8 @@ import Reports
 
 /// Compares the rows about money with the facts they are derived from.
 extension Consistency {
-    /// Sentences about rows of a purchase that differ from what the facts imply.
+    /// Describes the rows of a purchase that differ from what the facts imply, in one sentence
+    /// each.
     func moneyDifferences(
         of purchase: PurchaseID, in app: AppID
     ) throws(StorageFailure) -> [String] {
@@ -21,7 +22,7 @@ extension Consistency {
         if lines.map(\.values) != MoneyRows.values(of: books.transactions, key, besides: nil) {
             differing.append("transactions")
         }
-        // A purchase that is missing or cannot be read is a difference already.
+        // A purchase that is missing or cannot be read is reported as a difference elsewhere.
         if let reported = try? tx.purchases.reported(purchase, in: app),
             try hasOtherSubscription(than: reported, key)
         {
@@ -40,7 +41,8 @@ extension Consistency {
 
     // MARK: - Sums
 
-    /// Sentences about sums that differ from the movements. Empty if they are not complete yet.
+    /// Describes the sums that differ from the movements, in one sentence each. Empty if the sums
+    /// are not complete yet.
     func sumDifferences(of app: AppID) throws(StorageFailure) -> [String] {
         guard try tx.money.isComplete(of: app), try tx.sums.hasSums(of: app) else { return [] }
         var sentences: [String] = []
@@ -66,7 +68,7 @@ extension Consistency {
 
     /// A moment later than any movement.
     private static let always = Instant(milliseconds: Int64.max)
-    /// They begin and end with a month: 1600-03-01 to 3000-01-01.
+    /// All days that are compared, from 1600-03-01 to 3000-01-01: whole months.
     private static let allDays =
         CivilDate(year: 1600, month: 3, day: 1)
         .dayNumber..<CivilDate(year: 3000, month: 1, day: 1)

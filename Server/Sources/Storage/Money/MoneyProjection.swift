@@ -4,7 +4,7 @@ import Reports
 /// The changes that documents make to the money of one purchase.
 package struct MoneyProjection: Sendable {
     var app: AppID
-    /// The timeline before the documents, and with them.
+    /// The timeline before the documents; ``after`` is the timeline with them.
     var before: Timeline
     var after: Timeline
     /// The documents. Their facts are stored already.
@@ -23,29 +23,31 @@ package struct MoneyProjection: Sendable {
         self.documents = documents
     }
 
-    /// The values of the statements that write it.
+    /// The values of the statements that write the changes.
     struct Rows: Sendable {
         var transactions: [[Value]] = []
-        /// Deletes the transactions that no longer exist; nil if there are none.
+        /// The values of the statement that deletes transactions that no longer exist. Nil if there
+        /// are none.
         var transactionsEnd: [Value]?
         var removed: [[Value]] = []
         var replaced: [[Value]] = []
         var added: [[Value]] = []
-        /// Nil if no sum changes.
+        /// The values of the statement that inserts changes of sums. Nil if no sum changes.
         var sumChanges: [Value]?
     }
 
     var purchase: PurchaseID { after.purchase }
 
-    /// Whether anything may change. Most documents of a device contain only known facts.
+    /// Whether the documents may change rows about money. Most documents of a device contain only
+    /// known facts.
     var mayChange: Bool {
         guard purchase.appTransaction == nil, !documents.isEmpty else { return false }
         return documents.contains { $0.facts.contains(where: mayChange) }
             || !after.hasSamePeriods(as: before)
     }
 
-    /// An earlier statement about a payment than the known one changes only the times of refunds
-    /// that were reversed.
+    /// Whether a fact may change rows about money. A statement about a payment that is older than
+    /// the known one can only change the times of reversed refunds.
     private func mayChange(_ fact: Fact) -> Bool {
         if fact.isRenewal { return true }
         guard let payment = AttestedPayment(fact) else { return false }
@@ -54,7 +56,7 @@ package struct MoneyProjection: Sendable {
     }
 
     /// Whether a refund may have been reversed, so that all statements about payments are needed:
-    /// if a payment is or was refunded, if a document says so, or if movements show it.
+    /// if a payment is or was refunded, or if a document or movements show a refund.
     ///
     /// - Parameter versions: the stored movements.
     func mayHaveReversal(_ versions: [Row]) throws(StorageFailure) -> Bool {
@@ -114,7 +116,8 @@ package struct MoneyProjection: Sendable {
         guard let receivedAt = documents.last?.document.receivedAt else { return }
         let stored = try versions.read(StoredMovement.init)
         let history = MovementHistory(versions: stored.map(\.version))
-        // Never before the last known change: another server's clock may be ahead.
+        // The time is never before the last known change, because another server's clock may be
+        // ahead.
         let knownAt = history.lastChange.map { max($0, receivedAt) } ?? receivedAt
         let change = MovementHistory.Change(from: history, to: movements, at: knownAt)
         guard !change.isEmpty else { return }

@@ -1,9 +1,9 @@
 import Ledger
 import Reports
 
-/// The progress of deriving an app's rows about money.
+/// How far an app's rows about money have been derived.
 package struct MoneyFill: Hashable, Sendable {
-    /// The rules by which they are derived.
+    /// The fingerprint of the rules by which the rows are derived.
     package var rules: String
     package var isComplete: Bool
     /// The number of purchases that were derived with these rules.
@@ -14,7 +14,7 @@ extension MoneyRows {
     /// The number of purchases that one step derives.
     private static let fillBatch = 20
 
-    /// Returns nil if nothing was derived yet.
+    /// How far the rows of an app have been derived. Returns nil if nothing was derived yet.
     package func progress(of app: AppID) throws(StorageFailure) -> MoneyFill? {
         try connection.firstRow(
             "SELECT rules, purchase, filled FROM money_fills WHERE app = $1",
@@ -41,8 +41,8 @@ extension MoneyRows {
             [.text(app.rawValue), .text(rules.money(of: app).fingerprint)])
     }
 
-    /// The next purchases whose rows are to be derived; empty if all others are. Returns nil if
-    /// none is left, or if another server is deriving them.
+    /// The next purchases whose rows are to be derived. Empty after the last purchase. Returns nil
+    /// if the rows of all purchases are derived, or if another server is deriving them.
     package func nextFill(of app: AppID) throws(StorageFailure) -> [PurchaseID]? {
         let last = try connection.firstRow(
             "SELECT environment, purchase FROM money_fills WHERE app = $1 "

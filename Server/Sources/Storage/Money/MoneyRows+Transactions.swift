@@ -21,14 +21,14 @@ extension MoneyRows {
         "SELECT \((keyColumns + columns).joined(separator: ", ")) FROM money_transactions "
         + "WHERE app = $1 AND environment = $2 AND purchase = $3 ORDER BY number"
 
-    /// Deletes the transactions from a number on.
+    /// Deletes the transactions of a purchase from a number on.
     static let deleteTransactions =
         "DELETE FROM money_transactions WHERE app = $1 AND environment = $2 "
         + "AND purchase = $3 AND number >= $4"
 
     /// The values of ``upsertTransaction`` for each line that differs from the former ones.
     ///
-    /// - Parameter former: nil to write all of them.
+    /// - Parameter former: the lines that are stored; nil to write all lines.
     static func values(
         of lines: [TransactionLine], _ key: [Value], besides former: [TransactionLine]?
     ) -> [[Value]] {
@@ -56,7 +56,7 @@ extension MoneyRows {
             ]
     }
 
-    /// JSON; nil if the App Store does not report the price of each seat.
+    /// The tiers as JSON. Nil if the App Store does not report the price of each seat.
     private static func tiersText(_ seats: Seats) -> String? {
         guard !seats.tiers.isEmpty else { return nil }
         let tiers = seats.tiers.map {
@@ -67,7 +67,7 @@ extension MoneyRows {
 }
 
 extension ProductKind {
-    /// The kind with a name; unknown if there is none.
+    /// The kind with a word. The kind is `unknown` if no kind has this word.
     init(word: String) { self = Self.allCases.first { $0.word == word } ?? .unknown }
 
     /// The name in rows that people read.

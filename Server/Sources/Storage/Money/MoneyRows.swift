@@ -59,9 +59,9 @@ extension MoneyRows {
         try connection.runEach(tx.sums.insertChanges, rows.compactMap(\.sumChanges))
     }
 
-    /// Derives all rows of a purchase again. If the present knowledge is stored already, earlier
-    /// knowledge stays unchanged; otherwise it is derived from the times at which documents were
-    /// received.
+    /// Derives all rows of a purchase again. If the stored movements agree with all documents,
+    /// their earlier versions stay unchanged. Otherwise all versions are derived from the times at
+    /// which documents were received.
     ///
     /// - Parameter replacing: whether the movements are always written again, because the rules
     ///   have changed.

@@ -1,6 +1,6 @@
 import Ledger
 
-/// The change in the numbers of subscriptions by one movement, or by all movements before a moment.
+/// The change of the numbers of subscriptions by one movement, or by all movements before a moment.
 package struct StandingChange: Hashable, Sendable {
     package var at: Instant
     package var storefront: String?

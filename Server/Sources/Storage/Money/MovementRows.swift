@@ -6,7 +6,8 @@ package struct MovementRows: RowGroup {
     package let tx: DatabaseSession
 }
 
-/// The table `money_movements`: each purchase's changes to the numbers, and when each was known.
+/// The table `money_movements`: the changes that purchases made to numbers of reports, and when
+/// each change was known.
 extension MovementRows {
     private static let columns =
         ["app", "environment", "purchase", "at_ms", "kind", "transaction_id"]
@@ -108,7 +109,7 @@ extension MovementRows {
 /// A stored version of a movement.
 struct StoredMovement: Hashable, Sendable {
     var version: MovementHistory.Version
-    /// The day, by the clock that was configured when it was written.
+    /// The day of the movement, by the clock that was configured when the row was written.
     var day: Int64
 
     /// - Parameter row: see ``MovementRows/selectVersions``.

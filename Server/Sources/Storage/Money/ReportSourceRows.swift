@@ -5,20 +5,20 @@ import Reports
 package struct ReportSource: Hashable, Sendable {
     /// The time of the movement, or of the purchase's last movement.
     package var at: Instant
-    /// The day of the movement, or of the purchase's last one, counted from 1970-01-01.
+    /// The day of the movement, or of the purchase's last movement, counted from 1970-01-01.
     fileprivate var day: Int64
     package var purchase: PurchaseID
-    /// The movement's transaction. Nil for a purchase.
+    /// The kind of the movement. Nil for a purchase.
     package var kind: Movement.Kind?
-    /// Whether it is the difference that a refund made until it was reversed.
+    /// Whether the movement is part of the difference that a refund made until it was reversed.
     fileprivate var isMeanwhile = false
     package var transaction: TransactionID?
-    /// Nil if the purchase is not linked to a customer.
+    /// The owner of the purchase. Nil if it is not linked to a customer.
     package var customer: CustomerID?
     package var product: ProductID?
     package var currency: String?
     package var totals: Totals
-    /// The ids of documents that attest it, the latest first; at most ``documentsMax``.
+    /// The ids of documents that attest the source, the latest first; at most ``documentsMax``.
     package var documents: [[UInt8]] = []
 
     package static let documentsMax = 10
@@ -52,7 +52,7 @@ package struct SourcePosition: Hashable, Sendable {
 }
 
 extension SourcePosition {
-    /// The order of movements, which is the database's order: byte by byte.
+    /// Whether this position comes before another one, in the database's order: byte by byte.
     fileprivate func isBefore(_ other: Self) -> Bool {
         guard (day, at) == (other.day, other.at) else { return (day, at) < (other.day, other.at) }
         let names = zip(
@@ -68,9 +68,11 @@ extension SourcePosition {
 package struct ReportSourceRows: RowGroup {
     package let tx: DatabaseSession
 
-    /// Lists the sources of a number, after the position of an earlier row; nil for the first.
+    /// Lists the sources of a number, after the position of an earlier row. A nil position starts
+    /// at the first row.
     ///
-    /// - Parameter stretch: how many purchases are added up in the first step. Smaller in tests.
+    /// - Parameter stretch: how many purchases are added up in the first step. Tests use a smaller
+    ///   number.
     package func all(
         _ filter: MovementFilter, _ column: ReportDefinition.Column, in days: Range<Int64>,
         after position: SourcePosition?, limit: Int, stretch: Int = purchasesAtFirst
@@ -96,7 +98,8 @@ package struct ReportSourceRows: RowGroup {
         " GROUP BY document ORDER BY 2 DESC, 1 LIMIT \(ReportSource.documentsMax)"
 
     /// Adds the documents of the transaction and, if the movement follows from a report about the
-    /// renewal, the documents of that; otherwise all documents of the purchase.
+    /// renewal, the documents of that report. To a source that is a purchase, adds all documents of
+    /// the purchase.
     private func withDocuments(
         _ sources: [ReportSource], of app: AppID
     ) throws(StorageFailure) -> [ReportSource] {
@@ -142,8 +145,8 @@ package struct ReportSourceRows: RowGroup {
         return Array(sources.sorted { $0.position.isBefore($1.position) }.prefix(limit))
     }
 
-    /// Selects the first movements of one kind, which is the last value and is missing here. The
-    /// index has them in this order, so few rows are read.
+    /// Selects the first movements of one kind. The caller appends the kind to the values. The
+    /// index has the movements in this order, so few rows are read.
     static func selectMovements(
         _ filter: MovementFilter, in days: Range<Int64>, after position: SourcePosition?,
         limit: Int
@@ -170,8 +173,8 @@ package struct ReportSourceRows: RowGroup {
         return (select, values)
     }
 
-    /// The number of purchases whose movements are added up at once. It doubles while few of them
-    /// count.
+    /// The number of purchases whose movements are added up at once. The number is doubled while
+    /// few of the purchases count.
     package static let purchasesAtFirst = 1_000
     private static let purchasesAtOnceMax = 64_000
 
@@ -192,7 +195,7 @@ package struct ReportSourceRows: RowGroup {
         return sources
     }
 
-    /// The purchases of a stretch; without an end, all that follow.
+    /// The purchases from a start to an end. Without an end, all purchases from the start on.
     private func purchases(
         _ filter: MovementFilter, _ measure: ReportDefinition.Measure, before day: Int64,
         from start: String, to end: String?, after position: SourcePosition?, limit: Int
@@ -237,7 +240,8 @@ package struct ReportSourceRows: RowGroup {
             + "ORDER BY max(own.at_ms) DESC, own.product LIMIT 1"
     }
 
-    /// The purchase with which the next stretch begins; nil if there are not enough.
+    /// The purchase that comes a number of purchases after another one. Nil if fewer purchases
+    /// follow.
     private func purchase(
         _ count: Int, after start: String, _ filter: MovementFilter
     ) throws(StorageFailure) -> String? {

@@ -1,11 +1,11 @@
 import Ledger
 
-/// The purchases of a product that would count now.
+/// How many purchases of a product have not ended, and since when.
 package struct BoughtProduct: Hashable, Sendable {
     package var product: ProductID
     /// The number of purchases among the newest ``newestMax`` transactions.
     package var purchases: Int
-    /// When the first of them was bought.
+    /// When the first of these purchases was bought.
     package var since: Instant
 
     /// The maximum number of a product's transactions that are examined.

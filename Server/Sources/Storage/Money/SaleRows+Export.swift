@@ -4,11 +4,12 @@ import Ledger
 package struct ExportedTable: Hashable, Sendable {
     package var name: String
     package var columns: [String]
-    /// The column that `since` compares: rows whose time there is earlier are left out.
+    /// The column that is compared with `since`. Rows with an earlier time in this column are left
+    /// out.
     package var sinceColumn: String
-    /// The subject of its rows: purchases or customers.
+    /// The subject of the table's rows: purchases or customers.
     fileprivate var subject = Subject.purchase
-    /// The order of the rows of one subject.
+    /// The columns that order the rows of one subject.
     fileprivate var order = ["transaction_id"]
 
     fileprivate enum Subject: String {
@@ -16,7 +17,7 @@ package struct ExportedTable: Hashable, Sendable {
         case customer = "customer_id"
     }
 
-    /// The condition of a row that is included; `$5` is the time.
+    /// The SQL condition of the rows that are included. `$5` is the time.
     fileprivate var since: String {
         switch name {
         case "movements": "(known_at >= $5 OR replaced_at >= $5)"
@@ -92,7 +93,7 @@ extension SaleRows {
     ///
     /// - Parameters:
     ///   - last: the purchase or customer after which to continue; empty for the first.
-    ///   - since: RFC 3339 text; nil for all rows.
+    ///   - since: leaves out rows from before this time, in RFC 3339; nil includes all rows.
     /// - Returns: the rows, and the last purchase or customer that was read; nil if none is left.
     package func exportedRows(
         of table: ExportedTable, in app: AppID, _ environment: Environment, after last: String,

@@ -6,24 +6,24 @@ package struct SoldTransaction: Hashable, Sendable {
     package var purchase: PurchaseID
     /// The number of the period in the purchase, from 1. Nil for a period that never began.
     package var number: Int?
-    /// Whether it is the first period after a free one.
+    /// Whether the period is the first paid one after a free period.
     package var isConversion = false
     package var transaction: TransactionID
     package var segment: Segment
-    /// A word of the view `transactions`.
+    /// The kind of the product, as in the view `transactions`.
     package var kind: String
     package var terms: Terms
     package var ownership: String
     package var from: Instant
     package var until: Instant?
     package var endedAt: Instant?
-    /// Thousandths of the currency's unit, like the following amounts.
+    /// The amount charged. All amounts are in thousandths of the currency's unit.
     package var gross: Int64
     package var tax: Int64
     package var commission: Int64
     package var refunded: Int64
     package var refundedAt: Instant?
-    /// Nil if it is not linked to a customer.
+    /// The owner of the purchase. Nil if it is not linked to a customer.
     package var customer: CustomerID?
     /// The customer's newest id.
     package var lastID: CustomerID?
@@ -33,7 +33,7 @@ package struct SoldTransaction: Hashable, Sendable {
     package var troubleAt: Instant?
     package var renewalOffAt: Instant?
     package var renewalOnAt: Instant?
-    /// When the last document about it was received.
+    /// When the last document that changed the transaction's movements was received.
     package var changedAt: Instant?
 }
 
@@ -80,7 +80,7 @@ package struct SaleRows: RowGroup {
         return ids
     }
 
-    /// The last moment of known movements of these kinds.
+    /// SQL for the first or last moment of the known movements of these kinds.
     private static func moment(_ aggregate: String, of kinds: String) -> String {
         "\(aggregate)(CASE WHEN replaced_at_ms IS NULL AND kind IN (\(kinds)) THEN at_ms END)"
     }

@@ -5,14 +5,14 @@ import Reports
 package struct MovementFilter: Hashable, Sendable {
     package var app: AppID
     package var environment: Environment
-    /// Only movements of this currency, if it is not nil.
+    /// Selects only movements of this currency. Nil selects all currencies.
     package var currency: String?
-    /// Only movements of this part of the division, if both are not nil.
+    /// Selects only movements of this part of ``division``. Has no effect if either of them is nil.
     package var part: String?
     package var division: Division?
-    /// The moment whose knowledge counts; nil for the present.
+    /// Selects the movements as they were known at this moment. Nil means as known now.
     package var asKnownAt: Instant?
-    /// Movements after this moment have not happened yet, and are left out.
+    /// The present moment of the report. Later movements have not happened yet, and are left out.
     package var until: Instant
     /// Whether refunds that were reversed are left out, as if they had never been given.
     package var isRestated: Bool
@@ -38,7 +38,7 @@ extension SumRows {
     package static let movementSumsMax = 2_000_000
 
     /// Sums of movements up to the last of the given days. Everything before the first of them is
-    /// summed up on the day before it. If there are more than ``movementSumsMax``, some are
+    /// summed up on the day before it. If there are more than ``movementSumsMax`` sums, some are
     /// missing.
     ///
     /// - Parameter keepsDays: false to sum up whole months on their first day.
@@ -67,7 +67,7 @@ extension SumRows {
     /// themselves.
     ///
     /// - Parameters:
-    ///   - first: leaves out movements of earlier days; nil includes all.
+    ///   - first: leaves out movements of earlier days; nil includes all days.
     ///   - opening: everything before this day is summed up on the day before it.
     package func scanned(
         _ filter: MovementFilter, from first: Int64? = nil, before end: Int64, opening: Int64
@@ -81,7 +81,7 @@ extension SumRows {
         condition += " AND day < \(end)"
         var sets = [values]
         if let first {
-            // Uses the index, which begins with the kind.
+            // Lets the database use the index, which begins with the kind.
             condition +=
                 " AND day >= \(first) AND kind IN ($\(values.count + 1), $\(values.count + 2))"
             sets = Movement.Kind.allCases.map { kind in

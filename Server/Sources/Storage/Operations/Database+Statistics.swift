@@ -1,16 +1,17 @@
 import Ledger
 
 // PostgreSQL chooses indexes by statistics about tables. Without them every index looks as good as
-// the key, and in a new database a search for one purchase reads all of them. PostgreSQL collects
+// the key, and in a new database a search for one purchase reads all purchases. PostgreSQL collects
 // statistics at most once a minute, which is too late for a database that fills quickly.
 
 extension Database {
-    /// Larger tables are left to PostgreSQL: their statistics change slowly.
+    /// The maximum number of rows of a table whose statistics are collected here. PostgreSQL
+    /// collects those of larger tables, which change slowly.
     private static let rowsMax: Int64 = 100_000
     /// The maximum size of a table whose number of rows is not known yet.
     private static let bytesMax: Int64 = 67_108_864
-    /// The minimum number of changed rows for new statistics, in addition to the number of rows at
-    /// the last time.
+    /// New statistics are collected when this many rows have changed, plus as many rows as the
+    /// table had at the last time.
     private static let changesMin: Int64 = 50
 
     /// Collects the statistics of small tables that have changed much since the last time. Returns
@@ -25,7 +26,7 @@ extension Database {
             ) { row throws(StorageFailure) in try row.text() }
         }
         for table in tables {
-            // Another server may be doing the same.
+            // Skips a table whose statistics another server is collecting.
             _ = try await driver.write(.committed) {
                 try $0.run("ANALYZE (SKIP_LOCKED) \(table)", [])
             }
@@ -33,7 +34,8 @@ extension Database {
         return tables.count
     }
 
-    /// Only the tables of this program that its role may analyze.
+    /// Selects the tables of Perennial that its role may analyze, and whose statistics are
+    /// outdated.
     private static let selectOutdated = """
         SELECT quote_ident(pg_class.relname)
         FROM pg_stat_user_tables JOIN pg_class ON pg_class.oid = relid

@@ -1,4 +1,4 @@
-/// The number of rows in a database, which distinguishes a complete copy from an incomplete one.
+/// The version of the schema and the numbers of rows in a database. A complete copy has the same.
 package struct DatabaseContents: Hashable, Sendable {
     /// The version of the schema.
     package var version: Int
@@ -10,10 +10,11 @@ package struct DatabaseContents: Hashable, Sendable {
 }
 
 extension Database {
-    /// Counts the rows of the database behind a connection, whichever program wrote it.
+    /// Counts the rows of the database behind a connection. The database may belong to another
+    /// program.
     ///
-    /// - Throws: ``StorageFailure`` if it does not belong to Perennial, has a schema that this
-    ///   program does not know, or is an unfinished copy.
+    /// - Throws: ``StorageFailure`` if the database does not belong to Perennial, has a schema that
+    ///   this version does not know, or is an unfinished copy.
     package static func contents(
         _ connection: any Connection
     ) throws(StorageFailure) -> DatabaseContents {

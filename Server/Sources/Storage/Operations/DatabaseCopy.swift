@@ -6,7 +6,7 @@ struct CopiedTable: Hashable, Sendable {
 
     var columns: [String] { key + others }
 
-    /// Tables that are referenced by others come first.
+    /// All tables to copy. Tables that are referenced by others come first.
     static let all = ledger + money + shown
 
     private static let ledger = [
@@ -211,7 +211,7 @@ struct CopiedTable: Hashable, Sendable {
             + "\(start)\(order) LIMIT \(limit)"
     }
 
-    /// Idempotent.
+    /// The statement that inserts a row, unless it exists.
     fileprivate var insert: String {
         "INSERT INTO \(name) (\(columns.joined(separator: ", "))) "
             + "VALUES (\(Self.parameters(1...columns.count))) "
@@ -223,7 +223,7 @@ struct CopiedTable: Hashable, Sendable {
     }
 }
 
-/// The progress of a copy.
+/// How far a copy has come.
 package struct CopyProgress: Hashable, Sendable {
     package var table: String
     /// The number of rows copied, or compared, so far.
@@ -238,8 +238,8 @@ extension Database {
 
     /// Copies all rows of another database into this one, whichever engines they use, then reads
     /// both again and compares them row by row. This database must have been migrated and contain
-    /// no rows. Nothing may write to either database in the meantime; any difference at the end is
-    /// a failure.
+    /// no rows. Nothing may write to either database in the meantime; any difference at the end
+    /// makes the copy fail.
     ///
     /// - Returns: the total number of rows.
     /// - Throws: ``StorageFailure`` if this database is not empty, or differs at the end. The copy
@@ -275,8 +275,9 @@ extension Database {
         return total
     }
 
-    /// Numbers here the events that are pending in the other database, which stays as it is.
-    /// Returns how many there are. Nothing else writes to this database meanwhile.
+    /// Numbers, in this database, the events that are pending in the other database, which is not
+    /// changed. Returns the number of these events. Nothing else may write to this database
+    /// meanwhile.
     private func numberPending(from other: Database) async throws -> Int {
         var total = 0
         for app in try await other.read({ try $0.pendingEvents.apps() }) {
@@ -318,7 +319,8 @@ extension Database {
         }
     }
 
-    /// Both engines sort keys alike, so the batches of both contain the same rows.
+    /// Compares a table in both databases. Both engines sort keys alike, so the batches of both
+    /// contain the same rows.
     private func compare(_ table: CopiedTable, with other: Database) async throws -> Int {
         var count = 0
         var last: Row?

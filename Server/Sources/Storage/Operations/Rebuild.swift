@@ -22,7 +22,7 @@ package struct Differences: Hashable, Sendable {
     }
 }
 
-/// The facts that a rebuild derives beside the present ones.
+/// The facts that a rebuild derives. They are stored in a second table, beside the facts in use.
 package struct Rebuild: RowGroup {
     package let tx: DatabaseSession
 }
@@ -33,7 +33,7 @@ extension Rebuild {
     private static let rebuilt = Schema.rebuiltFacts
 
     /// Blocks writers until this transaction ends, so that new documents do not arrive faster than
-    /// the rebuild can process them. It must be called first in the transaction.
+    /// the rebuild can process them. This must be the first call in the transaction.
     package func blockWriters() throws(StorageFailure) {
         let held = [
             "recordings", "documents", "facts", Self.rebuilt, "consumption_questions", "purchases",
@@ -43,7 +43,7 @@ extension Rebuild {
         for statement in dialect.lockTables(held) { try connection.run(statement, []) }
     }
 
-    /// Starts with an empty table, even if an earlier rebuild was interrupted.
+    /// Empties the table of rebuilt facts, which an interrupted rebuild may have filled.
     package func begin() throws(StorageFailure) {
         try finish()
     }

@@ -3,15 +3,16 @@ import Synchronization
 
 /// Tracks whether the database accepts writes.
 ///
-/// A failed write makes this doubtful, whatever the reason. Only a successful probe removes the
-/// doubt, because other writes may be smaller than the one that failed.
+/// After a failed write it is doubtful whether the database accepts writes, whatever the reason.
+/// Only a successful probe removes the doubt, because other writes may be smaller than the one that
+/// failed.
 final class WriteHealth: Sendable {
     private typealias Outcome = Result<Void, any Error>
 
     private struct State {
         /// Failures since the last successful probe.
         var failures = 0
-        /// Callers waiting for the probe in progress; nil if there is none.
+        /// The callers that wait for the probe in progress. Nil if no probe is running.
         var waiting: [CheckedContinuation<Outcome?, Never>]?
     }
 
@@ -81,12 +82,12 @@ extension Database {
 package struct WriteProbeRows: RowGroup {
     package let tx: DatabaseSession
 
-    /// Larger than the remaining space on a nearly full disk: about the size of a group of
-    /// notifications.
+    /// The size of the row in bytes: about the size of a group of notifications, so that the probe
+    /// fails on a nearly full disk.
     private static let probeBytes = 32_768
 
     func write(at now: Instant) throws(StorageFailure) {
-        // Different each time, and not compressible.
+        // The content is different each time, and cannot be compressed.
         var word = UInt64(bitPattern: now.milliseconds) | 1
         let filler = (0..<Self.probeBytes).map { _ in
             word = word &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407

@@ -61,8 +61,9 @@ package struct LinkRows: RowGroup {
             [.text(app.rawValue), .text(token), .text(environment.rawValue)], in: environment)
     }
 
-    // Sorted here and not by SQL, and joined starting from the links: otherwise SQLite, which does
-    // not know how few rows a customer has, reads every purchase of the app in order.
+    // The rows are sorted in Swift, not by SQL, and the join starts from the links. Otherwise
+    // SQLite, which does not know how few rows a customer has, would read every purchase of the app
+    // in order.
     static let selectLinked =
         "SELECT purchases.purchase, timeline FROM links CROSS JOIN purchases "
         + "WHERE links.app = $1 AND links.customer = $2 AND links.environment = $3 "
@@ -151,7 +152,7 @@ package struct LinkRows: RowGroup {
             ] + document.values + PurchaseRows.key(of: purchase, in: app))
     }
 
-    /// Records support as the evidence of a link, unless it is already.
+    /// Records support as the evidence of a link, unless that is recorded already.
     package func confirm(
         _ purchase: PurchaseID, in app: AppID, at now: Instant
     ) throws(StorageFailure) {
@@ -180,8 +181,8 @@ package struct LinkRows: RowGroup {
     }
 }
 
-// A document that is recorded on a snapshot reads none of this, so the purchase's row in
-// `purchases` stays as it is: see `SnapshotConnection`.
+// A transaction that records documents on a snapshot does not read the columns that are changed
+// here, so the purchase's row in `purchases` stays as it is: see `SnapshotConnection`.
 extension LinkRows {
     /// Remembers the document that a device of a purchase's owner presents, if it is newer than
     /// earlier ones. Idempotent.

@@ -4,24 +4,25 @@ import Ledger
 /// owns or shares the purchase.
 package struct PresentedDocument: Hashable, Sendable {
     package var signedAt: Instant
-    /// Whether one of them was signed after the purchase became theirs, and no other customer had
-    /// presented it before. A person who only has copies of others' documents cannot present such a
-    /// document.
+    /// Whether one of the presented documents was signed after the purchase became the customer's,
+    /// and had not been presented by another customer before. A person who only has copies of
+    /// others' documents cannot present such a document.
     package var isConfirming: Bool
 
-    /// - Parameter isConfirming: false for the document by which the purchase becomes theirs.
+    /// - Parameter isConfirming: false for the document with which the customer gets the purchase.
     package init(signedAt: Instant, isConfirming: Bool = false) {
         self.signedAt = signedAt
         self.isConfirming = isConfirming
     }
 
-    /// Returns the document to remember after another one was presented. Returns nil if that
-    /// changes nothing.
+    /// Returns the document to remember after another one was presented. Returns nil if the
+    /// remembered document stays the same.
     ///
     /// - Parameters:
     ///   - isNew: whether no customer has presented the other document before.
-    ///   - since: when the purchase became theirs. The times are by two clocks, so a confirming
-    ///     document must have been signed after both.
+    ///   - since: when the purchase became the customer's. The signature's time is by the App
+    ///     Store's clock and this time by the server's, so a confirming document must have been
+    ///     signed after this time and after the remembered document.
     func after(
         showingOneSignedAt signedAt: Instant, isNew: Bool, since: Instant
     ) -> PresentedDocument? {
@@ -32,7 +33,7 @@ package struct PresentedDocument: Hashable, Sendable {
 }
 
 extension PresentedDocument? {
-    /// The values of `document_signed_at_ms` and `is_confirmed`.
+    /// The values of the columns `document_signed_at_ms` and `is_confirmed`.
     var values: [Value] {
         [.integer(self?.signedAt.milliseconds), .integer(self?.isConfirming == false ? 0 : 1)]
     }

@@ -1,6 +1,6 @@
 import Ledger
 
-// Shares: a customer has a purchase in addition to its owner. A purchase without an owner has no
+// A share gives a customer a purchase in addition to its owner. A purchase without an owner has no
 // shares.
 
 /// A customer's share in a purchase of another customer.
@@ -9,8 +9,8 @@ package struct Share: Hashable, Sendable {
     /// Whether all ids of the customer are anonymous.
     package var isAnonymous: Bool
     package var since: Instant
-    /// The newest document that the customer's devices have presented. For a share from before this
-    /// was remembered, a document of that time.
+    /// The newest document that the customer's devices have presented. For an old share whose
+    /// document was not remembered, a document dated when the share began.
     package var document: PresentedDocument
 
     /// Whether this share has weaker evidence than another one: a customer whose devices only
@@ -27,8 +27,8 @@ package struct Share: Hashable, Sendable {
 package struct ShareRows: RowGroup {
     package let tx: DatabaseSession
 
-    /// Deletes a share without emitting an event: the caller reports that the share ended, or that
-    /// the customer became the owner.
+    /// Deletes a share without emitting an event: the caller must report that the share ended, or
+    /// that the customer became the owner.
     package func delete(
         in purchase: PurchaseID, of customer: CustomerID, in app: AppID
     ) throws(StorageFailure) {
@@ -53,8 +53,8 @@ package struct ShareRows: RowGroup {
             ] + document.values)
     }
 
-    /// Keeps each share once, and no share of a purchase that the merged customer owns. Of two
-    /// shares in one purchase, the share of the remaining customer counts.
+    /// Gives the shares of a customer to another one. Deletes shares in purchases that the merged
+    /// customer owns. Of two shares in one purchase, keeps the share of the remaining customer.
     package func merge(
         of other: CustomerID, into customer: CustomerID, in app: AppID
     ) throws(StorageFailure) {

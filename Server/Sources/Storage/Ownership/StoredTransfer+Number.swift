@@ -6,12 +6,12 @@ import Ledger
 // customers, even if the clocks of two servers differ.
 
 extension StoredTransfer {
-    /// The low bits of a number, which tell apart the transfers of one millisecond.
+    /// How many low bits of a number distinguish the transfers of one millisecond.
     private static let digestBits: Int64 = 20
     /// The maximum time that fits into a number, in milliseconds since 1970: the year 2248.
     private static let millisecondsMax: Int64 = (1 << 43) - 2
 
-    /// No transfer has a smaller number, whatever the clock says.
+    /// The smallest number of a transfer, whatever the clock says.
     static let firstNumber: Int64 = 1 << 50
 
     /// A number for a new transfer.
@@ -27,7 +27,7 @@ extension StoredTransfer {
         return min(time, millisecondsMax) << digestBits + digest("\(epoch ?? "") \(purchase)")
     }
 
-    /// The upper bits of FNV-1a.
+    /// A digest of a text: the upper bits of its FNV-1a hash.
     private static func digest(_ text: String) -> Int64 {
         var digest: UInt64 = 0xcbf2_9ce4_8422_2325
         for byte in text.utf8 { digest = (digest ^ UInt64(byte)) &* 0x100_0000_01b3 }
@@ -39,7 +39,7 @@ extension TransferRows {
     /// The maximum number of attempts to find a number that is not taken.
     private static let numberTrialsMax = 100
 
-    /// Stores a new transfer with a number of its own.
+    /// Stores a new transfer under an unused number.
     ///
     /// - Parameters:
     ///   - former: the customer who had the purchase before; nil if it had no owner.
@@ -66,7 +66,7 @@ extension TransferRows {
         throw StorageFailure("no number is free for a transfer, from \(transfer.number) on")
     }
 
-    /// Returns false if the number is taken.
+    /// Inserts a transfer. Returns false if another transfer has its number.
     private func insert(
         _ transfer: StoredTransfer, in app: AppID
     ) throws(StorageFailure) -> Bool {

@@ -3,8 +3,8 @@ import Ledger
 /// A purchase that moved from one customer to another, or became shared by both, or that support
 /// confirmed to its present owner.
 package struct StoredTransfer: Hashable, Sendable {
-    /// Identifies the transfer among those of the app. Greater than that of every earlier transfer
-    /// of the two customers.
+    /// The number that identifies the transfer within the app. It is greater than the numbers of
+    /// all earlier transfers of the two customers.
     package var number: Int64
     package var purchase: PurchaseID
     package var kind: Kind
@@ -17,8 +17,8 @@ package struct StoredTransfer: Hashable, Sendable {
     package var at: Instant
     package var undoneAt: Instant?
 
-    /// The purchase did not change customers: it was confirmed, or the two customers have been
-    /// merged since. Such a transfer cannot be undone.
+    /// Whether the purchase did not change customers, because it was confirmed, or because the two
+    /// customers have been merged since. Such a transfer cannot be undone.
     package var stays: Bool { former == customer }
 
     package enum Kind: String, Hashable, Sendable {
@@ -27,7 +27,7 @@ package struct StoredTransfer: Hashable, Sendable {
     }
 }
 
-/// A block: the purchase may not be claimed from its owner.
+/// A block: no other customer may claim the purchase from its owner.
 package struct PurchaseBlock: Hashable, Sendable {
     /// The reason given by the person who requested it.
     package var reason: String

@@ -4,7 +4,7 @@ import Ledger
 package struct TransferRows: RowGroup {
     package let tx: DatabaseSession
 
-    /// Records that support has ended a customer's shares of a purchase.
+    /// Records that support has ended a customer's share in a purchase.
     package func markSharesUndone(
         of purchase: PurchaseID, with customer: CustomerID, in app: AppID, at now: Instant
     ) throws(StorageFailure) {

@@ -1,7 +1,8 @@
 import Ledger
 
 extension PurchaseRows {
-    /// Records where transactions were bought. The first report about a transaction is kept.
+    /// Records where transactions were bought. If a transaction is reported twice, the first report
+    /// counts.
     package func insertOrigin(
         _ origin: PurchaseOrigin, of transactions: [(TransactionID, PurchaseID)], in app: AppID,
         at now: Instant

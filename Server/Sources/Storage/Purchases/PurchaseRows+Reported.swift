@@ -6,7 +6,7 @@ package struct ReportedPurchase: Sendable {
     package var timeline: Timeline
     /// The last reported state; nil if nothing was ever reported.
     package var reportedState: ReportedState? = nil
-    /// The owner.
+    /// The owner of the purchase. Nil if it has none.
     package var customer: CustomerID? = nil
 
     package init(
@@ -19,16 +19,16 @@ package struct ReportedPurchase: Sendable {
         self.customer = customer
     }
 
-    /// The next time at which the reported state changes with time alone.
+    /// When time alone will change the reported state. Nil if it never will.
     package func nextTransitionAt(_ rules: AccessRules) -> Instant? {
         reportedState.flatMap { timeline.nextTransition(after: $0, rules: rules) }
     }
 }
 
-/// A purchase as its row contains it.
+/// A purchase as its stored row describes it.
 package struct KnownPurchase: Sendable {
     package var reported: ReportedPurchase
-    /// How earlier checks with the App Store went.
+    /// The results of earlier checks with the App Store.
     package var history: CheckHistory
     /// When the next check is due.
     package var dueAt: Instant
@@ -43,7 +43,7 @@ package struct KnownPurchase: Sendable {
 /// A purchase to be written.
 package struct PurchaseChange: Sendable {
     package var known: KnownPurchase
-    /// Whether it differs from its stored row.
+    /// Whether the purchase differs from its stored row.
     package var isChanged: Bool
 
     package init(_ known: KnownPurchase, isChanged: Bool) {
@@ -59,7 +59,7 @@ extension PurchaseRows {
         + "WHERE purchases.app = $1 AND purchases.environment = $2 AND purchases.purchase = $3"
 
     /// Reads purchases, and transforms each, on several threads if there are many. The closure gets
-    /// the position of the purchase, and nil if it is unknown.
+    /// the position of the purchase in the list, and the purchase; nil if it is unknown.
     package func read<Value: Sendable>(
         _ keys: [(purchase: PurchaseID, app: AppID)],
         _ transform: @Sendable (Int, KnownPurchase?) -> Value
@@ -89,8 +89,8 @@ extension PurchaseRows {
         }
     }
 
-    /// Purchases of an app whose reported state has changed with time, the longest overdue first.
-    /// Skips the rows that another server has locked.
+    /// Purchases of an app whose reported state must change because time has passed, the longest
+    /// overdue first. Skips the rows that another server has locked.
     package func dueTransitions(
         of app: AppID, dueBy now: Instant, limit: Int
     ) throws(StorageFailure) -> [ReportedPurchase] {
@@ -109,7 +109,7 @@ extension PurchaseRows {
             + dialect.skippingLockedRows(of: "purchases")
     }
 
-    /// Saves what was last reported of purchases, and when that changes with time.
+    /// Saves the last reported state of purchases, and when time alone will change it.
     package func saveReportedStates(of purchases: [ReportedPurchase]) throws(StorageFailure) {
         try connection.runEach(
             "UPDATE purchases SET reported_state = $1, next_change_at_ms = $2 "

@@ -26,8 +26,8 @@ extension PurchaseRows {
         ]
     }
 
-    /// Inserts rows of purchases, or replaces what is derived from documents in them. Other columns
-    /// are changed where they are used: leases of checks in `CheckRows`, the reported state in
+    /// Inserts rows of purchases, or replaces the columns that are derived from documents. Other
+    /// columns are changed by other types: leases of checks in `CheckRows`, the reported state in
     /// ``saveReportedStates(of:)``, the budget of documents in `DocumentBudget`.
     package func upsert(_ changes: [PurchaseChange]) throws(StorageFailure) {
         // With several writers an unchanged row is written too, so that two transactions about one
@@ -151,7 +151,7 @@ extension PurchaseRows {
             customer: owner)
     }
 
-    /// Returns whether the environment has any purchases whose state could be wrong.
+    /// Whether an app has any purchases in an environment.
     package func hasAny(
         of app: AppID, in environment: Environment
     ) throws(StorageFailure) -> Bool {

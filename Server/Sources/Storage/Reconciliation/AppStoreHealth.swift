@@ -2,22 +2,24 @@ import Ledger
 
 /// The health of requests to the App Store for one app in one environment, shared by all servers.
 package struct AppStoreHealth: Hashable, Sendable {
-    /// The time of the last response; nil means never.
+    /// When the App Store last responded. Nil if it never did.
     package var respondedAt: Instant?
     /// The number of failed requests since the last response.
     package var failures: Int
     /// No requests are made before this time.
     package var pausedUntil: Instant
-    /// The end of the used-up pace, in milliseconds of the database's clock.
+    /// Until when the leased checks use up the permitted pace, in milliseconds of the database's
+    /// clock.
     var busyUntil: Int64
-    /// Notifications made before this time have been backfilled if they did not reach us.
+    /// Notifications that were sent before this time and did not arrive have been backfilled. Nil
+    /// if nothing was backfilled yet.
     package var backfilledTo: Instant?
 
     static let never = Self(
         respondedAt: nil, failures: 0, pausedUntil: Instant(milliseconds: 0), busyUntil: 0,
         backfilledTo: nil)
 
-    /// How far ahead of the pace work may be leased.
+    /// How far ahead of the permitted pace checks may be leased.
     static let paceWindowMilliseconds: Int64 = 1000
 
     /// How many checks the pace permits now.
@@ -71,7 +73,7 @@ extension AppStoreRows {
             app, environment, "paused_until_ms = $1", [.integer(moment.milliseconds)])
     }
 
-    /// Updates the row, creating it if necessary.
+    /// Updates the row of an app and environment. Creates it if necessary.
     func update(
         _ app: AppID, _ environment: Environment, _ changes: String, _ values: [Value]
     ) throws(StorageFailure) {
@@ -93,7 +95,7 @@ extension AppStoreRows {
 
     // MARK: - Backlog
 
-    /// The purchases that are due for a check.
+    /// How many purchases are due for a check, and since when.
     package func backlog(
         of app: AppID, in environment: Environment, at now: Instant
     ) throws(StorageFailure) -> QueueBacklog {

@@ -7,7 +7,8 @@ package enum AppStoreTask: Hashable, Sendable {
     /// Walks the whole notification history.
     case walk
 
-    /// The column `due` holds the time up to which the task was done; null means never.
+    /// The queue of the task. The column `due` contains the time up to which the task was done;
+    /// null means never.
     var queue: LeaseQueue {
         let key = ["app", "environment"]
         return switch self {
@@ -38,8 +39,8 @@ package struct AppStoreLease: Hashable, Sendable {
 package struct AppStoreRows: RowGroup {
     package let tx: DatabaseSession
 
-    /// Returns whether a task should be done now: not if it was done recently, another server is
-    /// doing it, or requests to the App Store are paused.
+    /// Whether a task should be done now. False if it was done recently, if another server is doing
+    /// it, or if requests to the App Store are paused.
     package func isDue(
         _ task: AppStoreTask, of app: AppID, in environment: Environment, at now: Instant,
         every interval: Duration
@@ -90,8 +91,8 @@ package struct AppStoreRows: RowGroup {
             by: lease.worker.holder, lease.task.progress(to: moment))
     }
 
-    /// Makes the next walk a first one, if the last one went past a moment and there are purchases
-    /// that it did not know. A running walk loses its lease.
+    /// Makes the next walk begin from the start, if the last walk went past a moment, and if there
+    /// are purchases. A running walk loses its lease.
     package func walkAnew(of app: AppID, from moment: Instant) throws(StorageFailure) {
         try connection.run(
             "UPDATE app_stores SET walked_to_ms = NULL, walk_lease_until_ms = NULL, "

@@ -5,8 +5,8 @@ package struct CheckLease: Hashable, Sendable {
     package var app: AppID
     package var timeline: Timeline
     package var history: CheckHistory
-    /// The position up to which the App Store's list of transactions was read; nil means not at
-    /// all.
+    /// The position up to which the App Store's list of transactions was read. Nil if it was not
+    /// read yet.
     package var revision: String?
     package var holder: String
 
@@ -25,11 +25,12 @@ package struct CheckLease: Hashable, Sendable {
 
 /// The worker that takes leases, and its limits.
 package struct CheckWorker: Hashable, Sendable {
-    /// Unique for each process.
+    /// The name under which the worker takes leases, unique for each process.
     package var holder: String
-    /// The time after which another server may take over unfinished work.
+    /// How long a lease lasts. After that, another server may take over unfinished work.
     package var lease: Duration
-    /// The limit for all servers of one database together, for each app and environment.
+    /// The maximum number of checks per second, for each app and environment, of all servers of one
+    /// database together.
     package var checksPerSecond: Int
 
     package init(holder: String, lease: Duration, checksPerSecond: Int) {
@@ -47,7 +48,8 @@ package struct CheckState: Hashable, Sendable {
 }
 
 extension LeaseQueue {
-    /// Purchases to be checked. The result of a check is valid even if its lease was lost.
+    /// The queue of purchases to be checked. The result of a check is recorded even if its lease
+    /// was lost.
     static let checks = Self(
         table: "purchases", key: ["app", "environment", "purchase"], scope: ["app", "environment"],
         columns: "\(CheckRows.historyColumns), timeline", completesWithoutLease: true)
@@ -64,7 +66,7 @@ package struct CheckRows: RowGroup {
         "SELECT \(historyColumns) FROM purchases "
         + "WHERE app = $1 AND environment = $2 AND purchase = $3"
 
-    /// Reads the ``historyColumns`` between the first and the last.
+    /// Reads the ``historyColumns`` except the first and the last one.
     static func history(_ row: inout ColumnReader) throws(StorageFailure) -> CheckHistory {
         CheckHistory(
             knownAt: try row.instant(), askedAt: try row.optionalInstant(),
@@ -145,8 +147,8 @@ package struct CheckRows: RowGroup {
         return leases
     }
 
-    /// Leases one purchase, due or not. Returns nil if it is unknown, or another server has a
-    /// lease.
+    /// Leases one purchase, even if it is not due. Returns nil if it is unknown, or if another
+    /// server has leased it.
     package func lease(
         of purchase: PurchaseID, in app: AppID, for worker: CheckWorker
     ) throws(StorageFailure) -> CheckLease? {
@@ -172,17 +174,17 @@ package struct CheckRows: RowGroup {
 
     // MARK: - Results
 
-    /// Records that the App Store responded with everything it knows about a purchase. The evidence
-    /// has been recorded already. Idempotent, and valid even if the lease has expired, because what
-    /// was learned is still true.
+    /// Records that the App Store responded with everything it knows about a purchase. The caller
+    /// must have recorded the evidence before. Idempotent. Also records the result if the lease has
+    /// expired, because the evidence is still true.
     ///
     /// - Parameters:
     ///   - others: purchases of the same account that were part of the response.
     ///   - asked: when the request was sent, not when the response arrived.
-    ///   - isWhole: whether the request covered the whole history of the account. If not, others
-    ///     that were never checked remain unchecked.
-    ///   - isListRead: whether the request covered the changes since the last check. If not, others
-    ///     whose list must be read, for example after an upgrade, remain due.
+    ///   - isWhole: whether the request covered the whole history of the account. If not, purchases
+    ///     of `others` that were never checked count as unchecked.
+    ///   - isListRead: whether the request covered the changes since the last check. If not,
+    ///     purchases of `others` whose list must be read, for example after an upgrade, remain due.
     package func complete(
         _ purchase: PurchaseID, alsoReporting others: [PurchaseID] = [], of app: AppID,
         asked: Instant,
@@ -206,7 +208,7 @@ package struct CheckRows: RowGroup {
         try update(lease.purchase, of: lease.app, failed, failedBy: lease.holder)
     }
 
-    /// Releases a lease without a check; the purchase stays due.
+    /// Releases a lease without a check. The purchase stays due.
     package func release(_ lease: CheckLease) throws(StorageFailure) {
         let key = PurchaseRows.key(of: lease.purchase, in: lease.app)
         try tx.queues.release(key, of: .checks, by: lease.holder)

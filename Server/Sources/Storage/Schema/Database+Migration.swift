@@ -1,8 +1,8 @@
 import Ledger
 
 extension Database {
-    /// Creates the tables of a new database, and migrates those of an older one to this program's
-    /// version. Idempotent, and safe if several servers run it at once.
+    /// Creates the tables of a new database, and migrates the tables of an older one to this
+    /// program's version. Idempotent, and safe if several servers run it at once.
     ///
     /// - Throws: ``StorageFailure`` if the schema of the database is newer than this program, or
     ///   from before the first release.
@@ -17,8 +17,8 @@ extension Database {
                     + "(version \(connection.dialect.integer) PRIMARY KEY, "
                     + "applied_at_ms \(connection.dialect.integer) NOT NULL)", [])
         }
-        // This needs a transaction of its own, because the lock must be its first statement: the
-        // second server waits here, and then sees the steps that the first has applied.
+        // The steps need a separate transaction, because the lock must be its first statement. A
+        // second server waits here, and then sees the steps that the first one has applied.
         try await driver.write { connection in
             let dialect = connection.dialect
             for statement in dialect.withoutLockTimeout + dialect.lockTables(["schema_versions"]) {
@@ -29,8 +29,8 @@ extension Database {
         do {
             try await createPartitions(around: Instant(milliseconds: now))
         } catch let failure as StorageFailure {
-            // Not fatal: the default partition takes the documents of months without one, and
-            // servers try again each day.
+            // This failure may be ignored: documents of months without a partition go into the
+            // default partition, and servers try again each day.
             guard failure.kind == .busy else { throw failure }
         }
     }
@@ -55,8 +55,8 @@ extension Database {
         }
     }
 
-    /// Returns whether the file belongs to another program. Only for files: the database of a
-    /// server may contain other programs' tables.
+    /// Whether the file of the database belongs to another program. Only for files: the database of
+    /// a server may contain other programs' tables.
     package static func belongsToAnotherProgram(
         _ connection: any Connection
     ) throws(StorageFailure) -> Bool {

@@ -19,7 +19,7 @@ extension Schema {
     /// Where a table's rows are, on a distributed PostgreSQL.
     package struct Placement: Hashable, Sendable {
         package enum Kind: Hashable, Sendable {
-            /// All rows of an app are together on one machine.
+            /// All rows of one app are on one machine.
             case byApp
             /// All machines have all rows. The text says why.
             case everywhere(String)
@@ -78,8 +78,8 @@ extension Schema {
                 kind: .coordinator("It is about the database, not about an app.")),
         ]
 
-    /// The statements that distribute an existing database, once. They need the Citus extension,
-    /// and its machines to be known to the coordinator.
+    /// The statements that distribute an existing database, once. The database must have the Citus
+    /// extension, and the coordinator must know its machines.
     ///
     /// A table that is distributed and one that is not cannot refer to each other, so the
     /// references are removed first, and restored by their own definitions at the end.

@@ -1,4 +1,4 @@
-/// The tables.
+/// The tables of the database.
 ///
 /// `sqlite.sql` and `postgres.sql`, beside this file, show the present database, and a new database
 /// is made from them. ``steps`` changes the databases that exist.
@@ -43,9 +43,9 @@ package enum Schema {
     static let baseline = 100
     package static let version = version(with: steps)
 
-    /// A change of the released schemas.
+    /// A change of the schema after its first release.
     struct Step: Sendable {
-        /// The name for failures.
+        /// The name of the step in messages about failures.
         var name: String
         var statements: @Sendable (Dialect) -> [String]
     }
@@ -64,7 +64,7 @@ package enum Schema {
 
     // MARK: - The files
 
-    /// The file that shows the tables, with its comments.
+    /// The SQL file that describes the tables, with its comments.
     package static func text(_ dialect: Dialect) -> String {
         switch dialect {
         case .sqlite: String(decoding: PackageResources.sqlite_sql, as: UTF8.self)
@@ -89,7 +89,8 @@ package enum Schema {
         return found
     }
 
-    /// A statement ends with a line that ends with a semicolon. A comment has lines of its own.
+    /// Splits a file into statements. A statement ends with a line that ends with a semicolon, and
+    /// comments are on separate lines.
     private static func statements(in text: String) -> [String] {
         var statements: [String] = []
         var lines: [Substring] = []

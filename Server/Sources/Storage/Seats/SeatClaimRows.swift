@@ -1,6 +1,6 @@
 import Ledger
 
-/// A claim with the purchase whose seat it is on.
+/// A claim, and the purchase whose seat is claimed.
 package struct StoredSeatClaim: Hashable, Sendable {
     package var claim: SeatClaim
     package var purchase: PurchaseID
@@ -12,8 +12,8 @@ package struct StoredSeatClaim: Hashable, Sendable {
 }
 
 // Code that changes a claim emits an event about the purchase, or touches it, so that its row in
-// `purchases` changes, too. Of two transactions about the seats of one purchase, on any two
-// servers, the second runs again, and then sees what the first has written.
+// `purchases` changes, too. So if two transactions about the seats of one purchase overlap, even on
+// two servers, the second one runs again, and then sees what the first one has written.
 
 /// Claims of customers on seats of a purchase.
 package struct SeatClaimRows: RowGroup {
@@ -61,8 +61,8 @@ package struct SeatClaimRows: RowGroup {
     /// The number of open claims on a purchase.
     ///
     /// - Parameters:
-    ///   - begin: earlier claims are over, although their rows are open.
-    ///   - other: only those that get a seat before this claim; nil counts all.
+    ///   - begin: claims from before this time are over, although their rows are open.
+    ///   - other: counts only claims that get a seat before this one; nil counts all.
     package func count(
         on purchase: PurchaseID, since begin: Instant?, before other: SeatClaim? = nil,
         in app: AppID
@@ -101,7 +101,7 @@ package struct SeatClaimRows: RowGroup {
         "claim, environment, purchase, customer, claimed_at_ms, ended_at_ms, cause, "
         + "apple_state, apple_claim, apple_asked_at_ms, apple_since_ms"
 
-    /// Reads the columns above.
+    /// Reads ``claimColumns``.
     static func seatClaim(_ row: inout ColumnReader) throws(StorageFailure) -> StoredSeatClaim {
         let (id, purchase) = (SeatClaimID(rawValue: try row.text()), try row.purchase())
         var claim = SeatClaim(
@@ -122,7 +122,7 @@ package struct SeatClaimRows: RowGroup {
         return StoredSeatClaim(claim, on: purchase)
     }
 
-    /// The claims that the App Store knows by some ids.
+    /// The claims to which the App Store gave these ids.
     package func all(
         storedAs ids: [StoreSeatID], in app: AppID
     ) throws(StorageFailure) -> [StoredSeatClaim] {
@@ -151,8 +151,8 @@ extension SeatClaimRows {
             ])
     }
 
-    /// Ends open claims. The end is due to be reported to the App Store if it may know of the
-    /// claim, unless it has ended the claim itself.
+    /// Ends open claims. If the App Store may know a claim, its end is due to be reported, unless
+    /// the App Store itself has ended the claim.
     package func markEnded(
         _ claims: [SeatClaim], because end: SeatClaim.Cause, in app: AppID, at now: Instant
     ) throws(StorageFailure) {
@@ -172,7 +172,7 @@ extension SeatClaimRows {
             claims.map { [.text(app.rawValue), .text($0.id.rawValue)] })
     }
 
-    /// Records that the App Store has none of these claims, as far as they have ended.
+    /// Records that the App Store no longer has those of these claims that have ended.
     package func markEndedInStore(
         _ claims: [StoredSeatClaim], in app: AppID
     ) throws(StorageFailure) {
@@ -182,7 +182,7 @@ extension SeatClaimRows {
             claims.map { [.text(app.rawValue), .text($0.claim.id.rawValue)] })
     }
 
-    /// Gives the claims of a customer to another one, or to the pseudonym of an erased one.
+    /// Gives the claims of a customer to another one, or to the pseudonym of an erased customer.
     package func move(
         of other: CustomerID, to customer: CustomerID, in app: AppID
     ) throws(StorageFailure) {
@@ -191,8 +191,9 @@ extension SeatClaimRows {
             [.text(customer.rawValue), .text(app.rawValue), .text(other.rawValue)])
     }
 
-    /// Moves the open claims of a purchase to the purchase that continues it. The App Store has
-    /// claims on the earlier purchase, so the claims on this one are due to be reported to it.
+    /// Moves the open claims of a purchase to the purchase that continues it. The App Store knows
+    /// these claims as claims on the earlier purchase, so they are due to be reported again, for
+    /// the later one.
     package func moveOpen(
         by succession: Succession, in app: AppID, at now: Instant
     ) throws(StorageFailure) {

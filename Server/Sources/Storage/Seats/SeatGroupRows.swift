@@ -1,6 +1,6 @@
 import Ledger
 
-/// A group whose seats one server has leased in order to compare them with the App Store's.
+/// A group whose seats one server has leased in order to compare them with the App Store's list.
 package struct LeasedSeatGroup: Hashable, Sendable {
     package var purchase: PurchaseID
     /// The number of failures in a row.
@@ -8,20 +8,20 @@ package struct LeasedSeatGroup: Hashable, Sendable {
 }
 
 extension LeaseQueue {
-    /// Groups whose seats are to be compared with the App Store's.
+    /// The queue of groups whose seats are to be compared with the App Store's list.
     static let seatGroups = Self(
         table: "seat_groups", key: ["app", "environment", "purchase"],
         scope: ["app", "environment"], columns: "attempts", since: "since_ms",
         attempts: "attempts", trouble: "trouble")
 }
 
-/// Groups of seats, and when to compare them with the App Store's.
+/// Groups of seats, and when to compare each with the App Store's list.
 package struct SeatGroupRows: RowGroup {
     package let tx: DatabaseSession
 
     // MARK: - Reading
 
-    /// The App Store's count of a group's seats. Nil if it was not asked.
+    /// The App Store's count of a group's seats. Nil if the App Store was not asked yet.
     package func storeSeats(
         of purchase: PurchaseID, in app: AppID
     ) throws(StorageFailure) -> StoreSeats? {
@@ -85,7 +85,8 @@ package struct SeatGroupRows: RowGroup {
             ])
     }
 
-    /// How many claims wait to be reported and groups are due to be compared, and since when.
+    /// How many claims wait to be reported plus how many groups are due to be compared, and since
+    /// when.
     package func backlog(
         of app: AppID, in environment: Environment, at now: Instant
     ) throws(StorageFailure) -> QueueBacklog {
@@ -99,8 +100,8 @@ package struct SeatGroupRows: RowGroup {
 
     // MARK: - Outcomes
 
-    /// The claims that the App Store's list of a group can contain: the open claims, those that it
-    /// may know, those in the list, and those that it has ended.
+    /// The claims that the App Store's list of a group can contain: the open claims, claims that
+    /// the App Store may know, claims in the list, and claims that the App Store has ended.
     ///
     /// - Parameter start: the start of the present period. Claims that the App Store ended before
     ///   are left out.
@@ -124,8 +125,8 @@ package struct SeatGroupRows: RowGroup {
         return (open + others + unanswered + unclaimed).filter { known.insert($0.id).inserted }
     }
 
-    /// Records the App Store's count of a group's seats. Returns false if the lease was lost: then
-    /// nothing is recorded.
+    /// Records the App Store's count of a group's seats. Returns false and records nothing if the
+    /// lease was lost.
     ///
     /// - Parameter next: when the group is compared again.
     package func complete(
@@ -145,7 +146,7 @@ package struct SeatGroupRows: RowGroup {
                 ("since_ms", .integer(next.milliseconds)), ("attempts", .integer(0)),
             ])
         guard isRecorded else { return false }
-        // Whether members have a seat depends on this.
+        // The App Store's count decides whether members have a seat.
         try tx.purchases.touch([purchase], in: app)
         return true
     }
@@ -182,7 +183,7 @@ package struct SeatGroupRows: RowGroup {
 
     /// Records that a group could not be compared. Does nothing if the lease was lost.
     ///
-    /// - Parameter next: when it is tried again; nil to wait until a document about the purchase
+    /// - Parameter next: when to try again; nil to wait until a document about the purchase
     ///   arrives.
     package func retry(
         _ leased: LeasedSeatGroup, at next: Instant?, because trouble: String?, isAttempt: Bool,

@@ -5,12 +5,12 @@ import Ledger
 package struct StoredInvitation: Hashable, Sendable {
     package var id: String
     package var purchase: PurchaseID
-    /// The customer who may use it; nil means any customer who has the token.
+    /// The customer who may use the invitation. Nil if any customer who has the token may.
     package var customer: CustomerID?
     package var createdAt: Instant
     package var expiresAt: Instant
     package var usedAt: Instant?
-    /// The claim that it was used for.
+    /// The claim for which the invitation was used. Nil if it was not used.
     package var claim: SeatClaimID?
     package var withdrawnAt: Instant?
 
@@ -29,7 +29,7 @@ package struct StoredInvitation: Hashable, Sendable {
         self.withdrawnAt = withdrawnAt
     }
 
-    /// Whether it can be used.
+    /// Whether the invitation can be used.
     package func isOpen(at now: Instant) -> Bool {
         usedAt == nil && withdrawnAt == nil && now < expiresAt
     }
@@ -39,13 +39,13 @@ package struct StoredInvitation: Hashable, Sendable {
 package struct SeatInvitationRows: RowGroup {
     package let tx: DatabaseSession
 
-    /// The maximum number of a purchase's invitations that stay stored after they were used,
-    /// withdrawn, or expired: the newest ones.
+    /// The maximum number of a purchase's invitations that stay stored after they were used or
+    /// withdrawn, or have expired: the newest ones.
     package static let closedInvitationsMax = 1_000
 
     // MARK: - Reading
 
-    /// - Parameter digest: the digest of the token: 32 bytes.
+    /// - Parameter digest: the digest of the invitation's token: 32 bytes.
     package func find(
         digest: [UInt8], in app: AppID
     ) throws(StorageFailure) -> StoredInvitation? {
@@ -172,8 +172,8 @@ package struct SeatInvitationRows: RowGroup {
             PurchaseRows.key(of: purchase, in: app))
     }
 
-    /// Deletes the invitations that only these ids can use, in either letter case. Returns whether
-    /// there were any.
+    /// Deletes the invitations that only a customer with one of these ids can use, in either letter
+    /// case. Returns whether there were any.
     @discardableResult
     package func delete(
         naming ids: [CustomerID], in app: AppID

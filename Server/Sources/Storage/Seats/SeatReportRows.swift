@@ -8,7 +8,8 @@ package struct LeasedSeatReport: Hashable, Sendable {
 }
 
 extension LeaseQueue {
-    /// Claims to be reported to the App Store. Its answer is recorded even if the lease was lost.
+    /// The queue of claims to be reported to the App Store. The App Store's answer is recorded even
+    /// if the lease was lost.
     static let seatReports = Self(
         table: "seat_claims", key: ["app", "claim"], scope: ["app", "environment"],
         columns: "\(SeatClaimRows.claimColumns), attempts", since: "apple_since_ms",
@@ -49,7 +50,7 @@ package struct SeatReportRows: RowGroup {
     }
 
     /// Records that a request about a claim is about to be sent. From then on the App Store may
-    /// know of it. Idempotent.
+    /// know the claim. Idempotent.
     package func recordAsked(
         about id: SeatClaimID, in app: AppID, at now: Instant
     ) throws(StorageFailure) {
@@ -61,11 +62,12 @@ package struct SeatReportRows: RowGroup {
 
     /// Ends the lease of a claim that does not have to be reported.
     ///
-    /// - Parameter state: `off` if it is reported once the subscription runs; `ended` if never.
+    /// - Parameter state: `off` if the claim is to be reported when the subscription runs again;
+    ///   `ended` if it never is.
     package func stopReporting(
         _ stored: StoredSeatClaim, as state: SeatReport.State, in app: AppID, by holder: String
     ) throws(StorageFailure) {
-        // So that a document about the running subscription finds it: see
+        // Makes a later document about the running subscription see this claim: see
         // `resumeSeatReports(on:in:at:)`.
         try tx.purchases.touch([stored.purchase], in: app)
         try tx.queues.complete(
@@ -79,7 +81,7 @@ package struct SeatReportRows: RowGroup {
     /// Records the App Store's answer about a claim. Idempotent. Returns the purchase of the claim;
     /// nil if nothing was recorded.
     ///
-    /// - Parameter trouble: why it refused.
+    /// - Parameter trouble: why the App Store refused.
     package func complete(
         _ leased: LeasedSeatReport, _ answer: SeatReport.Answer, trouble: String?, in app: AppID,
         by holder: String, at now: Instant
@@ -114,7 +116,7 @@ package struct SeatReportRows: RowGroup {
 
     /// Schedules the comparison of a group's seats after the App Store's answer about a claim.
     ///
-    /// - Parameter next: when the seats are compared, if they are not compared yet.
+    /// - Parameter next: when to compare the seats, unless the comparison is due earlier.
     package func scheduleComparison(
         of purchase: PurchaseID, after answer: SeatReport.Answer, in app: AppID,
         next: Instant, at now: Instant
@@ -123,7 +125,8 @@ package struct SeatReportRows: RowGroup {
         case .claimed, .notRunning, .refused:
             try tx.seatGroups.compare(of: purchase, in: app, by: next)
         case .noSeat:
-            // Not again at once, if the App Store counts a free seat but refuses the claim.
+            // The seats are not compared again at once if the App Store counts a free seat but
+            // refuses the claim.
             let asked = try tx.seatGroups.storeSeats(of: purchase, in: app)?.askedAt
             let isFresh = asked.map { now < $0 + StoreSeatComparison.settledAfter } ?? false
             try tx.seatGroups.compare(of: purchase, in: app, by: isFresh ? next : now)
@@ -144,8 +147,8 @@ package struct SeatReportRows: RowGroup {
     // MARK: - Becoming due
 
     /// Makes due the claims that wait until a subscription runs, and the comparison of its seats.
-    /// Call it when a document has changed the purchase. It ends a lease of the comparison, because
-    /// an earlier answer may be wrong now.
+    /// Call it when a document has changed the purchase. Also ends a lease of the comparison,
+    /// because an earlier answer may be wrong now.
     package func resumeSeatReports(
         on purchase: PurchaseID, in app: AppID, at now: Instant
     ) throws(StorageFailure) {

@@ -4,9 +4,9 @@ import Ledger
 /// `unclaimInfo`).
 package struct SeatUnclaim: Hashable, Sendable {
     package var ids: [StoreSeatID]
-    /// Whether it names the app.
+    /// Whether the notification names the app.
     package var isBound: Bool
-    /// Nil if it names none.
+    /// The environment that the notification names. Nil if it names none.
     package var environment: Environment?
 
     /// The maximum number of ids in one notification: the maximum number of open claims on one

@@ -73,7 +73,8 @@ package struct ReminderRows: RowGroup {
 
     /// Records that a subject was examined.
     ///
-    /// - Parameter next: the time of the next examination; nil means not before something changes.
+    /// - Parameter next: the time of the next examination; nil if only a change makes one
+    ///   necessary.
     package func recordExamination(
         at watch: TermWatch, in app: AppID, next: Instant?
     ) throws(StorageFailure) {
@@ -94,7 +95,7 @@ package struct ReminderRows: RowGroup {
 
     // MARK: - Reminders
 
-    /// The reminders emitted for any of these subjects, with their times.
+    /// The reminders that were emitted for any of these subjects, and when.
     package func times(
         of subjects: Set<CustomerID>, in app: AppID, environment: Environment
     ) throws(StorageFailure) -> [TermEnding.Key: Instant] {
@@ -113,9 +114,9 @@ package struct ReminderRows: RowGroup {
         return told
     }
 
-    /// Records that a reminder is emitted. It must not have been emitted before.
+    /// Records that a reminder is emitted. The reminder must not have been emitted before.
     ///
-    /// - Parameter customer: nil while the purchase has no owner.
+    /// - Parameter customer: the owner of the purchase; nil if it has none.
     package func insert(
         _ reminder: TermReminder, to customer: CustomerID?, watch: TermWatch, in app: AppID,
         at now: Instant
@@ -134,8 +135,8 @@ package struct ReminderRows: RowGroup {
 
     // MARK: - Merging and erasing customers
 
-    /// Copies the reminders of a merged customer, so that none is repeated, and schedules an
-    /// examination, because the merged customer may have more terms.
+    /// Copies the reminders of a merged customer to the remaining one, so that none is emitted
+    /// again. Schedules an examination, because the remaining customer may have more terms now.
     package func merge(
         of other: CustomerID, into customer: CustomerID, in app: AppID
     ) throws(StorageFailure) {

@@ -1,11 +1,11 @@
 import Ledger
 
-/// A debit or a credit by hand, as reported to the client.
+/// A debit or a manual credit, as reported to the client.
 package struct StoredBooking: Hashable, Sendable {
     package var booking: Booking
     package var customer: CustomerID
     package var environment: Environment
-    /// The balance of the wallet after it.
+    /// The balance of the wallet after the booking.
     package var balance: Int64
 
     package init(
@@ -22,19 +22,19 @@ package struct StoredBooking: Hashable, Sendable {
 
 /// The sum of a wallet's bookings.
 package struct Spending: Hashable, Sendable {
-    /// The debits, less the credits by hand.
+    /// The debits minus the manual credits.
     package var amount: Int64
     package var lastAt: Instant
 }
 
-/// Debits of wallets, and credits by hand.
+/// Debits of wallets, and manual credits.
 package struct BookingRows: RowGroup {
     package let tx: DatabaseSession
 }
 
-/// The table `debits`, which also contains the credits by hand.
+/// The table `debits`, which also contains the manual credits.
 extension BookingRows {
-    /// All debits and credits by hand of a customer in one currency, ordered by time.
+    /// All debits and manual credits of a customer in one currency, ordered by time.
     package func all(
         of customer: CustomerID, _ currency: CurrencyID, in app: AppID, environment: Environment
     ) throws(StorageFailure) -> [Booking] {
@@ -49,7 +49,8 @@ extension BookingRows {
         return bookings.sorted { ($0.at, $0.id) < ($1.at, $1.id) }
     }
 
-    /// The sum of a customer's bookings in each currency. One query, however many there are.
+    /// The sum of a customer's bookings in each currency. Runs one query, however many bookings
+    /// there are.
     package func spendings(
         of customer: CustomerID, in app: AppID, environment: Environment
     ) throws(StorageFailure) -> [CurrencyID: Spending] {
@@ -69,7 +70,7 @@ extension BookingRows {
         return spendings
     }
 
-    /// A stored debit or credit by hand. Returns nil if there is none.
+    /// A stored debit or manual credit. Returns nil if there is none.
     package func find(
         _ id: BookingID, in app: AppID
     ) throws(StorageFailure) -> StoredBooking? {
@@ -84,7 +85,7 @@ extension BookingRows {
         }
     }
 
-    /// Inserts a debit or a credit by hand. Its id must be new.
+    /// Inserts a debit or a manual credit. Its id must be new.
     package func insert(_ kept: StoredBooking, in app: AppID) throws(StorageFailure) {
         try connection.run(
             "INSERT INTO debits (app, debit, environment, customer, currency, amount, reason, "

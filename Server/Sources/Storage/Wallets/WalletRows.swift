@@ -2,7 +2,7 @@ import Ledger
 
 /// What a customer's wallets in one environment are computed from.
 package struct WalletContents: Sendable {
-    /// The customer's purchases. One that is theirs for two reasons occurs twice.
+    /// The customer's purchases. A purchase that the customer has for two reasons occurs twice.
     package var timelines: [Timeline]
     package var bookings: [CurrencyID: [Booking]]
     package var reportedBalances: [CurrencyID: Int64]
@@ -19,8 +19,8 @@ package struct WalletContents: Sendable {
 package struct WalletRows: RowGroup {
     package let tx: DatabaseSession
 
-    /// The stored purchases and bookings of a customer, by which the wallets of some currencies are
-    /// computed.
+    /// The stored purchases and bookings of a customer, from which the wallets of some currencies
+    /// are computed.
     package func contents(
         of customer: CustomerID, in app: AppID, _ environment: Environment,
         _ currencies: Set<CurrencyID>
@@ -39,7 +39,7 @@ package struct WalletRows: RowGroup {
             reportedBalances: try reportedBalances(of: customer, in: app, environment))
     }
 
-    /// The last reported balances.
+    /// The last reported balances of a customer, by currency.
     package func reportedBalances(
         of customer: CustomerID, in app: AppID, _ environment: Environment
     ) throws(StorageFailure) -> [CurrencyID: Int64] {

@@ -3,7 +3,7 @@ import Reports
 
 /// The amounts that one movement adds to the sums of its day, or subtracts from them.
 struct SumChange: Hashable, Sendable {
-    /// Counted from 1970-01-01, in the configured time zone.
+    /// The day of the movement, counted from 1970-01-01, in the configured time zone.
     var day: Int64
     var category: Movement.Category
     var segment: Segment
@@ -27,7 +27,8 @@ struct SumChange: Hashable, Sendable {
         (self.totals, self.movements) = (totals, movements)
     }
 
-    /// The remaining changes after movements that are removed and added again cancel each other.
+    /// The changes without those that cancel each other: movements that are removed and added
+    /// again.
     static func net(_ changes: [SumChange]) -> [SumChange] {
         var left: [SumChange: Int64] = [:]
         for change in changes { left[change.magnitude, default: 0] += change.movements }
@@ -39,7 +40,8 @@ struct SumChange: Hashable, Sendable {
         }
     }
 
-    /// The same movement, whether it is added or removed.
+    /// The change as if the movement were added. Equal for a movement that is added and one that is
+    /// removed.
     private var magnitude: SumChange {
         movements < 0 ? SumChange(day, category, segment, -totals, -movements) : self
     }
@@ -52,7 +54,7 @@ extension Totals {
 // MARK: - Bytes
 
 extension SumChange {
-    /// Several changes as one value.
+    /// Encodes several changes as one value.
     static func encode(_ changes: [SumChange]) -> [UInt8] {
         var writer = ByteWriter()
         for change in changes { writer.write(change) }

@@ -2,7 +2,7 @@ import Reports
 
 /// The sums that a report needs: of months where possible, of days otherwise.
 struct SumPlan: Hashable {
-    /// Sums of one span. Their days are empty if there is nothing to read.
+    /// The days whose sums are read, and the span of each of these sums. The days may be empty.
     struct Stretch: Hashable {
         var span: SumTable.Span
         var days: Range<Int64>
@@ -11,20 +11,21 @@ struct SumPlan: Hashable {
     /// A day earlier than any movement.
     private static let firstDay = Int64(Int32.min)
 
-    /// Everything before the report, which is combined on one day.
+    /// The sums from before the report, which are combined on one day.
     private(set) var opening: [Stretch]
     private(set) var within: [Stretch]
-    /// The first day of the report, and the day before it, which contains everything earlier.
+    /// The first day of the report.
     private let first: Int64
     /// The first day that is not read from the sums: today, or the day after the report.
     private let limit: Int64
-    /// The day whose movements are not all in the past; nil if the report ends before it.
+    /// The present day, on which some movements are still in the future. Nil if the report ends
+    /// before it.
     private(set) var today: Int64?
 
     /// - Parameters:
     ///   - days: the days of the report.
-    ///   - today: sums of this day and of later ones contain future movements.
-    ///   - keepsDays: whether the report needs sums of every single day.
+    ///   - today: the present day. The sums of this day and of later days contain future movements.
+    ///   - keepsDays: whether the report needs a separate sum for every day.
     init(_ days: Range<Int64>, today: Int64, keepsDays: Bool) {
         let last = min(days.upperBound, today)
         let start = min(days.lowerBound, last)
@@ -54,8 +55,8 @@ struct SumPlan: Hashable {
     /// The day before the report, on which everything earlier is combined.
     var openingDay: Int64 { first - 1 }
 
-    /// The day under which the report's sums contain a movement of a day. Nil if it is after the
-    /// report, or not before today: today's movements are read individually.
+    /// The day under which the report's sums contain a movement of a day. Nil if the day is after
+    /// the report, or is today or later. Today's movements are read individually.
     func sumDay(of day: Int64) -> Int64? {
         guard day < limit else { return nil }
         if day < first { return openingDay }

@@ -1,7 +1,7 @@
 import Ledger
 import Reports
 
-/// The progress of computing an app's sums.
+/// How far an app's sums have been computed.
 package struct SumFill: Hashable, Sendable {
     package var isComplete: Bool
     /// The number of purchases whose movements were added.
@@ -11,8 +11,8 @@ package struct SumFill: Hashable, Sendable {
     fileprivate var isOfThisLayout: Bool { layout == SumTable.layout }
 }
 
-/// The position up to which purchases are added, by environment and purchase. Empty before the
-/// first.
+/// The last purchase whose movements are added to the sums, by environment and purchase. Both are
+/// empty before the first purchase.
 private struct PurchasePlace {
     var environment: String
     var purchase: String
@@ -25,12 +25,13 @@ private struct PurchasePlace {
 }
 
 /// The table `money_sum_fills`: up to which purchase the movements are in the sums. Changes of
-/// later purchases are not added to the sums: their movements will be.
+/// later purchases are not added to the sums, because the movements of these purchases will be
+/// added.
 extension SumRows {
     /// The number of purchases whose movements are added in one step.
     package static let purchasesAtOnce = 400
 
-    /// Returns nil if nothing was added yet.
+    /// How far the sums of an app have been computed. Returns nil if nothing was added yet.
     package func progress(of app: AppID) throws(StorageFailure) -> SumFill? {
         try connection.firstRow(
             "SELECT purchase, filled, layout FROM money_sum_fills WHERE app = $1",
@@ -60,9 +61,9 @@ extension SumRows {
 
     /// Does a step of the work on an app's sums: begins to compute them, adds the movements of the
     /// next purchases, or adds waiting changes. Returns how many rows it processed; 0 if nothing is
-    /// left, or another server is doing it.
+    /// left, or if another server is doing the work.
     ///
-    /// It needs one snapshot for all its statements: see ``WriteMode``.
+    /// All its statements must see one snapshot: see ``WriteMode``.
     func addUpMoney(
         of app: AppID, changes: Int, purchases: Int = purchasesAtOnce
     ) throws(StorageFailure) -> Int {
@@ -79,8 +80,8 @@ extension SumRows {
         guard let last else { return 0 }
         guard let environment = last.environment, let purchase = last.purchase else {
             let count = try foldChanges(of: app, changes)
-            // So that another server with an older snapshot fails at the lock above, and not only
-            // after all its work.
+            // Makes another server with an older snapshot fail at the lock above, instead of after
+            // all its work.
             if count > 0 { try markChanged(of: app) }
             return count
         }
@@ -130,9 +131,9 @@ extension SumRows {
         return max(purchases.count, 1)
     }
 
-    /// The part of a stretch of purchases that is in one environment, nil if there is none. If
-    /// environment and purchase were compared as one row, PostgreSQL would consider the index by
-    /// kind as good as the key, and read every movement of the app.
+    /// The condition for the purchases between two places that are in one environment. Nil if there
+    /// are none. If environment and purchase were compared as one row, PostgreSQL would consider
+    /// the index by kind as good as the key, and read every movement of the app.
     private static func part(
         of app: AppID, in environment: Environment, after first: PurchasePlace,
         through last: PurchasePlace?
@@ -153,7 +154,8 @@ extension SumRows {
 
     /// Calls a closure with sums of the present movements, for each day, kind and segment.
     ///
-    /// - Parameter condition: names the environment; the first of the values is the app.
+    /// - Parameter condition: the SQL condition, which must name the environment. The first value
+    ///   must be the app.
     private func eachSum(
         where condition: String, _ values: [Value],
         _ body: (SumTable.Sum, Int64, Movement.Category, Segment) -> Void
@@ -178,8 +180,8 @@ extension SumRows {
 }
 
 extension Database {
-    /// The number of changes that are added to the sums at once. The same number may wait; a report
-    /// adds them itself.
+    /// The number of changes that are added to the sums at once. Fewer changes wait, and each
+    /// report adds them to the sums that it reads.
     package static let changesAtOnce = 2_000
 
     /// Does a step of the work on an app's sums. Returns how many rows it processed; 0 if nothing

@@ -28,8 +28,8 @@ extension SumRows {
         return found.all + rest
     }
 
-    /// - Parameter openingDay: the day on which all of them are combined; nil to show each on its
-    ///   own first day.
+    /// - Parameter openingDay: the day on which all sums are combined; nil to return each sum on
+    ///   the first day of its span.
     private func sums(
         _ filter: MovementFilter, _ stretch: SumPlan.Stretch, openingDay: Int64?
     ) throws(StorageFailure) -> [Row] {
@@ -66,7 +66,7 @@ private struct FoundSums {
     private struct Key: Hashable {
         var day: Int64
         var category: Movement.Category
-        /// Empty if there is no currency.
+        /// The currency of the amounts. Empty if there is none.
         var currency: String
         var part: String
     }
@@ -77,12 +77,12 @@ private struct FoundSums {
 
     init(_ division: Division?) { self.division = division }
 
-    /// The sums that are left, even if their values are zero.
+    /// The sums that still contain movements, even if their values add up to zero.
     var all: [MovementSum] {
         sums + changes.filter { $0.value.movements != 0 }.map { sum($0.key, $0.value.totals) }
     }
 
-    /// All changes must be added before the first row.
+    /// Adds a waiting change. All changes must be added before the first row.
     mutating func add(_ change: SumChange, on day: Int64) {
         let key = Key(
             day: day, category: change.category, currency: change.segment.price?.currency ?? "",
@@ -91,7 +91,7 @@ private struct FoundSums {
             totals: change.totals, movements: change.movements)
     }
 
-    /// Adds a row of the opening. Several may have the same key.
+    /// Adds a row of the opening. Several such rows may have the same key.
     mutating func addOpening(_ row: Row) throws(StorageFailure) {
         let (key, sum) = try Self.read(row, division)
         changes[key, default: SumTable.Sum()] += sum

@@ -28,7 +28,7 @@ extension SumRows {
         + "AND span = $4 AND first_day = $5 AND kind = $6 AND currency = $7 AND part = $8 AND "
         + countedColumns.map { "\($0) = 0" }.joined(separator: " AND ")
 
-    /// Adds to the stored sums, and deletes the sums that become empty.
+    /// Adds the sums of a table to the stored sums, and deletes the sums that become empty.
     func add(_ table: SumTable, of app: AppID) throws(StorageFailure) {
         let rows = table.rows
         try connection.runEach(
@@ -52,7 +52,8 @@ extension SumRows {
 
     // MARK: - Changes
 
-    /// Two changes at one moment are combined by appending their bytes.
+    /// The statement that inserts changes. Changes of a purchase that became known at the same time
+    /// are combined by appending their bytes.
     var insertChanges: String {
         Insertion.statement(
             into: "money_changes", ["app", "environment", "purchase", "known_at_ms", "changes"])

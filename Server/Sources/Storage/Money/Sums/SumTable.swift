@@ -3,8 +3,8 @@ import Reports
 
 /// Sums of movements by day and by month, and by each division, before they are written.
 struct SumTable {
-    /// Increased when sums or the bytes of changes are computed differently: existing ones are
-    /// computed again.
+    /// The version of the way in which sums and the bytes of changes are computed. Increase it when
+    /// that changes, so that existing sums are computed again.
     static let layout: Int64 = 3
 
     /// The days that one sum covers.
@@ -29,9 +29,9 @@ struct SumTable {
         var span: Span
         var firstDay: Int64
         var category: Movement.Category
-        /// Empty if no document names a price.
+        /// The currency of the amounts. Empty if no document names a price.
         var currency: String
-        /// Empty if no document contains the property.
+        /// The value of the property that divides the sums. Empty if no document contains it.
         var part: String
     }
 
@@ -47,7 +47,8 @@ struct SumTable {
 
     private var sums: [Key: Sum] = [:]
 
-    /// In the order of the table's key, so that neighbours are written one after the other.
+    /// The rows to write, in the order of the table's key, so that neighbours are written one after
+    /// the other.
     var rows: [(key: Key, sum: Sum)] {
         sums.map { (key: $0.key, sum: $0.value) }.sorted { $0.key.precedes($1.key) }
     }
